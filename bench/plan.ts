@@ -54,7 +54,8 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
   }
   const isChosen = ({ name }: { readonly name: string }) =>
     only.length === 0 || only.some((part) => name.includes(part))
-  const [http, special] = [all.filter(isChosen), others.filter(isChosen)]
+  const http = all.filter(isChosen)
+  const special = others.filter(isChosen)
   const steps = [
     ...http.map((each) => ({ ...each, seconds: secondsOfHttp(each, options, targets) })),
     ...special.map((each) => ({ ...each, seconds: each.seconds(options) })),
@@ -130,7 +131,8 @@ export class Progress {
   begin(name: string): string {
     const at = this.#steps.findIndex((step) => step.name === name)
     const sum = (steps: readonly Step[]) => steps.reduce((total, { seconds }) => total + seconds, 0)
-    const [done, left] = [sum(this.#steps.slice(0, at)), sum(this.#steps.slice(at))]
+    const done = sum(this.#steps.slice(0, at))
+    const left = sum(this.#steps.slice(at))
     const tookSeconds = (this.#nowMs() - this.#startedAtMs) / 1_000
     // The first ones tell little of a machine's speed.
     const pace = (tookSeconds + paceSeconds) / (done + paceSeconds)

@@ -94,7 +94,10 @@ function nextBlockDiff(parent: BlockDiff, chainId: bigint, content: BlockContent
     senders: concatBytes(...senders),
     receipts: encodeRlp(receipts),
     totalDifficulty: noBytes,
-    ...{ accounts: [], slots: [], trie: [], code: [] },
+    accounts: [],
+    slots: [],
+    trie: [],
+    code: [],
   }
 }
 

@@ -23,7 +23,8 @@ function importScenario(title: string, kind?: ImportChainKind): SpecialScenario 
       const words = [process.execPath, program, folder, String(isQuick ? 1 : rounds)]
       const [file = '', ...args] = onAllCores(words)
       const rates = JSON.parse(execFileSync(file, args, { encoding: 'utf8' })) as ImportRates
-      const [own, evm] = [sideOf(rates.import), sideOf(rates.evm)]
+      const own = sideOf(rates.import)
+      const evm = sideOf(rates.evm)
       const ratios = { evm: { value: own.rate / evm.rate, by: 'rate' } } as const
       return { unit: 'gas', own, rivals: { evm }, ratios }
     },

@@ -8,7 +8,9 @@ import { addressOf, calldata, headNumber, slots, word } from '../data/demoFacts.
 import { scatter } from '../data/scatter.js'
 import { rpc } from './rpc.js'
 
-const [bea, cal, tide] = [addressOf('bea'), addressOf('cal'), addressOf('Tide')]
+const bea = addressOf('bea')
+const cal = addressOf('cal')
+const tide = addressOf('Tide')
 const balanceCalls = [bea, cal].map((owner) => ({ to: tide, data: calldata('balanceOf(address)', [owner]) }))
 
 const someBlock = (choice: number): string => toQuantity(1 + (choice % headNumber))

@@ -56,7 +56,8 @@ const swapAmount = 10n ** 15n
 
 const contractHexes = Array.from({ length: contracts }, (_, index) => bytesToHex(contractAddress(index)))
 const tide = addressOf('Tide')
-const [bea, cal] = [addressOf('bea'), addressOf('cal')]
+const bea = addressOf('bea')
+const cal = addressOf('cal')
 
 function one(name: string, title: string, body: string, more: Partial<Scenario> = {}): Scenario {
   return { name, title, network: 'demo', variety: 'one', question: () => body, anvil: 'same', ...more }

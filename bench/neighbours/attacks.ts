@@ -26,7 +26,8 @@ const { address, slot } = slots[0] as (typeof slots)[number]
 const cachedRead = rpc('eth_getStorageAt', [address, slot, 'latest'])
 const full = toQuantity(fullBlock.number)
 /** Opcodes of frames: RFC 6455, section 5.2. */
-const [textFrame, pingFrame] = [0x1, 0x9]
+const textFrame = 0x1
+const pingFrame = 0x9
 const mebibyte = 2 ** 20
 
 /** Returns the items in rotation. */

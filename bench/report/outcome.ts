@@ -108,7 +108,8 @@ export function compareSides(own: Side, rival: Side): Ratio {
  */
 export function latencyTimes(own: Side, rival: Side | undefined, percentile: Percentile): number | undefined {
   const compare = (a: Latencies | undefined, b: Latencies | undefined): number | undefined => {
-    const [ownMs, rivalMs] = [a?.[percentile], b?.[percentile]]
+    const ownMs = a?.[percentile]
+    const rivalMs = b?.[percentile]
     return ownMs === undefined || rivalMs === undefined ? undefined : ownMs / rivalMs
   }
   const rounds = own.latencyRounds?.map((round, at) => compare(round, rival?.latencyRounds?.[at]))

@@ -173,7 +173,8 @@ export function picture(findings: readonly Finding[]): string {
         `<g transform="translate(0 ${top})">${drawBars(chart, rows)}</g>`,
     ]
   })
-  const [width, height] = [chartWidth + 2 * margin, y + margin]
+  const width = chartWidth + 2 * margin
+  const height = y + margin
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-margin} 0 ${width} ${height}" width="${width}" height="${height}">
 <title>Speed of Tidegate beside a bare server and anvil</title>
 <style>${style}</style>

@@ -34,7 +34,8 @@ export function latenciesOf(values: readonly number[]): Latencies {
 
 /** Medians over some rounds; of all together where a round has too few answers for a rare percentile. */
 export function latenciesOfRounds(rounds: readonly (readonly number[])[]): Latencies {
-  const [each, all] = [rounds.map(latenciesOf), latenciesOf(rounds.flat())]
+  const each = rounds.map(latenciesOf)
+  const all = latenciesOf(rounds.flat())
   return eachPercentile((name) => median(each.map((round) => round[name])) ?? all[name])
 }
 

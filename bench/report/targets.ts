@@ -21,7 +21,9 @@ const entrySchema = z.union([
   z
     .strictObject({
       ...pair,
-      ...{ p50: positive.optional(), p975: positive.optional(), p99: positive.optional() },
+      p50: positive.optional(),
+      p975: positive.optional(),
+      p99: positive.optional(),
       p999: positive.optional(),
     })
     .refine((entry) => Object.keys(entry).some((key) => key in percentiles)),
@@ -82,7 +84,9 @@ function targetsOf(entry: z.infer<typeof entrySchema>): Target[] {
   if (!('rival' in entry) || 'min' in entry) return [entry]
   const { scenario, rival, ...bounds } = entry
   return Object.entries(bounds as Record<Percentile, number>).map(([percentile, maxTimes]) => ({
-    ...{ scenario, rival, maxTimes },
+    scenario,
+    rival,
+    maxTimes,
     percentile: percentile as Percentile,
   }))
 }
@@ -139,7 +143,8 @@ function ratioShortfall(target: RatioTarget, { ratios, own, rivals }: Outcome): 
   const ratio = ratios[target.rival]
   if (ratio === undefined) return unknown(`no comparison with ${target.rival} in this run`)
   if (ratio.value >= target.min) return undefined
-  const [p99, rivalP99] = [own.latencies?.p99, rivals[target.rival]?.latencies?.p99]
+  const p99 = own.latencies?.p99
+  const rivalP99 = rivals[target.rival]?.latencies?.p99
   const isNear = p99 !== undefined && rivalP99 !== undefined && p99 - rivalP99 <= (target.orMsMore ?? 0)
   if (isNear && ratio.by === 'p99') return undefined
   const short = ((1 - ratio.value / target.min) * 100).toFixed(0)

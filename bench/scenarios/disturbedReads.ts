@@ -62,7 +62,8 @@ export const readsUnderProofs: SpecialScenario = {
           Object.entries(results).map(([name, rounds]) => [name, toSide(rounds)] as const),
         ) as Record<keyof typeof results, Side & { readonly latencies: Latencies }>
         const ratios = Object.entries(rivals).map(([name, { latencies }]) => {
-          const [p99, rivalP99] = [own.latencies.p99, latencies.p99]
+          const p99 = own.latencies.p99
+          const rivalP99 = latencies.p99
           if (p99 === undefined || rivalP99 === undefined)
             throw new Error('too few reads for a p99; use more --seconds')
           return [name, { value: rivalP99 / p99, by: 'p99' }] as const
@@ -134,7 +135,9 @@ function withHeavyLoad<T>(
   server: ServerProcess,
   load: (connections: readonly HttpConnection[], next: NextBody) => Promise<T>,
 ): Promise<T> {
-  const [token, from, to] = [addressOf('Tide'), addressOf('bea'), addressOf('cal')]
+  const token = addressOf('Tide')
+  const from = addressOf('bea')
+  const to = addressOf('cal')
   let serial = Date.now() * 100
   const next = () => {
     serial += 3

@@ -137,7 +137,8 @@ export function recordedTests(folder: string) {
     const { name, test } = JSON.parse(line) as { name: string; test: JsonStateTest }
     return Object.entries(test.post).flatMap(([fork, posts]) =>
       (posts as readonly (JsonPost & { readonly gasUsed: string; readonly geth: number })[]).map((post) => {
-        const [gas, gethMicros] = [Number(post.gasUsed), post.geth * 1e6]
+        const gas = Number(post.gasUsed)
+        const gethMicros = post.geth * 1e6
         return { name, test: { ...test, _info: { gasUsed: post.gasUsed } }, fork, post, gas, gethMicros }
       }),
     )

@@ -35,7 +35,8 @@ export const gatewayCached: SpecialScenario = {
       await archive.stop()
     }
     const [theirs, mine] = sides.map(({ rates }) => rates) as [number[], number[]]
-    const [own, rival] = [sideOf(mine), sideOf(theirs)]
+    const own = sideOf(mine)
+    const rival = sideOf(theirs)
     const ratios = { archive: compareSides(own, rival) }
     return { unit: 'answers', own, rivals: { archive: rival }, ratios }
   },

@@ -149,7 +149,8 @@ function findAll(store: ChainReader, last: number, filter: LogFilter): Found[] {
     const hash = store.readCanonicalHash(number) as Hash32
     const receipts = store.readReceipts(hash) as Uint8Array
     const end = rlpEndAt(receipts, 0)
-    let [transaction, logIndex] = [0, 0]
+    let transaction = 0
+    let logIndex = 0
     for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
       const logs = receiptLogsAt(receipts, receipt)
       for (

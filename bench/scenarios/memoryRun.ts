@@ -10,7 +10,8 @@ import { withCpu } from '../servers/serverProcess.js'
 import { onDemo, type SpecialScenario } from './specialScenario.js'
 
 /** Memory stops growing well before the end of a whole run; a short one sees most of it. */
-const [secondsWhole, secondsQuick] = [60, 15]
+const secondsWhole = 60
+const secondsQuick = 15
 
 export const memory: SpecialScenario = {
   name: 'memory',

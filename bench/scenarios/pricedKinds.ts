@@ -25,7 +25,8 @@ export interface PricedKind {
 }
 
 const tide = addressOf('Tide')
-const [bea, cal] = [addressOf('bea'), addressOf('cal')]
+const bea = addressOf('bea')
+const cal = addressOf('cal')
 const full = toQuantity(fullBlock.number)
 /** Rounds of a loop of about a million gas. */
 const loopRounds = 12_000

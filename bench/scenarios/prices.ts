@@ -32,7 +32,8 @@ const leftPattern = /"units";r=(\d+)/
  * Connections: enough for two threads, and few enough that none is refused as busy; for calls that take seconds, one
  * per thread.
  */
-const [connectionsUsual, connectionsOfLong] = [8, 2]
+const connectionsUsual = 8
+const connectionsOfLong = 2
 
 export const prices: SpecialScenario = {
   name: 'prices',
@@ -93,7 +94,8 @@ async function unitsLeft(url: string): Promise<number> {
 export function pricesOutcome(calls: readonly PricedCall[]): Found {
   const [first, ...others] = calls as readonly [PricedCall, ...PricedCall[]]
   const most = others.reduce((a, b) => ((microsOfUnit(b) ?? 0) > (microsOfUnit(a) ?? 0) ? b : a))
-  const [unit, worst] = [microsOfUnit(first), microsOfUnit(most)]
+  const unit = microsOfUnit(first)
+  const worst = microsOfUnit(most)
   const isKnown = unit !== undefined && worst !== undefined
   return {
     unit: 'units for a second of CPU',

@@ -27,7 +27,10 @@ export const stateSize: SpecialScenario = {
     const path = join(folder, 'store/chain.mdb')
     const store = ChainWriter.openForWriting({ path })
     const builder = new DiffBuilder(store)
-    let [rootsMs, writeMs, loaded, settled] = [0, 0, 0, 0]
+    let rootsMs = 0
+    let writeMs = 0
+    let loaded = 0
+    let settled = 0
     const cpuOf = async (work: () => void | Promise<void>) => {
       const before = process.cpuUsage()
       await work()
@@ -52,7 +55,8 @@ export const stateSize: SpecialScenario = {
       }
       writeMs += await cpuOf(() => store.commitBatch())
       await settle(store, builder)
-      const [bytes, fileBytes] = [stateBytes(path), statSync(path).size]
+      const bytes = stateBytes(path)
+      const fileBytes = statSync(path).size
       const micros = [rootsMs, writeMs].map((ms) => ((ms * 1_000) / largeSlots).toFixed(1))
       return {
         unit: 'slots a second of CPU',

@@ -40,7 +40,9 @@ export const stateStart: SpecialScenario = {
     const beganMs = performance.now()
     const child = endWithThisProcess(spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] }))
     const pid = child.pid as number
-    let [cpuSeconds, anonymousBytes, peakResidentBytes] = [0, 0, 0]
+    let cpuSeconds = 0
+    let anonymousBytes = 0
+    let peakResidentBytes = 0
     const looking = setInterval(() => {
       const memory = memoryOf(pid)
       cpuSeconds = cpuSecondsOf(pid) ?? cpuSeconds
@@ -88,7 +90,8 @@ function writeDump(path: string, accounts: number): Hash32 {
     write(`{"address":"${bytesToHex(address)}","balance":"${balance}","nonce":1,"storage":{`)
     const count = index === 0 ? accounts : index % 10 === 0 ? slotsPerAccount * 9 : 0
     const slots = Array.from({ length: count }, (_, at): Leaf => {
-      const [slot, value] = [slotOf(serial), amountOf(serial++)]
+      const slot = slotOf(serial)
+      const value = amountOf(serial++)
       write(`${at === 0 ? '' : ','}"${bytesToHex(slot)}":"${bytesToHex(value)}"`)
       return [keccak256(slot), encodeRlp(value)]
     })

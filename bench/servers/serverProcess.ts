@@ -195,7 +195,10 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /** Places in `/proc/<pid>/stat`, counted after the program's name, which may contain any character. */
-const [minorFaults, majorFaults, userTime, systemTime] = [7, 9, 11, 12]
+const minorFaults = 7
+const majorFaults = 9
+const userTime = 11
+const systemTime = 12
 
 /** Of two of these, divided; undefined without `/proc`. */
 function sumOf(pid: number, first: number, second: number, unit = 1): number | undefined {

@@ -116,8 +116,13 @@ export function sourceCallsBy(
     (...args: unknown[]): Promise<never> =>
       call(name, args) as Promise<never>
   return {
-    ...{ send: by('send'), pending: by('pending'), waiting: by('waiting'), pool: by('pool') },
-    ...{ announced: by('announced'), relay: by('relay'), fetch: by('fetch') },
+    send: by('send'),
+    pending: by('pending'),
+    waiting: by('waiting'),
+    pool: by('pool'),
+    announced: by('announced'),
+    relay: by('relay'),
+    fetch: by('fetch'),
   }
 }
 

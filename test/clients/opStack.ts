@@ -16,7 +16,10 @@ export async function readByClients(
   const nativeCurrency = { name: 'Ether', symbol: 'ETH', decimals: 18 }
   const chain = defineChain({
     ...chainConfig,
-    ...{ id: chainId, name: 'op', nativeCurrency, rpcUrls: { default: { http: [url] } } },
+    id: chainId,
+    name: 'op',
+    nativeCurrency,
+    rpcUrls: { default: { http: [url] } },
   })
   const client = createPublicClient({ chain, transport: http(url) }).extend(publicActionsL2())
   const provider = new JsonRpcProvider(url, chainId, { staticNetwork: true })
@@ -62,7 +65,8 @@ export async function readByClients(
     to: `0x${'11'.repeat(20)}` as const,
     value: 1n,
   }
-  const [l1Fee, total] = [await client.estimateL1Fee(asked), await client.estimateTotalFee(asked)]
+  const l1Fee = await client.estimateL1Fee(asked)
+  const total = await client.estimateTotalFee(asked)
   t.ok(l1Fee > 0n && total > l1Fee && total < parseEther('1'), `${l1Fee} of ${total}`)
 }
 

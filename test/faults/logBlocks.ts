@@ -23,7 +23,10 @@ export class LogBlocks {
     const data = this.#nonce > 0 ? `0x${logsOfBlock.toString(16).padStart(64, '0')}` : manyLogs
     const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 1, gasLimit: 15_000_000 }
     const raw = await this.#wallet.signTransaction({
-      ...{ type: 2, chainId: 7357, nonce: this.#nonce, data },
+      type: 2,
+      chainId: 7357,
+      nonce: this.#nonce,
+      data,
       ...to,
       ...fees,
     })

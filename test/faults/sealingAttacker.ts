@@ -114,7 +114,8 @@ class Attacker {
 
   async submissions(): Promise<void> {
     const { pick, dice } = { pick: <T>(list: readonly T[]) => this.#calls.pick(list), dice: this.#calls.dice }
-    const [from, to] = [pick(examples.accounts).address, pick(examples.accounts).address]
+    const from = pick(examples.accounts).address
+    const to = pick(examples.accounts).address
     if (dice.throw(2) === 0) {
       const transaction = makeTransaction(dice.throw(20), dice.throw(20))
       await this.#call('roll', ['rollupx_addInvokeTransaction', { invoke_transaction: transaction }])

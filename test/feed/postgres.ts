@@ -189,7 +189,8 @@ function requireTls(
     stdio: ['pipe', 'ignore', 'ignore'],
   })
   writeFileSync(join(data, 'pg_hba.conf'), 'hostssl all all 127.0.0.1/32 scram-sha-256\n')
-  const [cert, key] = [join(data, 'server.crt'), join(data, 'server.key')]
+  const cert = join(data, 'server.crt')
+  const key = join(data, 'server.key')
   copyFileSync(certificate.cert, cert)
   copyFileSync(certificate.key, key)
   const { uid, gid } = inFolder
@@ -240,7 +241,8 @@ function linkLibraries(native: string): void {
   if (!existsSync(list)) return
   const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { source: string; target: string }[]
   for (const { source, target } of links) {
-    const [path, to] = [join(dirname(native), target), join(dirname(native), source)]
+    const path = join(dirname(native), target)
+    const to = join(dirname(native), source)
     // Relative: the whole folder may be copied.
     if (!existsSync(path)) symlinkSync(relative(dirname(path), to), path)
   }

@@ -252,7 +252,8 @@ export class ChainMaker {
 
   /** Builds one block on `parent`. */
   async extend(parent: MadeBlock, plan: BlockPlan = {}): Promise<MadeBlock> {
-    const [common, vm] = [this.#common, this.#vm]
+    const common = this.#common
+    const vm = this.#vm
     const parentHeader = parent.block.header
     const number = parentHeader.number + 1n
     const timestamp = parentHeader.timestamp + BigInt(plan.after ?? 10)

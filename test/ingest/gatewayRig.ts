@@ -241,9 +241,17 @@ export function gatewayTask(
   { workingSet = {}, historyBlocks = 512 }: RigOptions,
 ): GatewayTask {
   return {
-    ...{ storePath, mapBytes, genesis: undefined, network: 'rig', forks: {}, chainId: undefined },
+    storePath,
+    mapBytes,
+    genesis: undefined,
+    network: 'rig',
+    forks: {},
+    chainId: undefined,
     upstreams: archives.map(({ node }) => ({ url: node.url, timeoutMs: slowMs, answerBytesMax: 2 ** 26 })),
-    ...{ quorum: 1, pollMs: 50, historyBlocks, fetchMsMax: slowMs },
+    quorum: 1,
+    pollMs: 50,
+    historyBlocks,
+    fetchMsMax: slowMs,
     workingSet: { maxMB: 1_024, proofUnits: 4_096, watch: [], ...workingSet },
   }
 }

@@ -88,7 +88,10 @@ export class ListedChain {
     this.genesisText = JSON.stringify({
       config: { chainId: listedChainId, ...amsterdamConfig() },
       alloc: { ...requestContracts, ...builderContracts, ...alloc, ...Object.fromEntries(rich) },
-      ...{ nonce: '0x0', timestamp: '0x0', difficulty: '0x0', baseFeePerGas: '0x7' },
+      nonce: '0x0',
+      timestamp: '0x0',
+      difficulty: '0x0',
+      baseFeePerGas: '0x7',
       gasLimit: `0x${gasLimit.toString(16)}`,
     })
     const { schedule, blockDiff } = parseGenesis(this.genesisText)
@@ -154,8 +157,12 @@ export class ListedChain {
     })
     const header: Header = {
       ...draft,
-      ...{ transactionsRoot, withdrawalsRoot: withdrawalsRoot as Hash32 },
-      ...{ gasUsed, logsBloom, receiptsRoot, stateRoot: changes.stateRoot },
+      transactionsRoot,
+      withdrawalsRoot: withdrawalsRoot as Hash32,
+      gasUsed,
+      logsBloom,
+      receiptsRoot,
+      stateRoot: changes.stateRoot,
       requestsHash: executed.requestsHash as Hash32,
       blockAccessListHash: blockAccessListHash(blockAccessList),
     }
@@ -165,7 +172,13 @@ export class ListedChain {
     this.#hashes.push(hash)
     this.#parent = header
     return {
-      ...{ hash, header, fork: 'amsterdam', headerRlp, blockAccessList, executed, below },
+      hash,
+      header,
+      fork: 'amsterdam',
+      headerRlp,
+      blockAccessList,
+      executed,
+      below,
       items: [decodeRlpList(headerRlp), ...body],
       bodyRlp: encodeRlp(body),
     }

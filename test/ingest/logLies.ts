@@ -23,7 +23,8 @@ const lies: Readonly<
       return logs.with(at, logs[other] as Log).with(other, logs[at] as Log)
     }),
   move: (receipts, dice) => {
-    const [from, to] = [dice.throw(receipts.length), dice.throw(receipts.length)]
+    const from = dice.throw(receipts.length)
+    const to = dice.throw(receipts.length)
     const [log] = receipts[from]?.logs ?? []
     if (log === undefined || from === to) return undefined
     return receipts.map((each, index) => {

@@ -14,16 +14,18 @@ export interface MadeState {
 
 const config = {
   chainId: 7,
-  ...{
-    homesteadBlock: 0,
-    eip150Block: 0,
-    eip155Block: 0,
-    eip158Block: 0,
-    byzantiumBlock: 0,
-    istanbulBlock: 0,
-  },
-  ...{ constantinopleBlock: 0, petersburgBlock: 0, berlinBlock: 0, londonBlock: 0 },
-  ...{ terminalTotalDifficulty: 0, shanghaiTime: 0 },
+  homesteadBlock: 0,
+  eip150Block: 0,
+  eip155Block: 0,
+  eip158Block: 0,
+  byzantiumBlock: 0,
+  istanbulBlock: 0,
+  constantinopleBlock: 0,
+  petersburgBlock: 0,
+  berlinBlock: 0,
+  londonBlock: 0,
+  terminalTotalDifficulty: 0,
+  shanghaiTime: 0,
 }
 
 function word(number: number, bytes: number): string {

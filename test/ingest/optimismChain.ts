@@ -91,7 +91,8 @@ export function makeOptimismReplay(t: Test, options: PlayOptions): Promise<Repla
 
 /** What to ask about a block of it: the attributes of L1, what is withdrawn, and accounts that it touches. */
 export function optimismSubjects(_node: Service, { miner, transactions }: AskedBlock): Subjects {
-  const [attributes, passer] = ['0x4200000000000000000000000000000000000015', `0x42${'0'.repeat(36)}16`]
+  const attributes = '0x4200000000000000000000000000000000000015'
+  const passer = `0x42${'0'.repeat(36)}16`
   const touched = transactions.slice(0, 2).flatMap(({ from, to }) => [from, to ?? []].flat())
   return {
     places: [attributes, passer, miner, ...touched].map((address) => ({ address, slot: '0x3' })),

@@ -62,7 +62,8 @@ export function layoutGenesis({ forks, extraData, isOld }: Layout, contracts: ob
     return [fork, theirs ?? []].flat().map((name) => [`${name}Time`, block === 0 ? 0 : time])
   })
   return JSON.stringify({
-    ...{ ...rest, extraData: extraData ?? '0x' },
+    ...rest,
+    extraData: extraData ?? '0x',
     config: { ...Object.fromEntries([...kept, ...own]), chainId: 901 },
     alloc: {
       ...alloc,

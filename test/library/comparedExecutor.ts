@@ -30,7 +30,8 @@ export class ComparedExecutor implements Executor {
     }
     if (library instanceof InvalidBlockError)
       throw new Error(`the kernel does not refuse: ${library.message}`)
-    const [ours, theirs] = [contentOf(own, state), contentOf(library, state)]
+    const ours = contentOf(own, state)
+    const theirs = contentOf(library, state)
     for (const [name, value] of Object.entries(theirs)) {
       const found = ours[name]
       if (isDeepStrictEqual(found, value)) continue

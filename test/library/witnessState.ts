@@ -18,7 +18,8 @@ export interface Witness {
 export function witnessState({ codes, state }: Witness, stateRoot: Hash32, parentHash: Hash32): StateView {
   const byHash = (rows: readonly string[]) =>
     new Map(rows.map((row) => [bytesToHex(keccak256(hexToBytes(row))), hexToBytes(row)]))
-  const [nodes, code] = [byHash(state), byHash(codes)]
+  const nodes = byHash(state)
+  const code = byHash(codes)
   const reads = {
     readCode(hash: Hash32) {
       const found = code.get(bytesToHex(hash))

@@ -87,7 +87,8 @@ const zeroWord = `0x${'0'.repeat(64)}`
 export function changesOf({ pre, post }: Record<'pre' | 'post', Record<string, Account>>): Json {
   const changes: Record<string, Json> = {}
   for (const address of new Set([...Object.keys(pre), ...Object.keys(post)])) {
-    const [before, after] = [pre[address], post[address]]
+    const before = pre[address]
+    const after = post[address]
     const now = { ...before, ...after }
     const slots = new Set([...Object.keys(before?.storage ?? {}), ...Object.keys(after?.storage ?? {})])
     const change = (from: string, to: string) =>

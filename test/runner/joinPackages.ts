@@ -40,8 +40,15 @@ export async function joinPackages(): Promise<void> {
     paths.map((path) => ({ in: join(name, path), out: join(name, fileOf(path).replace(/\.js$/, '')) })),
   )
   await build({
-    ...{ absWorkingDir: root, entryPoints, outdir: folder, chunkNames: 'chunks/[hash]' },
-    ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20' },
+    absWorkingDir: root,
+    entryPoints,
+    outdir: folder,
+    chunkNames: 'chunks/[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
     mainFields: ['module', 'main'],
     // What is CommonJS within asks for modules of Node.js.
     banner: {

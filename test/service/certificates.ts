@@ -15,7 +15,8 @@ export interface Certificate {
 
 /** Makes a self-signed certificate for 127.0.0.1 and localhost in a folder. */
 export function makeCertificate(folder: string, name: string): Certificate {
-  const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
+  const cert = join(folder, `${name}.pem`)
+  const key = join(folder, `${name}.key`)
   const names = 'subjectAltName=IP:127.0.0.1,DNS:localhost'
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
   const words = ['req', '-x509', ...curve, '-nodes', '-days', '36500', '-subj', '/CN=test', '-addext', names]

@@ -30,7 +30,8 @@ export class BlockReplay {
   /** For each transaction of a canonical block: what differs before it from the state after the block's parent. */
   async statesBefore(number: number): Promise<AccountOverride[][]> {
     const store = this.#store
-    const [hash, parentHash] = [store.readCanonicalHash(number), store.readCanonicalHash(number - 1)]
+    const hash = store.readCanonicalHash(number)
+    const parentHash = store.readCanonicalHash(number - 1)
     const rows = hash && [store.readHeader(hash), store.readBody(hash)]
     const parentRow = parentHash && store.readHeader(parentHash)
     if (!rows?.[0] || !rows[1] || !parentRow) throw new RangeError(`block ${number} is missing`)

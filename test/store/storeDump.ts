@@ -35,7 +35,8 @@ export function differences(got: StoreDump, want: StoreDump): string[] {
   for (const name of Object.keys(want) as TableName[]) {
     const keys = new Set([...Object.keys(want[name]), ...Object.keys(got[name])])
     for (const key of keys) {
-      const [mine, other] = [got[name][key], want[name][key]]
+      const mine = got[name][key]
+      const other = want[name][key]
       if (mine === other || (other === undefined && addressedByContent.includes(name))) continue
       found.push(`${name}: ${key} is ${mine ?? 'absent'}, not ${other ?? 'absent'}`)
     }

@@ -85,7 +85,8 @@ function toMessage(transaction: Transaction, from: Uint8Array): { message: CallM
   const at = (index: number): Uint8Array => rlpBytes(item(index))
   const to = at(layout.to)
   const maxFeePerGas = bytesToBigInt(at(layout.maxFee as number))
-  const [gas, value] = [bytesToBigInt(at(first)), bytesToBigInt(at(first + 2))]
+  const gas = bytesToBigInt(at(first))
+  const value = bytesToBigInt(at(first + 2))
   return {
     gas,
     message: {

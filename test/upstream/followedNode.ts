@@ -131,7 +131,10 @@ export async function startGateway(
       limits: { requestMsMax },
       networks: [
         {
-          ...{ name: 'dev', kind: 'gateway', upstreams, pollMs: 100 },
+          name: 'dev',
+          kind: 'gateway',
+          upstreams,
+          pollMs: 100,
           ...(quorum !== undefined && { quorum }),
           ...(logsFrom !== undefined && { logs: { from: logsFrom } }),
         },

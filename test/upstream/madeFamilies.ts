@@ -65,7 +65,9 @@ const market = (number: number, chainId: bigint): Fields => [
   ['accessList', []],
 ]
 const usual = (number: number, chainId: bigint): Made => ({
-  ...{ type: 2, fields: market(number, chainId), isSigned: true },
+  type: 2,
+  fields: market(number, chainId),
+  isSigned: true,
 })
 const legacy = (number: number): Made => ({
   type: 0,
@@ -120,12 +122,17 @@ const ofBatch = {
 
 const rules = {
   celo: {
-    ...{ chainId: 42_220, seconds: 1, header: isthmus, extraData: '0x000000003200000006' },
+    chainId: 42_220,
+    seconds: 1,
+    header: isthmus,
+    extraData: '0x000000003200000006',
     transactions: (number, chainId) => [
       deposit(number),
       paid(usual(number, chainId)),
       {
-        ...{ type: 0x7b, fields: [...market(number, chainId), ['feeCurrency', coded]], isSigned: true },
+        type: 0x7b,
+        fields: [...market(number, chainId), ['feeCurrency', coded]],
+        isSigned: true,
         tail: { baseFee: 12_345n },
       },
       {
@@ -136,7 +143,10 @@ const rules = {
     ],
   },
   base: {
-    ...{ chainId: 8_453, seconds: 2, header: isthmus, extraData: '0x000000003200000006' },
+    chainId: 8_453,
+    seconds: 2,
+    header: isthmus,
+    extraData: '0x000000003200000006',
     transactions: (number, chainId) => [
       deposit(number),
       paid(usual(number, chainId)),
@@ -145,22 +155,34 @@ const rules = {
     ],
   },
   mantle: {
-    ...{ chainId: 5_000, seconds: 2, header: isthmus, extraData: '0x000000003200000006' },
+    chainId: 5_000,
+    seconds: 2,
+    header: isthmus,
+    extraData: '0x000000003200000006',
     transactions: (number, chainId) => [
       deposit(number, [['ethValue', 3n]], number % 2 === 0 ? [] : [['ethTxValue', 9n]]),
       { ...usual(number, chainId), moreReceipt: { ...l1Fee, tokenRatio: '0xfa0' } },
     ],
   },
   linea: {
-    ...{ chainId: 59_144, seconds: 2, header: prague, extraData: pad('0x01', { size: 32 }) },
+    chainId: 59_144,
+    seconds: 2,
+    header: prague,
+    extraData: pad('0x01', { size: 32 }),
     transactions: (number, chainId) => [usual(number, chainId), legacy(number)],
   },
   gnosis: {
-    ...{ chainId: 100, seconds: 5, header: prague, withdraws: true },
+    chainId: 100,
+    seconds: 5,
+    header: prague,
+    withdraws: true,
     transactions: (number, chainId) => [usual(number, chainId)],
   },
   helicon: {
-    ...{ chainId: 43_114, seconds: 1, stateKind: 'avax', settles: true },
+    chainId: 43_114,
+    seconds: 1,
+    stateKind: 'avax',
+    settles: true,
     transactions: (number, chainId) => [usual(number, chainId)],
     header: (number) => [
       ...([['extDataHash', emptyRoot] as const, ['baseFeePerGas', 10n ** 9n] as const] as const),
@@ -179,14 +201,22 @@ const rules = {
     more: () => ({ blockExtraData: '0x' }),
   },
   zksync: {
-    ...{ chainId: 324, seconds: 1, stateKind: 'none', header: () => [['baseFeePerGas', 45_250_000n]] },
+    chainId: 324,
+    seconds: 1,
+    stateKind: 'none',
+    header: () => [['baseFeePerGas', 45_250_000n]],
     transactions: (number, chainId) => [
       {
-        ...{ type: 0xff, fields: market(number, chainId), ...ofBatch },
+        type: 0xff,
+        fields: market(number, chainId),
+        ...ofBatch,
         more: { gasPrice: '0x0', r: '0x0', s: '0x0', v: '0x0', l1BatchNumber: '0x1' },
       },
       {
-        ...{ type: 0x71, fields: market(number, chainId), isSigned: true, ...ofBatch },
+        type: 0x71,
+        fields: market(number, chainId),
+        isSigned: true,
+        ...ofBatch,
         more: { l1BatchTxIndex: '0x1', l1BatchNumber: null },
       },
       { ...usual(number, chainId), ...ofBatch },
@@ -198,7 +228,9 @@ const rules = {
     },
   },
   unknown: {
-    ...{ chainId: 7_654_321, seconds: 3, header: () => [['baseFeePerGas', 10n ** 9n]] },
+    chainId: 7_654_321,
+    seconds: 3,
+    header: () => [['baseFeePerGas', 10n ** 9n]],
     transactions: (number, chainId) => [
       usual(number, chainId),
       ...(number === 13 ? [{ type: 0x55, fields: market(number, chainId), isSigned: true }] : []),
@@ -240,7 +272,10 @@ async function encode({ type, fields, isSigned, more }: Made, chainId: bigint) {
   const raw = bytesOf(signed ? [...items, integer(v), integer(BigInt(r)), integer(BigInt(s))] : items)
   const signature = signed
     ? {
-        ...{ v: toHex(v), r: toHex(BigInt(r)), s: toHex(BigInt(s)), gasPrice: toHex(10n ** 11n) },
+        v: toHex(v),
+        r: toHex(BigInt(r)),
+        s: toHex(BigInt(s)),
+        gasPrice: toHex(10n ** 11n),
         ...(type === 0 ? { chainId: toHex(chainId) } : { yParity: toHex(yParity) }),
       }
     : {}
@@ -356,12 +391,18 @@ async function blockOf(own: Rules, before: FamilyFixture['blocks'], stateRoot: H
   const header = bytesToHex(RLP.encode(fields.map(([, value]) => itemOf(value)) as never))
   const hash = own.hash?.(number, time, parent, [...hashes, keccak256(toHex(branch))]) ?? keccak256(header)
   const placeOf = (index: number) => ({
-    ...{ blockHash: hash, blockNumber: toHex(number), transactionIndex: toHex(index) },
+    blockHash: hash,
+    blockNumber: toHex(number),
+    transactionIndex: toHex(index),
   })
   const hasList = fields.some(([member]) => member === 'withdrawalsRoot')
   return {
     block: {
-      ...{ ...jsonOf(fields), hash, size: '0x400', uncles: [], totalDifficulty: '0x0' },
+      ...jsonOf(fields),
+      hash,
+      size: '0x400',
+      uncles: [],
+      totalDifficulty: '0x0',
       ...(hasList && { withdrawals }),
       ...own.more?.(number),
       transactions: encoded.map(({ json }, index) => ({ ...json, hash: hashes[index], ...placeOf(index) })),
@@ -372,15 +413,14 @@ async function blockOf(own: Rules, before: FamilyFixture['blocks'], stateRoot: H
       const nonce = sent.find(([member]) => member === 'nonce')?.[1] as bigint
       const created = keccak256(bytesToHex(RLP.encode([hexToBytes(sender), integer(nonce ?? 0n)])))
       return {
-        ...{
-          type: toHex(type),
-          status: '0x1',
-          from: sender,
-          to,
-          effectiveGasPrice: '0x77',
-          logsBloom: bloom,
-        },
-        ...{ cumulativeGasUsed: toHex(gasEach * (index + 1)), gasUsed: toHex(gasEach) },
+        type: toHex(type),
+        status: '0x1',
+        from: sender,
+        to,
+        effectiveGasPrice: '0x77',
+        logsBloom: bloom,
+        cumulativeGasUsed: toHex(gasEach * (index + 1)),
+        gasUsed: toHex(gasEach),
         contractAddress: to === null ? `0x${created.slice(26)}` : null,
         logs: [
           {

@@ -8,7 +8,8 @@ export function upstreamDouble(
 ): Upstream & { lack(method: string): void } {
   const lacked = new LackedMethods()
   const double = {
-    ...{ name, accuse },
+    name,
+    accuse,
     mayHave: (method: string) => !lacked.has(method),
     noteLack: (method: string) => lacked.failed(method),
     lack: (method: string) => lacked.note(method),

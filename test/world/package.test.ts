@@ -76,7 +76,8 @@ t.test(
   async (t) => {
     const compose = read('compose/replicas.yaml')
     const load = (name: string) => resolveServeConfig({ config: join(folder, 'compose', name) })
-    const [writer, replica] = [load('writer.json').networks[0], load('replica.json').networks[0]]
+    const writer = load('writer.json').networks[0]
+    const replica = load('replica.json').networks[0]
     const source = writer?.source
     t.equal(source?.type, 'replay')
     t.match(replica?.source, { type: 'feed', url: writer?.publish?.url })

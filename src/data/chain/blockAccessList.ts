@@ -215,7 +215,8 @@ function integer(item: RlpItem | undefined, what: string, bytesMax: number): Uin
 
 function requireAscending<T>(items: readonly T[], keyOf: (item: T) => Uint8Array, what: string): void {
   for (let i = 1; i < items.length; i++) {
-    const [before, key] = [keyOf(items[i - 1] as T), keyOf(items[i] as T)]
+    const before = keyOf(items[i - 1] as T)
+    const key = keyOf(items[i] as T)
     const order = Buffer.compare(before, key)
     if (order === 0) throw new BlockAccessListError(`${what}: ${bytesToHex(key)} is there twice`)
     if (order > 0) {
@@ -336,7 +337,8 @@ const word = new Uint8Array(wordBytes)
 
 /** Writes an integer as 32 bytes. */
 function writeWord(json: JsonBytes, rlp: Uint8Array, at: number): void {
-  const [start, end] = [rlpPayloadAt(rlp, at), rlpEndAt(rlp, at)]
+  const start = rlpPayloadAt(rlp, at)
+  const end = rlpEndAt(rlp, at)
   word.fill(0)
   word.set(rlp.subarray(start, end), wordBytes - (end - start))
   json.hex(word)

@@ -19,7 +19,8 @@ export function firstBlockWhere(
     return block
   }
   const oldest = chain.oldest.state
-  let [low, high] = [oldest, chain.head.number]
+  let low = oldest
+  let high = chain.head.number
   if (!holds(blockAt(high))) return undefined
   if (oldest > 0) {
     const block = blockAt(oldest)

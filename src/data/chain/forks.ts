@@ -327,7 +327,8 @@ export class ForkSchedule {
     other: ForkSchedule,
     head: { readonly number: number; readonly timestamp: Timestamp; readonly totalDifficulty: bigint },
   ): string | undefined {
-    const [mine, theirs] = [this.config, other.config]
+    const mine = this.config
+    const theirs = other.config
     const isPast = (at: number | bigint | undefined, reached: number | bigint) =>
       at !== undefined && at <= reached
     const differs = (
@@ -348,7 +349,8 @@ export class ForkSchedule {
     for (const name of new Set([...forkNames, ...mine.family.forks])) {
       if (differs(mine.blocks.get(name), theirs.blocks.get(name), head.number)) return name
       if (differs(mine.times.get(name), theirs.times.get(name), head.timestamp)) return name
-      const [a, b] = [mine.blobSchedule.get(name), theirs.blobSchedule.get(name)]
+      const a = mine.blobSchedule.get(name)
+      const b = theirs.blobSchedule.get(name)
       const isSame =
         a?.target === b?.target && a?.max === b?.max && a?.baseFeeUpdateFraction === b?.baseFeeUpdateFraction
       if (!isSame && isPast(mine.times.get(name), head.timestamp)) return `blobSchedule.${name}`

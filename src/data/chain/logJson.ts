@@ -144,7 +144,8 @@ export function* blockLogs(rows: BlockRows, receipts: Uint8Array, first = 0): Ge
   const keyOf = (item: number) =>
     latin1Key(receipts.subarray(rlpPayloadAt(receipts, item), rlpEndAt(receipts, item)))
   const end = rlpEndAt(receipts, 0)
-  let [transaction, index] = [0, 0]
+  let transaction = 0
+  let index = 0
   for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
     const { logs } = readReceipt(receipts, receipt)
     const position = transactionPosition(rows, transaction++)

@@ -29,7 +29,9 @@ export function assertAddressSpace(path: string, bytes: number): void {
 
 /** Of /proc/PID/maps, whose lines are in the order of their addresses: the longest gap, and the sum of what is taken. */
 function measureMaps(maps: string): { readonly longestGap: number; readonly taken: number } {
-  let [end, longestGap, taken] = [0, 0, 0]
+  let end = 0
+  let longestGap = 0
+  let taken = 0
   for (const [, from = '', to = ''] of maps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) /gm)) {
     const start = Number.parseInt(from, 16)
     // What is above belongs to the kernel.

@@ -201,7 +201,8 @@ function changedSettings(before: KeyRow | undefined, after: KeyRow): string {
       ...Object.entries(row?.details?.scopes ?? {}),
       ...Object.entries(row?.details?.limits ?? {}),
     ])
-  const [then, now] = [settingsOf(before), settingsOf(after)]
+  const then = settingsOf(before)
+  const now = settingsOf(after)
   const names = new Set([...then.keys(), ...now.keys()])
   return [...names].filter((name) => !isSame(then.get(name), now.get(name))).join(', ')
 }

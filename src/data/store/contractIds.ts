@@ -121,7 +121,8 @@ export class NewContractIds extends ContractIds {
     if (found !== noContract) return found
     const { last } = this
     if (last >= idMax) throw new Error(`the store has numbers for ${idMax} contracts, and all are given`)
-    const [address, id] = [key.slice(at, at + addressBytes), idKey(last + 1)]
+    const address = key.slice(at, at + addressBytes)
+    const id = idKey(last + 1)
     this.#table.putSync(address, id)
     this.#table.putSync(id, address)
     this.#table.putSync(lastKey, id)

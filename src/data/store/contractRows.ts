@@ -170,7 +170,8 @@ class ContractBuffer extends ContractRows implements RowBuffer {
   }
 
   compare(a: Uint8Array, b: Uint8Array): number {
-    const [first, second] = [this.idOf(a) ?? noContract, this.idOf(b) ?? noContract]
+    const first = this.idOf(a) ?? noContract
+    const second = this.idOf(b) ?? noContract
     return first === second ? Buffer.compare(a, b) : first - second
   }
 }

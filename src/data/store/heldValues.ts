@@ -274,7 +274,8 @@ export class HeldValues {
 /** Whether two accounts (RLP) are alike but for their storage roots. */
 function areSameButRoot(account: Uint8Array, other: Uint8Array): boolean {
   if (account.length === 0 || other.length === 0) return false
-  const [own, its] = [decodeRlpList(account).map(rlpBytes), decodeRlpList(other).map(rlpBytes)]
+  const own = decodeRlpList(account).map(rlpBytes)
+  const its = decodeRlpList(other).map(rlpBytes)
   return own.every((field, at) => at === rootAt || equalBytes(field, its[at] as Uint8Array))
 }
 

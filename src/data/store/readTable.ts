@@ -92,8 +92,12 @@ function refusingTable(kind: 'NoState' | 'NoReceipts'): ReadTable {
     throw new FaultError({ kind })
   }
   return {
-    ...{ getBinary: refuse, getBrief: refuse, viewUntilNextRead: refuse },
-    ...{ doesExist: refuse, getRange: refuse, getCount: refuse },
+    getBinary: refuse,
+    getBrief: refuse,
+    viewUntilNextRead: refuse,
+    doesExist: refuse,
+    getRange: refuse,
+    getCount: refuse,
   }
 }
 

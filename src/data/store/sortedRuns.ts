@@ -38,7 +38,8 @@ export class SortedRuns {
     const length = headBytes + key.length + value.length
     if (this.#used + length > this.#runBytes && this.#used > 0) this.#spill()
     if (this.#used + length > this.#memory.length) this.#grow(this.#used + length)
-    const [memory, at] = [this.#memory, this.#used]
+    const memory = this.#memory
+    const at = this.#used
     memory[at] = key.length
     writeUint32(memory, value.length, at + 1)
     memory.set(key, at + headBytes)

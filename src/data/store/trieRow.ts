@@ -151,7 +151,8 @@ export function splitContent(content: Uint8Array): TrieRow {
 export function differenceOf(before: Uint8Array, after: Uint8Array): Uint8Array | undefined {
   const childrenAt = 3 + (((before[0] as number) + 1) >> 1)
   for (let at = 0; at < childrenAt - 2; at++) if (before[at] !== after[at]) return undefined
-  const [was, is] = [readSet(before, childrenAt - 2), readSet(after, childrenAt - 2)]
+  const was = readSet(before, childrenAt - 2)
+  const is = readSet(after, childrenAt - 2)
   if (was === 0 || is === 0) return undefined
   // A view of each child would take longer than all else that is done here.
   const scratch = differenceBytes

@@ -27,7 +27,8 @@ export function contentBefore(content: Uint8Array, older: Uint8Array, spans: rea
   let present = 0
   let length = childrenAt
   for (let nibble = 0; nibble < 16; nibble++) {
-    const [start, end] = [starts[nibble] as number, ends[nibble] as number]
+    const start = starts[nibble] as number
+    const end = ends[nibble] as number
     if (start === end) continue
     present |= 1 << nibble
     length += end - start
@@ -39,7 +40,8 @@ export function contentBefore(content: Uint8Array, older: Uint8Array, spans: rea
   let used = childrenAt
   for (let nibble = 0; nibble < 16; nibble++) {
     const source = sources[nibble] as Uint8Array
-    const [start, end] = [starts[nibble] as number, ends[nibble] as number]
+    const start = starts[nibble] as number
+    const end = ends[nibble] as number
     const isSpliced = source === splicedBytes && start < end
     for (let at = start; at < end; at++) before[used++] = source[at] as number
     if (isSpliced && childEnd(before, used - (end - start)) !== used) throw notOne()
@@ -86,7 +88,9 @@ function takeBack(older: Uint8Array, start: number, end: number): void {
 
 /** Puts the middle of a child back that stands at `at`, and returns where that ends. */
 function splice(nibble: number, older: Uint8Array, at: number): number {
-  const [begin, rest, middle] = [older[at + 1] as number, older[at + 2] as number, older[at + 3] as number]
+  const begin = older[at + 1] as number
+  const rest = older[at + 2] as number
+  const middle = older[at + 3] as number
   const length = (ends[nibble] as number) - (starts[nibble] as number)
   if (!(begin + rest <= length) || length > splicedBytesMax || !(at + spliceBytes + middle <= older.length))
     throw notOne()

@@ -251,7 +251,8 @@ function decodeKeys(row: Uint8Array): Uint8Array[] {
   const keys: Uint8Array[] = []
   let before: Uint8Array = noBytes
   for (let at = 0; at < row.length; ) {
-    const [shared, more] = [row[at] as number, row[at + 1] as number]
+    const shared = row[at] as number
+    const more = row[at + 1] as number
     at += 2
     if (shared > before.length || at + more > row.length || shared + more === 0)
       throw new RangeError('not a list of trie rows')

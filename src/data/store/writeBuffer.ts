@@ -56,7 +56,8 @@ export class RowChanges {
   ): void {
     const end = Math.min(2 * (from + rowsMax), this.rows.length)
     for (let at = 2 * from; at < end; at += 2) {
-      const [key, value] = [this.rows[at] as Uint8Array, this.rows[at + 1]]
+      const key = this.rows[at] as Uint8Array
+      const value = this.rows[at + 1]
       if (value === undefined) remove(key)
       else put(key, value)
     }

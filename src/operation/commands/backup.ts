@@ -72,7 +72,8 @@ async function copyTo(
       folder,
     )
     for (const { path, isStore } of sources) {
-      const [from, copy] = [join(dataDir, path), join(folder, path)]
+      const from = join(dataDir, path)
+      const copy = join(folder, path)
       makeFolder(dirname(copy), 0o700)
       if (!isStore) {
         files.push({ path, ...(await copyFile(from, copy, (done) => view.update({ what: path, done }))) })

@@ -39,7 +39,8 @@ function compareConfigs(started: Config, current: Config, next: Config): Reload 
 }
 
 function changedKeys(before: Config, after: Config): string[] {
-  const [old, young] = [valuesOf(before), valuesOf(after)]
+  const old = valuesOf(before)
+  const young = valuesOf(after)
   const keys = new Set([...old.keys(), ...young.keys()])
   return [...keys].filter((key) => !isDeepStrictEqual(old.get(key), young.get(key))).sort()
 }

@@ -193,8 +193,12 @@ async function readSubmissions(
   return {
     prefix,
     waiting: rows.map(({ hash, state, sender, nonce, receivedAtMs, bodyBytes: bytes }) => ({
-      ...{ hash, state: state === 'SENT' ? state : 'RECEIVED', sender, nonce },
-      ...{ receivedAt: isoTime(receivedAtMs), bytes },
+      hash,
+      state: state === 'SENT' ? state : 'RECEIVED',
+      sender,
+      nonce,
+      receivedAt: isoTime(receivedAtMs),
+      bytes,
     })),
   }
 }

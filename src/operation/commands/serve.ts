@@ -158,7 +158,9 @@ class ServedProcess {
     warnOfFewFiles(config, log)
     const transport = chosen.transport.name
     const keyOptions = { spent: access.spent, reach: access.reachMemory, counts: this.#countsMemory }
-    const [sources, rollups, usage] = [this.#sources, this.#rollups, this.#usage]
+    const sources = this.#sources
+    const rollups = this.#rollups
+    const usage = this.#usage
     const parts = { pool, rollups, sources, networks: edge.networks, usage }
     this.#others = shared && startOtherEdges(config, { ...shared, transport, ...keyOptions }, parts)
     await this.#others?.listening
@@ -215,7 +217,8 @@ class ServedProcess {
     const onStopping = () => {
       this.#isStopping = true
     }
-    const [edge, others] = [this.#edge as Edge, this.#others]
+    const edge = this.#edge as Edge
+    const others = this.#others
     const stopped = obeySignals({ config, read, log, edge, others, notices, keys: access.keys, onStopping })
     void this.#welcome()
     if (others === undefined) return [stopped]
@@ -232,7 +235,9 @@ class ServedProcess {
     // A source also ends when the server stops, and then there is nobody to welcome.
     if (this.#isStopping) return
     const { networks } = this.#edge as Edge
-    const [rollups, port, adminUrl] = [this.#rollups, this.#port, this.#admin?.url]
+    const rollups = this.#rollups
+    const port = this.#port
+    const adminUrl = this.#admin?.url
     const note = chosen.notice
     for (const line of welcomeLines(config, { networks, rollups, port, demo: access.demo, adminUrl, note }))
       io.out(line)

@@ -76,14 +76,17 @@ function writeConstants(): void {
   const target = elements(kernel.constants, 3 * (fullRoundsBefore + fullRoundsAfter) + partialRounds)
   let count = 0
   const write = (value: bigint) => writeElement(target, count++, reduce(value * montgomeryR))
-  let [first, second, third] = [0n, 0n, 0n]
+  let first = 0n
+  let second = 0n
+  let third = 0n
   for (const [round, [a = 0n, b = 0n, c = 0n]] of roundConstants.entries()) {
     first += a
     second += b
     third += c
     if (round >= fullRoundsBefore && round < fullRoundsBefore + partialRounds) {
       write(third)
-      const [carriedA, carriedB] = [reduce(first), reduce(second)]
+      const carriedA = reduce(first)
+      const carriedB = reduce(second)
       first = 3n * carriedA + carriedB
       second = carriedA - carriedB
       third = carriedA + carriedB

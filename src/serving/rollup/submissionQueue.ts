@@ -226,8 +226,10 @@ function findRivals(
   if (body === undefined) throw new Error(`the body of submission ${first.hash} is missing`)
   // All that wait here have one hash, and so the same tip and price.
   const rival = bodyToTransaction(body)
-  const [tip, price] = [BigInt(newcomer.tip), l2Price(newcomer)]
-  const [rivalTip, rivalPrice] = [BigInt(rival.tip), l2Price(rival)]
+  const tip = BigInt(newcomer.tip)
+  const price = l2Price(newcomer)
+  const rivalTip = BigInt(rival.tip)
+  const rivalPrice = l2Price(rival)
   if (tip <= rivalTip && price <= rivalPrice) throw refused(52)
   const isRaised = (value: bigint, from: bigint) => value * 100n >= from * (100n + replacementRaise)
   if (!isRaised(tip, rivalTip) || !isRaised(price, rivalPrice)) throw refused(64)

@@ -278,7 +278,9 @@ export function readParams(params: Method['params'], start: number, end: number)
   return args
 }
 
-const [comma, openBracket, closeBracket] = [0x2c, 0x5b, 0x5d]
+const comma = 0x2c
+const openBracket = 0x5b
+const closeBracket = 0x5d
 
 /** A method as requests name it. */
 export interface NamedMethod {

@@ -151,7 +151,8 @@ function crowdOf(bucket: Bucket<unknown> | undefined): number {
 }
 
 /** Of this process, so that nobody can choose keys that share a bucket. */
-const [seed, factor] = [randomInt(2 ** 32), randomInt(2 ** 31) * 2 + 1]
+const seed = randomInt(2 ** 32)
+const factor = randomInt(2 ** 31) * 2 + 1
 
 /** A sum of products, as FNV-1a, by a random factor. Has 31 bits, which V8 stores in the Map's entry without an object. */
 function hashOf(key: string): number {

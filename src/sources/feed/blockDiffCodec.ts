@@ -166,7 +166,8 @@ function pairsOf(part: unknown, keyBytes: number): Change[] {
   const flat = manyOf(part)
   const pairs: Change[] = []
   for (let at = 0; at < flat.length; at += 2) {
-    const [key, value] = [flat[at] as Uint8Array, flat[at + 1]]
+    const key = flat[at] as Uint8Array
+    const value = flat[at + 1]
     if (key.length !== keyBytes || value === undefined) {
       throw new BlockDiffError(
         `a block diff has a change whose key is not ${keyBytes} bytes, or without a value`,

@@ -278,7 +278,8 @@ function expectAscending(what: string, changes: readonly Change[]): void {
 function withHashes(code: readonly Uint8Array[], expected: readonly Hash32[]): Change[] {
   const hashed = code.map((bytes) => [keccak256(bytes), bytes] as const)
   for (let at = 0; at < Math.max(hashed.length, expected.length); at++) {
-    const [got, want] = [hashed[at]?.[0] ?? noBytes, expected[at] ?? noBytes]
+    const got = hashed[at]?.[0] ?? noBytes
+    const want = expected[at] ?? noBytes
     expectEqual('it has the code', got, want, 'its accounts')
   }
   return hashed

@@ -24,7 +24,11 @@ export function upstreamTeller(
     const isDown = !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined)
     const head = upstreams.head?.claim.number
     const state = {
-      ...{ head, isDown, ...(trouble !== undefined && { trouble }), nodes, signed: signed?.state },
+      head,
+      isDown,
+      ...(trouble !== undefined && { trouble }),
+      nodes,
+      signed: signed?.state,
       workingSet: workingSet?.state,
     }
     const text = JSON.stringify(state)

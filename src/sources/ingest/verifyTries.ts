@@ -104,7 +104,8 @@ class NodeDigest {
     if (this.#last !== undefined) digest.toggle(name, at, this.#last.hash)
     const isSame = before && after && equalBytes(before.extension, after.extension)
     for (let nibble = 0; nibble < 16; nibble++) {
-      const [was, is] = [before?.children[nibble], after?.children[nibble]]
+      const was = before?.children[nibble]
+      const is = after?.children[nibble]
       if (isSame && (was === is || (was && is && equalBytes(was, is)))) continue
       if (before !== undefined) this.#addChild(key, ownerBytes, before, nibble, at)
       if (after !== undefined) this.#addChild(key, ownerBytes, after, nibble, at)

@@ -6,7 +6,8 @@ type Way = readonly [method: string, params: readonly unknown[]]
 
 /** Where Ethereum Classic, whose first block and network id are Ethereum's, parted from it; what Ethereum's block says. EIP-779. */
 const daoFork = { block: '0x1d4c00', extraData: '0x64616f2d686172642d666f726b' } as const
-const [mainnetId, classicId] = [1, 61]
+const mainnetId = 1
+const classicId = 61
 
 /** Nodes whose history is pruned (EIP-4444) have the header of an early block, if that. */
 const headerWays = (number: string): readonly Way[] => [

@@ -150,7 +150,9 @@ export class HttpConnection {
     // Many proxies tunnel to the ports of TLS alone.
     return new ProxyAgent({
       ...options,
-      ...{ uri: proxy.origin, headers: proxyAuthorization(proxy), proxyTunnel: false },
+      uri: proxy.origin,
+      headers: proxyAuthorization(proxy),
+      proxyTunnel: false,
     })
   }
 

@@ -45,7 +45,10 @@ export function tunnel(proxy: URL, url: URL, msMax: number): Promise<Socket> {
   const path = `${hostname}:${url.port || (isTls ? 443 : 80)}`
   const open = proxy.protocol === 'https:' ? requestTls : request
   const asked = open({
-    ...{ host: proxy.hostname, port: proxy.port || undefined, method: 'CONNECT', path },
+    host: proxy.hostname,
+    port: proxy.port || undefined,
+    method: 'CONNECT',
+    path,
     headers: { host: path, ...proxyAuthorization(proxy) },
     timeout: msMax,
     agent: false,

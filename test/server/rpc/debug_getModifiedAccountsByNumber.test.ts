@@ -24,7 +24,8 @@ t.test('accounts are those that differ in lists of all accounts', async (t) => {
     [0, 264],
     [199, 201],
   ] as const) {
-    const [before, after] = [await accountsAt(first), await accountsAt(last)]
+    const before = await accountsAt(first)
+    const after = await accountsAt(last)
     const differing = [...after.keys()].filter((address) => after.get(address) !== before.get(address))
     const [got] = await askResults(service, [[method, [first, last]]])
     t.strictSame(got, differing)

@@ -9,7 +9,9 @@ const method = 'debug_traceCallMany'
 const service = await startService()
 t.teardown(() => service.stop())
 
-const [tide, bea, cal] = [addressOf('Tide'), addressOf('bea'), addressOf('cal')]
+const tide = addressOf('Tide')
+const bea = addressOf('bea')
+const cal = addressOf('cal')
 const transfer = {
   from: bea,
   to: tide,

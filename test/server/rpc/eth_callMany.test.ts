@@ -10,7 +10,9 @@ const method = 'eth_callMany'
 const service = await startService()
 t.teardown(() => service.stop())
 
-const [tide, bea, cal] = [addressOf('Tide'), addressOf('bea'), addressOf('cal')]
+const tide = addressOf('Tide')
+const bea = addressOf('bea')
+const cal = addressOf('cal')
 const bytesOfCal = hexToBytes(cal.slice(2))
 const transfer = {
   from: bea,

@@ -7,11 +7,17 @@ import { startService } from '../../service/service.js'
 const method = 'eth_fillTransaction'
 const service = await startService()
 t.teardown(() => service.stop())
-const [bea, cal, tide] = [addressOf('bea'), addressOf('cal'), addressOf('Tide')]
+const bea = addressOf('bea')
+const cal = addressOf('cal')
+const tide = addressOf('Tide')
 const blobs = { blobVersionedHashes: [`0x01${'11'.repeat(31)}`] }
 const authorization = {
-  ...{ chainId: '0x1', address: tide, nonce: '0x0', yParity: '0x0' },
-  ...{ r: `0x${'1'.repeat(64)}`, s: `0x${'2'.repeat(63)}` },
+  chainId: '0x1',
+  address: tide,
+  nonce: '0x0',
+  yParity: '0x0',
+  r: `0x${'1'.repeat(64)}`,
+  s: `0x${'2'.repeat(63)}`,
 }
 
 t.test('the bytes are the transaction, and what was missing comes from other methods', async (t) => {

@@ -12,7 +12,8 @@ import {
 } from '../../unit/serving/streams/forkingChain.js'
 
 const method = 'eth_getFilterChanges'
-const [alice, bob] = [addressOfNumber(1), addressOfNumber(2)]
+const alice = addressOfNumber(1)
+const bob = addressOfNumber(2)
 const topic = `0x${'07'.repeat(32)}`
 const kinds = [[], [{ address: alice, topics: [] }], [{ address: bob, topics: [topic] }]]
 const content = fc.array(fc.constantFrom(...kinds), { maxLength: 3 }).map((logs) => logs.flat())

@@ -137,7 +137,8 @@ t.test('the first block with a base fee has the first one, whatever its parent s
 })
 
 t.test('a creation that fails because its nonce has the greatest value is paid', async (t) => {
-  const [poor, reader] = [person('8'), person('9')]
+  const poor = person('8')
+  const reader = person('9')
   const [block] = (await simulate(t, {
     blockStateCalls: [
       {
@@ -190,7 +191,9 @@ t.test('transactions in full are those whose hashes the block has', async (t) =>
 })
 
 t.test('transfers are logged where they happen, and not those of failed frames', async (t) => {
-  const [payer, heir, failing] = [person('a'), person('b'), person('c')]
+  const payer = person('a')
+  const heir = person('b')
+  const failing = person('c')
   const stateOverrides = {
     // Logs, sends 5 to the heir, 6 to one who fails, then leaves all to the heir.
     [payer]: {
@@ -239,7 +242,8 @@ t.test('transfers are logged where they happen, and not those of failed frames',
 })
 
 t.test('failures of messages are part of the answer', async (t) => {
-  const [thrower, ender] = [person('a'), person('b')]
+  const thrower = person('a')
+  const ender = person('b')
   const reason = hex(encodeCall('Error(string)', ['too late']))
   const stateOverrides = {
     [thrower]: { code: code('CALLDATASIZE', 0, 0, 'CALLDATACOPY', 'CALLDATASIZE', 0, 'REVERT') },

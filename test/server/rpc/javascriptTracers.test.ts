@@ -115,13 +115,17 @@ t.test('a tracer sees the transaction, the state and its configuration', async (
   for (const [at, { txHash, result }] of list.entries()) {
     t.equal(txHash, transactions[at]?.hash)
     t.match(result, {
-      ...{ config: { depth: 3 }, block: 45, hash: txHash, one: true, big: `1${'0'.repeat(49)}1` },
-      ...{ from: receipts[at].from, gasUsed: Number(receipts[at].gasUsed), exists: true },
-      ...{
-        created: getCreateAddress({ from: creator, nonce: 0 }).toLowerCase(),
-        word: `0x${'0'.repeat(62)}12`,
-        cut: '0x1234',
-      },
+      config: { depth: 3 },
+      block: 45,
+      hash: txHash,
+      one: true,
+      big: `1${'0'.repeat(49)}1`,
+      from: receipts[at].from,
+      gasUsed: Number(receipts[at].gasUsed),
+      exists: true,
+      created: getCreateAddress({ from: creator, nonce: 0 }).toLowerCase(),
+      word: `0x${'0'.repeat(62)}12`,
+      cut: '0x1234',
     })
     t.match(result.balance, /^\d+$/)
     t.equal(result.steps, calls[at].result.structLogs.length)

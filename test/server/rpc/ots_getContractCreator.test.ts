@@ -20,7 +20,8 @@ t.test('each contract has its creator, also one that a contract created', async 
       if (depth > 0) inner.add(each.to)
     }
   }
-  let [compared, within] = [0, 0]
+  let compared = 0
+  let within = 0
   for (const [address, known] of creations) {
     const found = await creatorOf(address)
     if (!(await service.call('ots_hasCode', [address])).result) {

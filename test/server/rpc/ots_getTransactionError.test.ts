@@ -8,7 +8,8 @@ const service = await startService()
 t.teardown(() => service.stop())
 
 t.test('a reverted transaction has its data, every other one none', async (t) => {
-  let [reverted, otherwise] = [0, 0]
+  let reverted = 0
+  let otherwise = 0
   for (const { transactions } of blocks) {
     for (const { hash } of transactions.slice(0, 2)) {
       const { error, output = '0x' } = await nestedCalls(service, hash)

@@ -6,7 +6,8 @@ import { startService } from '../../service/service.js'
 import { addressOfNumber, growFrom } from '../../unit/serving/streams/forkingChain.js'
 
 const method = 'tidegate_getLogs'
-const [alice, bob] = [addressOfNumber(1), addressOfNumber(2)]
+const alice = addressOfNumber(1)
+const bob = addressOfNumber(2)
 const byAlice = [{ address: alice, topics: [] }]
 const byBoth = [...byAlice, { address: bob, topics: [] }]
 

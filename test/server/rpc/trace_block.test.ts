@@ -36,7 +36,8 @@ t.test('a miner and an uncle get what the yellow paper says', async (t) => {
   const [block, uncle] = result.filter(({ type }: { type: string }) => type === 'reward')
   t.equal(block.action.rewardType, 'block')
   t.equal(uncle.action.rewardType, 'uncle')
-  const [own, other] = [BigInt(block.action.value), BigInt(uncle.action.value)]
+  const own = BigInt(block.action.value)
+  const other = BigInt(uncle.action.value)
   const base = (own * 32n) / 33n
   t.ok([5n, 3n, 2n].some((ether) => base === ether * 10n ** 18n))
   t.ok(other < base && other % (base / 8n) === 0n)

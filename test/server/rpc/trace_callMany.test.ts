@@ -8,7 +8,9 @@ import { startService } from '../../service/service.js'
 const method = 'trace_callMany'
 const service = await startService()
 t.teardown(() => service.stop())
-const [tide, bea, cal] = [addressOf('Tide'), addressOf('bea'), addressOf('cal')]
+const tide = addressOf('Tide')
+const bea = addressOf('bea')
+const cal = addressOf('cal')
 const data = hex(encodeCall('transfer(address,uint256)', [hexToBytes(cal.slice(2)), 1_000]))
 const transfer = { from: bea, to: tide, gas: '0x186a0', data }
 const read = {

@@ -289,7 +289,8 @@ t.test('each faulty flag is named', async (t) => {
 })
 
 t.test('figures replace what stood between the marks of a page, and nothing else', async (t) => {
-  const [start, end] = ['<!-- figures: npm run bench -- --publish FILE -->', '<!-- end of figures -->']
+  const start = '<!-- figures: npm run bench -- --publish FILE -->'
+  const end = '<!-- end of figures -->'
   const page = `before\n${start}\nold\n${end}\nafter\n`
   const once = withFigures(page, report)
   t.ok(once.startsWith(`before\n${start}\n`) && once.endsWith(`\n${end}\nafter\n`))

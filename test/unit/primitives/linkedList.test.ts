@@ -14,7 +14,8 @@ t.test('any changes give what an array of the same items has', async (t) => {
         { length: 10 },
         (_, name): Item => ({ name, list: undefined, previous: undefined, next: undefined }),
       )
-      const [list, other] = [new LinkedList<Item>(), new LinkedList<Item>()]
+      const list = new LinkedList<Item>()
+      const other = new LinkedList<Item>()
       const model: Item[] = []
       for (const [isAdded, name] of changes) {
         const item = items[name] as Item

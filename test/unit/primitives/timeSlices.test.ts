@@ -84,7 +84,9 @@ t.test('without a limit of time a turn has so many works', async (t) => {
 
 t.test('a work that waits already keeps its place, and one that is forgotten does not go on', async (t) => {
   const { slices, done, refused, turns } = noting()
-  const [one, two, three] = [work('a1'), work('a2'), work('a3')]
+  const one = work('a1')
+  const two = work('a2')
+  const three = work('a3')
   for (const work of [one, two, three, one]) t.ok(slices.wait(work))
   slices.forget(two)
   slices.forget(two)
@@ -136,7 +138,8 @@ t.test('a share is used up by works or by cost, and is whole again in the next t
 
 t.test('a share is used up for all once the time of a turn is, and whole again in the next', async (t) => {
   const { slices } = noting({ share: { worksMax: 10, costMax: 10, msMax: 2 } })
-  const [one, two] = [new Share(), new Share()]
+  const one = new Share()
+  const two = new Share()
   t.ok(slices.take(one, 1))
   for (const untilMs = performance.now() + 2; performance.now() < untilMs; );
   t.same(
@@ -253,7 +256,8 @@ t.test('kinds of work that take long have a turn of the event loop each, one aft
 })
 
 t.test('while a thread is cold its turns are a quarter as long', async (t) => {
-  const [workMs, msMax] = [0.2, 4]
+  const workMs = 0.2
+  const msMax = 4
   const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
     goOn: () => {
       inTurn++

@@ -97,15 +97,16 @@ t.test('with it, a block is imported, and its transaction is JSON and back', asy
   const hash = keccak256(raw())
   const json = JSON.parse(Buffer.from(pendingTransactionJson(raw(), sender.address, hash)).toString())
   t.match(json, {
-    ...{
-      type: '0x55',
-      chainId: '0x1cbd',
-      nonce: '0x0',
-      gas: '0x186a0',
-      gasPrice: '0x3b9aca00',
-      value: '0x5',
-    },
-    ...{ memo: '0x010203', storageFee: '0x4d', witnesses: [bytesToHex(listed)], to: bytesToHex(to) },
+    type: '0x55',
+    chainId: '0x1cbd',
+    nonce: '0x0',
+    gas: '0x186a0',
+    gasPrice: '0x3b9aca00',
+    value: '0x5',
+    memo: '0x010203',
+    storageFee: '0x4d',
+    witnesses: [bytesToHex(listed)],
+    to: bytesToHex(to),
     accessList: [{ address: bytesToHex(to), storageKeys: [bytesToHex(listed)] }],
     yParity: json.v,
   })

@@ -15,7 +15,8 @@ const program = join(packageRoot(), 'dist/modules/bench/main.js')
 
 function start(t: Test, words: readonly string[]) {
   const folder = makeFolder(t)
-  const [cache, out] = [join(folder, 'cache'), join(folder, 'out')]
+  const cache = join(folder, 'cache')
+  const out = join(folder, 'out')
   const child = spawn(process.execPath, [program, ...words, '--out', out], {
     env: { ...process.env, TIDEGATE_BENCH_CACHE: cache },
     stdio: ['ignore', 'pipe', 'pipe'],

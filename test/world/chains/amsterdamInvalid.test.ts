@@ -74,7 +74,8 @@ function withList({ blockRlp, blockAccessListRlp }: InvalidBlock): Uint8Array | 
 
 t.test('blocks that break a rule of Amsterdam', { skip: withoutAmsterdam }, async (t) => {
   t.testdir()
-  let [blocks, inPartsRuns] = [0, 0]
+  let blocks = 0
+  let inPartsRuns = 0
   for (const [base, cases] of readInvalidBlocks()) {
     const folder = join(amsterdamDir, 'invalid', `base-${base}`)
     const store = ChainWriter.openForWriting({ path: join(t.testdirName, `${base}.mdb`), mapBytes: 2 ** 30 })

@@ -40,7 +40,10 @@ const genesis = {
     terminalTotalDifficulty: 0,
     optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
   },
-  ...{ gasLimit: '0x3b9aca00', difficulty: '0x0', timestamp: '0x64000000', baseFeePerGas: '0x7' },
+  gasLimit: '0x3b9aca00',
+  difficulty: '0x0',
+  timestamp: '0x64000000',
+  baseFeePerGas: '0x7',
   alloc: { [from.slice(2)]: { balance: '0xde0b6b3a7640000' } },
 }
 

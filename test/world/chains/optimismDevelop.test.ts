@@ -91,7 +91,8 @@ t.test('a developer chain', { skip: skipsOptimism }, async (t) => {
     if (error !== undefined) throw new Error(error.message)
     return result
   }
-  const [from, to] = [developer.address, `0x${'cd'.repeat(20)}`]
+  const from = developer.address
+  const to = `0x${'cd'.repeat(20)}`
   const hash = await ask('eth_sendTransaction', { from, to, value: '0x3b9aca00' })
   t.match(await ask('eth_getTransactionReceipt', hash), { status: '0x1', l1Fee: /^0x[1-9a-f]/ })
   t.equal(await ask('anvil_setBalance', to, '0x77359400'), null)

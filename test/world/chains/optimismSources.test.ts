@@ -35,7 +35,8 @@ t.test('followers and gateways have the chain of the node', { skip: skipsOptimis
   t.teardown(() => node.stop())
   const { origin } = node
   const genesisPath = join(chain.configPath, '../genesis.json')
-  const [followed, gated] = [makeFolder(t), makeFolder(t)]
+  const followed = makeFolder(t)
+  const gated = makeFolder(t)
   const follower = await startFollower(t, followed, { urls: [origin], genesisPath })
   const { requestMsMax } = patientLimits
   const gateway = await startGateway(t, gated, { urls: [origin], requestMsMax })

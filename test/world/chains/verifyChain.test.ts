@@ -211,7 +211,8 @@ t.test(`each of ${flips} flipped bits, in keys and values of all kinds of rows, 
     const name = checkedTables[flip % checkedTables.length] as TableName
     const rows = Object.entries(dump[name])
     const [keyHex = '', valueHex = ''] = rows[dice.throw(rows.length)] ?? []
-    const [key, value] = [Buffer.from(keyHex, 'hex'), Buffer.from(valueHex, 'hex')]
+    const key = Buffer.from(keyHex, 'hex')
+    const value = Buffer.from(valueHex, 'hex')
     const damaged = Buffer.concat([key, value])
     const bit = dice.throw(8 * damaged.length)
     damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))

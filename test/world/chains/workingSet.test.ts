@@ -63,7 +63,8 @@ interface Compared {
 /** Compares everything that is held at a block with the archive; nothing is fetched. */
 function compare(rig: Pick<GatewayRig, 'tryRead'>, archive: ArchiveNode, number: number): Compared {
   const wrong: string[] = []
-  let [unknown, held] = [0, 0]
+  let unknown = 0
+  let held = 0
   const check = (what: string, got: { readonly value: unknown } | undefined, want: unknown) => {
     if (got === undefined) unknown++
     else {
@@ -137,7 +138,8 @@ for (const [name, offers, way] of someOf(ways, 2)) {
     `what is held is current with one request a head: ${name}`,
     { skip: withoutAmsterdam },
     async (t) => {
-      const [from, length] = [44, 44 + 8 * runsFactor]
+      const from = 44
+      const length = 44 + 8 * runsFactor
       const { blocks } = await makeAmsterdamReplay(t, { length, from, intervalMs: 0 })
       const { archive, rig } = await openRig(t, offers, blocks.slice(0, from))
       await warmUp(rig)
@@ -203,7 +205,8 @@ t.test(
       const { blocks, heads, depths } = await playReorganisations(t, dice, from)
       const { archive, rig } = await openRig(t, offers, blocks.slice(0, from))
       await warmUp(rig)
-      let [stale, unknown] = [0, 0]
+      let stale = 0
+      let unknown = 0
       for (const { rlp } of heads.slice(1)) {
         // Of some blocks it is told only once others follow.
         if (heads.at(-1)?.rlp !== rlp && dice.throw(4) === 0) {
@@ -322,7 +325,9 @@ t.test(
   async (t) => {
     const kills = Number(process.env.KILLS ?? 2)
     const { blocks, heads } = await makeAmsterdamReplay(t, {
-      ...{ length: kills > 2 ? 200 : 90, from: 60, intervalMs: 0 },
+      length: kills > 2 ? 200 : 90,
+      from: 60,
+      intervalMs: 0,
       reorganisations: (kills > 2 ? [65, 80, 100, 120, 140] : [65, 80]).map((after) => ({
         after,
         back: 4,

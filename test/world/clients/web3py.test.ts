@@ -46,7 +46,8 @@ test('each recorded message is answered', async (t) => {
   for (const frame of frames) {
     const text = frame.replaceAll(/\$\w+/g, (word) => words.get(word) ?? word)
     const answer = JSON.parse((await socket.ask(Buffer.from(text))) ?? '')
-    const [asked, answered] = [[JSON.parse(text)].flat(), [answer].flat()]
+    const asked = [JSON.parse(text)].flat()
+    const answered = [answer].flat()
     for (const [at, { id, method, params }] of asked.entries()) {
       const { result, error, id: answeredId } = answered[at]
       t.equal(answeredId, id, method)
@@ -78,7 +79,8 @@ t.test('the package reads blocks, accounts, contracts and logs, and subscribes',
     },
   })
   const found = JSON.parse(out)
-  const [balance, supply] = [String(facts.adaBalance), String(facts.totalSupply)]
+  const balance = String(facts.adaBalance)
+  const supply = String(facts.totalSupply)
   t.match(found, {
     connected: true,
     chainId: facts.chainId,

@@ -57,7 +57,8 @@ t.test('a follower and a gateway cross the fork to Amsterdam', { skip: withoutAm
   const steps = await Steps.listen(t)
   const node = await chain.start(steps.env())
   t.teardown(() => node.stop())
-  const [followed, gated] = [makeFolder(t), makeFolder(t)]
+  const followed = makeFolder(t)
+  const gated = makeFolder(t)
   const genesisPath = join(chain.configPath, '../genesis.json')
   const follower = await startFollower(t, followed, { urls: [node.origin], genesisPath })
   const gateway = await startGateway(t, gated, {
@@ -89,7 +90,8 @@ t.test('a follower and a gateway cross the fork to Amsterdam', { skip: withoutAm
   }
   await compareCrossing(t, chain.blocks, node, both)
 
-  const [copy, restored] = [join(makeFolder(t), 'copy'), join(makeFolder(t), 'data')]
+  const copy = join(makeFolder(t), 'copy')
+  const restored = join(makeFolder(t), 'data')
   const data = join(followed, 'data')
   t.match(await runHere(['snapshot', copy, '--data', data, '--network', 'dev']), { status: 0 })
   t.match(await runHere(['restore', copy, '--data', restored]), { status: 0 })

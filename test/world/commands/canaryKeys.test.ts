@@ -41,7 +41,8 @@ t.test('no part of a key is in a log, a metric, an error, a page or the process 
     new SignJWT({ exp: Math.floor(Date.now() / 1_000) + 600, ...claims })
       .setProtectedHeader({ alg: 'HS256', kid: shop.key.id })
       .sign(secret)
-  const [token, late] = [await sign({}), await sign({ exp: 1 })]
+  const token = await sign({})
+  const late = await sign({ exp: 1 })
   const config = writeConfig(folder, {
     dataDir,
     edges: process.platform === 'linux' ? 2 : 1,

@@ -256,7 +256,8 @@ t.test('transactions wait for their turn, and are refused with a reason', async 
   // Each alone has the funds, both together have not.
   const balance = await client.getBalance({ address: ada.address })
   const half = { value: (balance * 2n) / 3n }
-  const [paid, unpaid] = [await send(await sign(3, half)), await send(await sign(4, half))]
+  const paid = await send(await sign(3, half))
+  const unpaid = await send(await sign(4, half))
   await client.mine({ blocks: 2 })
   t.match(await client.getTransactionReceipt({ hash: paid.result }), { status: 'success', blockNumber: 2n })
   await t.rejects(client.getTransaction({ hash: unpaid.result }), { name: 'TransactionNotFoundError' })
@@ -276,7 +277,8 @@ t.test('blocks fill up to their gas limit, and the base fee follows', async (t) 
   await client.mine({ blocks: 2 })
   const counts = [1n, 2n].map((blockNumber) => client.getBlockTransactionCount({ blockNumber }))
   t.strictSame(await Promise.all(counts), [4, 2])
-  const [one, two] = [await client.getBlock({ blockNumber: 1n }), await client.getBlock({ blockNumber: 2n })]
+  const one = await client.getBlock({ blockNumber: 1n })
+  const two = await client.getBlock({ blockNumber: 2n })
   t.equal(one.gasUsed, 84_000n)
   t.ok((two.baseFeePerGas ?? 0n) > (one.baseFeePerGas ?? 0n))
   t.notMatch(own.service.said.err, /internal error|defect/)
@@ -314,7 +316,12 @@ t.test('a chain with proof of work gets blocks too', async (t) => {
   const client = clientOf(own.service, ada)
   const { result: gas } = await ask(own.service, 'eth_gasPrice')
   const raw = await ada.signTransaction({
-    ...{ type: 'legacy', to: stranger, value: 4n, gas: 21_000n, gasPrice: BigInt(gas), nonce: 0 },
+    type: 'legacy',
+    to: stranger,
+    value: 4n,
+    gas: 21_000n,
+    gasPrice: BigInt(gas),
+    nonce: 0,
   })
   await client.sendRawTransaction({ serializedTransaction: raw })
   t.equal(await client.getBalance({ address: stranger }), 4n)
@@ -424,7 +431,8 @@ t.test(
       blockSeconds: 3_600,
     })
     const { service } = own
-    const [one, other] = [clientOf(service, ada), clientOf(service, bea)]
+    const one = clientOf(service, ada)
+    const other = clientOf(service, bea)
     const to = stranger
     const bad = { to: deposits as Hex, gas: 100_000n }
     for (let nonce = 0; nonce < 3; nonce++) await one.sendTransaction({ to, value: 1n, nonce })

@@ -26,8 +26,14 @@ t.test('a transaction waits until its blobs can be paid, and one with too many i
   const chainId = Number((await ask('eth_chainId')).result)
   const sign = (blobs: number, maxFeePerBlobGas: bigint, named: Hex = versionedHash): Promise<Hex> =>
     account.signTransaction({
-      ...{ type: 'eip4844', chainId, nonce: 0, to: account.address, gas: 21_000n },
-      ...{ maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n, maxFeePerBlobGas },
+      type: 'eip4844',
+      chainId,
+      nonce: 0,
+      to: account.address,
+      gas: 21_000n,
+      maxFeePerGas: 10n ** 10n,
+      maxPriorityFeePerGas: 1n,
+      maxFeePerBlobGas,
       blobVersionedHashes: Array<Hex>(blobs).fill(named),
       sidecars: Array(blobs).fill(sidecar),
     })

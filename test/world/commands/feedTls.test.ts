@@ -20,7 +20,8 @@ const skip = withoutPostgres || withoutOpenssl
 
 t.test('a database with a certificate and a password', { skip }, async (t) => {
   const folder = makeFolder(t)
-  const [certificate, other] = [makeCertificate(folder, 'database'), makeCertificate(folder, 'other')]
+  const certificate = makeCertificate(folder, 'database')
+  const other = makeCertificate(folder, 'other')
   const password = 'ebbs-and-flows'
   const cluster = await startCluster(t, 8, [], { tls: { certificate, password } })
   const { chain, postgres, steps } = cluster

@@ -10,7 +10,9 @@ import { transports } from '../../transport/eachTransport.js'
 import { refusedUpgrade, SocketClient } from '../../transport/socketClient.js'
 
 /** A sandboxed frame and a local file have the origin `null`. */
-const [own, foreign, nobody] = ['https://app.example', 'https://evil.example', 'null']
+const own = 'https://app.example'
+const foreign = 'https://evil.example'
+const nobody = 'null'
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 const resource = `/block/0x${'12'.repeat(32)}`
 

@@ -132,7 +132,8 @@ t.test('recorded exchanges come out as from an archive', { skip: withoutRecordin
 
 t.test('a node that lies is named, and its lies are told to nobody', async (t) => {
   const dice = new Dice(propertyRuns(1).seed as number)
-  const [liar, honest] = [await startNode(t), await startNode(t)]
+  const liar = await startNode(t)
+  const honest = await startNode(t)
   const gateway = await startGateway(t.testdir(), [liar.url, honest.url])
   t.teardown(() => gateway.stop())
   let hasLied = false
@@ -165,7 +166,8 @@ t.test('metrics tell what upstreams were asked, what is kept, and the commits of
 })
 
 t.test('callers get no address of an upstream, and operators the right reason', async (t) => {
-  const [first, second] = [await startNode(t), await startNode(t)]
+  const first = await startNode(t)
+  const second = await startNode(t)
   const urls = [first.url, second.url]
   const gateway = await startGateway(t.testdir(), urls)
   t.teardown(() => gateway.stop())

@@ -58,7 +58,8 @@ const atBlock: Readonly<Record<string, (block: string) => unknown[]>> = {
 t.test('what is kept is answered as by a store that keeps all', async (t) => {
   for (const block of [at, quantity(oldest + 1), quantity(headBlock.number)]) {
     for (const [method, params] of Object.entries(atBlock)) {
-      const [got, want] = [await cut.call(method, params(block)), await whole.call(method, params(block))]
+      const got = await cut.call(method, params(block))
+      const want = await whole.call(method, params(block))
       t.strictSame(got, want, `${method} at ${block}`)
     }
   }
@@ -239,7 +240,8 @@ t.test('what is searched for is found as far back as there is state', async (t) 
       if (number <= oldest + 1) continue
       // The newest page, which ends before everything that there was.
       const search = ['ots_searchTransactionsBefore', [from, number + 1, 1]] as const
-      const [got, want] = [await cut.call(...search), await whole.call(...search)]
+      const got = await cut.call(...search)
+      const want = await whole.call(...search)
       t.strictSame(got.result?.txs, want.result.txs, `${from} before block ${number + 1}`)
       t.equal(got.result?.lastPage, false)
     }

@@ -62,11 +62,14 @@ t.test(
   { skip: withoutPostgres },
   async (t) => {
     // The fewest blocks that a writer may keep, and as many as it takes until old ones are removed.
-    const [retainBlocks, length] = [256, 400]
+    const retainBlocks = 256
+    const length = 400
     const cluster = await startClusterOf(
       t,
       await makeReplayedChain(t, {
-        ...{ length, from: 4, intervalMs: 1 },
+        length,
+        from: 4,
+        intervalMs: 1,
         reorganisations: [{ after: length - 2, back: 2, blocks: 3 }],
         // There have to be many, and in most of them nothing happens.
         planOf: (number, branch) => ({
@@ -77,7 +80,8 @@ t.test(
       }),
     )
     const { chain, postgres, steps } = cluster
-    const [writing, absent] = [makeFolder(t), makeFolder(t)]
+    const writing = makeFolder(t)
+    const absent = makeFolder(t)
     const writer = await startMember(t, cluster, writerOf(cluster, { retainBlocks }), writing)
     const early = await startMember(t, cluster, replicaOf(cluster), absent)
     await atHead(chain.heads[0] as MadeBlock, [early])

@@ -38,7 +38,8 @@ const chains: readonly {
     skip: false,
     async make(folder) {
       await writeImportChain('mixed', 3, folder, 60)
-      const [genesis, chain] = [join(folder, 'genesis.json'), join(folder, 'chain.rlp')]
+      const genesis = join(folder, 'genesis.json')
+      const chain = join(folder, 'chain.rlp')
       return { genesis, chain, starts: [2, 4, 6] }
     },
   },

@@ -127,9 +127,11 @@ t.test('no method says anything else than the archive, or that it is from before
         ...examplesOf(method).flatMap((example) => example.slice(0, 1)),
       ])
       .filter((each) => !/"earliest"|eth_newFilter/.test(JSON.stringify(each)))
-    const [got, want] = [await ask(nameOf(start), calls), await wantedOf(calls)]
+    const got = await ask(nameOf(start), calls)
+    const want = await wantedOf(calls)
     const differences = calls.flatMap((each, at) => {
-      const [own, other] = [got[at] as NetworkAnswer, want[at] as NetworkAnswer]
+      const own = got[at] as NetworkAnswer
+      const other = want[at] as NetworkAnswer
       const isSame = JSON.stringify(own.error ?? own.result) === JSON.stringify(other.error ?? other.result)
       if (isSame || mayDiffer(own, other, start)) return []
       return [
@@ -182,7 +184,8 @@ t.test('the border is told: errors, capabilities, health, the oldest block, logs
     const network = nameOf(start)
     // The receipts of a block without transactions are known.
     const receipts = blockAt(start).transactions.length === 0 ? start : start + 1
-    const [at, withReceipts] = [quantity(start), quantity(receipts)]
+    const at = quantity(start)
+    const withReceipts = quantity(receipts)
     const pruned = (oldest: string) => ({
       code: 4444,
       message: `pruned history unavailable: the oldest block kept is ${oldest}`,
@@ -233,7 +236,8 @@ t.test('hashes of earlier blocks are those of the archive, from the first block 
         const data = `0x${(at - below).toString(16).padStart(64, '0')}`
         return ['eth_call', [{ to, data }, quantity(at), overrides]]
       })
-      const [got, want] = [await ask(nameOf(start), calls), await ask('demo', calls)]
+      const got = await ask(nameOf(start), calls)
+      const want = await ask('demo', calls)
       t.strictSame(
         got.map(({ result }) => result),
         want.map(({ result }) => result),
@@ -282,11 +286,13 @@ t.test('such a store verifies, is copied, and passes its state on', async (t) =>
     readFileSync(state),
     'the same state, byte by byte',
   )
-  const [snapshot, copy] = [join(folder, 'snapshot'), join(folder, 'copy')]
+  const snapshot = join(folder, 'snapshot')
+  const copy = join(folder, 'copy')
   await run(['snapshot', '--data', data, '--network', network, snapshot])
   await run(['restore', snapshot, '--data', copy])
   t.match(await run(['verify', '--data', copy, '--network', network, '--blocks', '2']), /No fault found/)
-  const [backup, restored] = [join(folder, 'backup'), join(folder, 'restored')]
+  const backup = join(folder, 'backup')
+  const restored = join(folder, 'restored')
   await run(['backup', '--data', data, backup])
   await run(['restore', backup, '--data', restored])
   t.match(await run(['verify', '--data', restored, '--network', network, '--blocks', '0']), /No fault found/)

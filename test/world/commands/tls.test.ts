@@ -27,7 +27,8 @@ for (const [transport, edges] of [
   const skip = withoutOpenssl || (process.platform !== 'linux' && 'several edges need Linux')
   t.test(`${transport}, edges: ${edges}`, { skip }, async (t) => {
     const { folder, config } = copyDemo(t, { edges, tls: { cert: 'served.pem', key: 'served.key' } })
-    const [first, second] = [makeCertificate(folder, 'first'), makeCertificate(folder, 'second')]
+    const first = makeCertificate(folder, 'first')
+    const second = makeCertificate(folder, 'second')
     const install = ({ cert, key }: { readonly cert: string; readonly key: string }) => {
       copyFileSync(cert, join(folder, 'served.pem'))
       copyFileSync(key, join(folder, 'served.key'))
@@ -63,7 +64,8 @@ t.test(
   { skip: withoutOpenssl },
   async (t) => {
     const folder = makeFolder(t)
-    const [first, second] = [makeCertificate(folder, 'first'), makeCertificate(folder, 'second')]
+    const first = makeCertificate(folder, 'first')
+    const second = makeCertificate(folder, 'second')
     const run = async (tls: object) => {
       const config = writeConfig(folder, { dataDir: join(folder, 'data'), tls })
       return runProgram(['serve', '--config', config, '--port', '0'])

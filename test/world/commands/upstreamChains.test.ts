@@ -83,7 +83,8 @@ t.test('each chain is a network under its name, also while its nodes are away', 
 
 t.test('a node that is away is waited for shortly, and counts as one of the first chain', async (t) => {
   const data = makeFolder(t)
-  const [bsc, away] = [await startNode(t, 'rule-bsc'), await startNode(t, 'go-arbitrum')]
+  const bsc = await startNode(t, 'rule-bsc')
+  const away = await startNode(t, 'go-arbitrum')
   await away.node.stop()
   const service = await serve(t, data, [away, bsc], true)
   t.strictSame(await shapeOf(service, 2), { bsc: 2 })

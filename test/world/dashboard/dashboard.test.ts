@@ -475,7 +475,8 @@ const misfits = `(() => {
 
 /** In the page: chooses each method, and has what it then says, '' where it has no example. */
 const runEach = `(async () => {
-  const [input, outcome] = [document.querySelector('input[list=methods]'), document.querySelector('.outcome')]
+  const input = document.querySelector('input[list=methods]')
+  const outcome = document.querySelector('.outcome')
   const found = []
   for (const { value } of document.querySelectorAll('#methods option')) {
     input.value = value

@@ -71,7 +71,8 @@ async function bothTold({ listeners }: Started, base: NodeBlock, head: NodeBlock
 }
 
 t.test('of two nodes on different branches first one leads, then the other', { skip }, async (t) => {
-  const [one, other] = [await startAnvil(t, makeFolder(t)), await startAnvil(t, makeFolder(t))]
+  const one = await startAnvil(t, makeFolder(t))
+  const other = await startAnvil(t, makeFolder(t))
   const nodes = [await openBetween(t, one), await openBetween(t, other)]
   const base = await one.head()
   t.equal((await other.head()).hash, base.hash)
@@ -91,7 +92,8 @@ t.test('of two nodes on different branches first one leads, then the other', { s
 })
 
 t.test('with a quorum of 2, nodes on different branches move no head', { skip }, async (t) => {
-  const [one, other] = [await startAnvil(t, makeFolder(t)), await startAnvil(t, makeFolder(t))]
+  const one = await startAnvil(t, makeFolder(t))
+  const other = await startAnvil(t, makeFolder(t))
   const base = await one.mine(2)
   const nodes = [await openBetween(t, one), await openBetween(t, one)]
   const [, second] = nodes as [WeatherNode, WeatherNode]

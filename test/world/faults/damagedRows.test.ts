@@ -40,7 +40,9 @@ t.test('a head that cannot be read, and blocks whose rows are damaged or missing
     const hash = keccak256(concatBytes(header, numberKey(number)))
     environment.transactionSync(() => {
       // It has one transaction, and a body that is nowhere.
-      const [body, senders, totalDifficulty] = [encodeRlp([[], []]), new Uint8Array(52), new Uint8Array(0)]
+      const body = encodeRlp([[], []])
+      const senders = new Uint8Array(52)
+      const totalDifficulty = new Uint8Array(0)
       tables.blocks.putSync(
         numberKey(number),
         storedBlockRow(hash, { header, body, senders, totalDifficulty }),

@@ -469,12 +469,11 @@ const codeOfVault = (await answerOf({ method: 'eth_getCode', params: [addressOf(
 const slot = bytesOf(examples.slots.find(({ contract }) => contract === 'Vault')?.slot as string)
 
 const stateAt = (block: DemoBlock): Wanted => ({
-  ...{
-    kind: 'state',
-    block: hash(block),
-    stateRoot: Uint8Array.from(block.header[3] as Uint8Array) as Hash32,
-  },
-  ...{ address: vault, slots: [slot] },
+  kind: 'state',
+  block: hash(block),
+  stateRoot: Uint8Array.from(block.header[3] as Uint8Array) as Hash32,
+  address: vault,
+  slots: [slot],
 })
 
 /** What a gateway is asked for: each in its head's chain, or below its headers. */
@@ -496,15 +495,18 @@ const wanted: readonly Wanted[] = [
 ]
 
 const gatewayTask = (t: Test, url: string, beacon?: BeaconPlan) => ({
-  ...{
-    storePath: join(makeFolder(t), 'gateway.mdb'),
-    mapBytes: 2 ** 30,
-    genesis,
-    network: 'main',
-    forks: {},
-  },
-  ...{ chainId: undefined, upstreams: [upstreamAt(url)], quorum: 1, pollMs: 100, historyBlocks: 24 },
-  ...{ fetchMsMax: 20_000, beacon },
+  storePath: join(makeFolder(t), 'gateway.mdb'),
+  mapBytes: 2 ** 30,
+  genesis,
+  network: 'main',
+  forks: {},
+  chainId: undefined,
+  upstreams: [upstreamAt(url)],
+  quorum: 1,
+  pollMs: 100,
+  historyBlocks: 24,
+  fetchMsMax: 20_000,
+  beacon,
 })
 
 /** Each gets a row and the URL of a front of it before the archive. */
@@ -529,7 +531,11 @@ const columns: Readonly<Record<string, Column>> = {
 
   async follower(t, { isDead }, frontOf) {
     const follow = {
-      ...{ pollMs: 100, timeoutMs: 20_000, reorgDepthMax: 128, revertAfterMs: 5_000, quorum: 1 },
+      pollMs: 100,
+      timeoutMs: 20_000,
+      reorgDepthMax: 128,
+      revertAfterMs: 5_000,
+      quorum: 1,
       upstreams: [upstreamAt(await frontOf(lowArchive))],
     }
     const store = { storePath: join(makeFolder(t), 'chain.mdb'), mapBytes: 2 ** 30, genesis }
@@ -622,7 +628,8 @@ t.test('how slow this machine is', async (t) => {
 function columnsOf({ hides, lacks }: Row, at: number): [string, Column][] {
   const all = Object.entries(columns)
   if (process.env.KILLS !== undefined || ROW !== '') return all
-  const [others, discovery] = [all.slice(0, -1), all.slice(-1)]
+  const others = all.slice(0, -1)
+  const discovery = all.slice(-1)
   if (hides !== undefined) return [...others.slice(at % others.length).slice(0, 1), ...discovery]
   return lacks !== undefined || at % 2 === 0 ? all.slice(0, 2) : all.slice(2)
 }

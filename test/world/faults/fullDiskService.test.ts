@@ -181,7 +181,8 @@ t.test('a gateway whose disk becomes full answers what it holds', { skip: withou
       t.teardown(() => gateway.stop())
       return gateway
     }
-    const [held, other] = ['0x64', '0x65'] as const
+    const held = '0x64'
+    const other = '0x65'
     const ask = (service: Service, number: string) => service.call('eth_getBlockByNumber', [number, false])
     let gateway = await open()
     const expected = await ask(archive, held)

@@ -162,7 +162,8 @@ for (const [method, what] of [
       eth_getProof: await anvil.ask('eth_getProof', [String(holder), [], '0x1']),
     }[method]
     let lies = 0
-    const [liar, honest] = [await openBetween(t, anvil), await openBetween(t, anvil)]
+    const liar = await openBetween(t, anvil)
+    const honest = await openBetween(t, anvil)
     const service = await startGateway(t, folder, { urls: [liar.url, honest.url] })
     await reaches(service, await anvil.head())
     // The honest one has no time until the other has lied.

@@ -73,7 +73,8 @@ t.test('a fetch of a state that is killed goes on, and ends with the same state'
   let longestMs = 1_000
   for (let kill = 0; kill < kills; kill++) {
     const data = join(folder, `data${kill}`)
-    const [path, fetched] = [storePathOf(data, 'x'), join(dirname(storePathOf(data, 'x')), 'fetched.jsonl')]
+    const path = storePathOf(data, 'x')
+    const fetched = join(dirname(storePathOf(data, 'x')), 'fetched.jsonl')
     const load = () =>
       startProgram([
         ...['import', '--data', data, '--network', 'x', '--genesis', genesisPath, '--state-from', node.url],

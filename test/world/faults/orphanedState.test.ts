@@ -18,7 +18,8 @@ async function openTwo(t: Test, anvil: AnvilNode) {
 }
 
 t.test('state of a block that left the chain', { skip }, async (t) => {
-  const [one, other] = [await startAnvil(t, makeFolder(t)), await startAnvil(t, makeFolder(t))]
+  const one = await startAnvil(t, makeFolder(t))
+  const other = await startAnvil(t, makeFolder(t))
   const nodes = await openTwo(t, one)
   const orphan = await one.mine(3)
   const service = await startGateway(t, makeFolder(t), { urls: nodes.map(({ url }) => url) })
@@ -39,7 +40,8 @@ t.test('state of a block that left the chain', { skip }, async (t) => {
 
   await t.test('that a node still has is proved by it', async (t) => {
     const asked: NodeCall[] = []
-    const [newer, older] = [between(other), between(one)]
+    const newer = between(other)
+    const older = between(one)
     nodes[1].answer = (call) => {
       if (!JSON.stringify(call.params).includes(orphan.hash)) return newer(call)
       asked.push(call)

@@ -18,7 +18,9 @@ const length = 20
 
 t.test('a reorganisation below the start', async (t) => {
   const chain = await makeReplayedChain(t, { length, from, intervalMs: 1, reorganisations: [reorganisation] })
-  const [genesis, folder, data] = [join(chain.configPath, '../genesis.json'), makeFolder(t), makeFolder(t)]
+  const genesis = join(chain.configPath, '../genesis.json')
+  const folder = makeFolder(t)
+  const data = makeFolder(t)
   const steps = await Steps.listen(t)
   const node = await chain.start(steps.env())
   t.teardown(() => node.stop())

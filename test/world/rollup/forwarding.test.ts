@@ -192,7 +192,9 @@ for (const [where, open] of await queueStores(t)) {
     await sequencer.order({ kind: 'react' })
     const first = await open(t, folder)
     first.forward({ url: urls.rpc, timeoutMs: 60_000 })
-    const [a, b, c] = [newSender(), newSender(), newSender()]
+    const a = newSender()
+    const b = newSender()
+    const c = newSender()
     const accepted = await first.submit(makeTransaction(a, 0))
     await first.reaches(accepted, 'ACCEPTED')
     await sequencer.order({ kind: 'react', next: [{ kind: 'error', code: 55, message: 'x', data: 'why\0' }] })

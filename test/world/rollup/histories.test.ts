@@ -119,7 +119,8 @@ class History {
   }
 
   async #submitOwn(): Promise<void> {
-    const [sender, nonce] = [this.#sender, this.#nonce]
+    const sender = this.#sender
+    const nonce = this.#nonce
     switch (this.#dice.throw(6)) {
       case 0:
         // Refused; corrected at once, or once the first is judged.
@@ -143,7 +144,8 @@ class History {
   }
 
   async #attack(): Promise<void> {
-    const [sender, nonce] = [this.#sender, this.#nonce]
+    const sender = this.#sender
+    const nonce = this.#nonce
     const wrong = { signature: `0x${(0x100 + this.#serial++).toString(16)}` }
     const below = this.#dice.throw(nonce)
     const own = 0x1_000_000 + this.#attackerId * 0x1_000 + this.#serial

@@ -86,7 +86,8 @@ t.test('in the node store', async (t) => {
   const network = Buffer.from('roll\0')
   const sender = quantityToWord('0x7')
   for (const { state, at, hash, body, nonce, receivedAtMs, changedAtMs } of before) {
-    const [word, none] = [quantityToWord(hash), new Uint8Array(0)]
+    const word = quantityToWord(hash)
+    const none = new Uint8Array(0)
     const rejection = state === 'REJECTED' ? [55, 'why'] : [null, null]
     const place = [sender, quantityToWord(nonce as Felt)]
     put(

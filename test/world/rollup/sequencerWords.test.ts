@@ -170,7 +170,8 @@ t.test('a transport that refuses is no word on the transaction, whatever it says
 t.test('nobody is asked before the time that Retry-After names, in seconds or as a date', async (t) => {
   const { submit, reaches, forward } = openQueue(t, t.testdir())
   forward({ url: urls.rpc, inFlightMax: 1 })
-  const [first, other] = [newSender(), newSender()]
+  const first = newSender()
+  const other = newSender()
   for (const [status, retryAfter, date, waitMs] of [
     [429, '1', undefined, 1_000],
     [503, 'Wed, 21 Oct 2015 07:28:02 GMT', 'Wed, 21 Oct 2015 07:28:00 GMT', 2_000],

@@ -86,7 +86,8 @@ t.test('one process sends, and another when it ends', { skip }, async (t) => {
   const { address } = await newAddress(t)
   const sequencer = await startSequencer(t)
   const url = `${sequencer.origin}/rpc`
-  const [one, other] = [await openSharedQueue(t, address), await openSharedQueue(t, address)]
+  const one = await openSharedQueue(t, address)
+  const other = await openSharedQueue(t, address)
   const turns = [one.forward({ url }), other.forward({ url })]
   await until(() => turns.some(({ forwarder }) => forwarder !== undefined))
   const early = await other.submit(makeTransaction(1, 0))

@@ -31,7 +31,8 @@ t.test('refuses what go-ethereum refuses', async (t) => {
 t.test('the memory of filters is bounded, of one key and of all', async (t) => {
   const filterLimits = { idleMsMax: 300_000, bytesPerKeyMax: 5_000, bytesMax: 9_000 }
   const { ask, answer } = openForkingEndpoint(t, { filterLimits })
-  const [one, two] = ['00000000000a', '00000000000b']
+  const one = '00000000000a'
+  const two = '00000000000b'
   const make = (keyId: string, keys = 0) =>
     answer(method, [{ address: Array.from({ length: keys }, (_, at) => addressOfNumber(at)) }], keyId)
   const { result } = await make(one)
@@ -66,7 +67,8 @@ t.test('a filter is its key’s alone', async (t) => {
 t.test('a filter that nobody asks for is forgotten', async (t) => {
   let nowMs = 0
   const { ask, answer } = openForkingEndpoint(t, { clockMs: () => nowMs })
-  const [asked, left] = [await ask(method, [{}]), await ask(method, [{}])]
+  const asked = await ask(method, [{}])
+  const left = await ask(method, [{}])
   nowMs = 200_000
   t.strictSame(await ask('eth_getFilterChanges', [asked]), [])
   nowMs = 400_000

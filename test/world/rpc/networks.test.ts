@@ -130,7 +130,8 @@ t.test('safe and finalized follow the head at their distance', async (t) => {
   t.equal(await number('/whole', 'finalized'), headBlock.number)
   const receipts = await ask('/late', 'eth_getBlockReceipts', ['finalized'])
   t.strictSame(receipts, await ask('/late', 'eth_getBlockReceipts', [headBlock.number - 10]))
-  const [address, slot] = ['0x0000f90827f1c53a10cb7a02335b175320002935', quantity(headBlock.number - 4)]
+  const address = '0x0000f90827f1c53a10cb7a02335b175320002935'
+  const slot = quantity(headBlock.number - 4)
   const before = await ask('/late', 'eth_getStorageAt', [address, slot, 'safe'])
   t.equal(
     before,

@@ -250,7 +250,8 @@ function differencesOf(
 ): Difference[] {
   return examples.flatMap((example, at) =>
     example.flatMap(([method, params], step) => {
-      const [found, wanted] = [got[at]?.[step], want[at]?.[step]]
+      const found = got[at]?.[step]
+      const wanted = want[at]?.[step]
       const isRight =
         allEntries[method].ownAnswers?.[kind]?.test(found ?? '') ?? (found !== undefined && found === wanted)
       const call = JSON.stringify([method, params])

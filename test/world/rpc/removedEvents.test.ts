@@ -41,7 +41,9 @@ t.test('events that were removed before a slow reader came to them close its con
   t.teardown(() => client.cut())
   client.send(
     JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1, method: 'eth_subscribe' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'eth_subscribe',
       params: ['logs', { address: to, replayFrom: '0x2' }],
     }),
   )

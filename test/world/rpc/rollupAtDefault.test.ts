@@ -44,7 +44,8 @@ t.test('a key that may not be used for the rollup is refused', async (t) => {
     const words = ['keys', 'create', '--config', config, '--name', `for ${network}`, '--network', network]
     return /tg_\S+/.exec((await runHere(words)).out)?.[0]
   }
-  const [demo, rolls] = [await keyOf('demo'), await keyOf('roll')]
+  const demo = await keyOf('demo')
+  const rolls = await keyOf('roll')
   const asked = ask('starknet_chainId')
   t.match((await service.post(`/v3/${demo}`, ask('eth_chainId'))).text, '"0x20f1"')
   t.match((await service.post(`/v3/${demo}`, asked)).text, 'network roll is not allowed for this API key')

@@ -23,11 +23,16 @@ import { provedNetworks } from './provedNetworks.js'
 type Parts = ProvedFamily['parts']
 
 const all = (basis: Basis) => Object.fromEntries(networkParts.map((part) => [part, basis])) as Parts
-const [proved, executed, told] = [all('proved'), all('executed'), all('told')]
+const proved = all('proved')
+const executed = all('executed')
+const told = all('told')
 
 const nothing: Unjudged = { opcodes: new Set(), addresses: new Set() }
 /** CLZ is of Osaka, which chains take in part, as they do P256VERIFY at 0x100. */
-const [clz, blockHash, number, prevRandao] = [0x1e, 0x40, 0x43, 0x44] as const
+const clz = 0x1e
+const blockHash = 0x40
+const number = 0x43
+const prevRandao = 0x44
 
 /** Addresses of precompiled contracts from number `first` to `last`. */
 function addresses(...ranges: readonly (readonly [first: number, last: number])[]): ReadonlySet<string> {
@@ -42,8 +47,12 @@ const estimates = ['eth_estimateGas', 'eth_createAccessList'] as const
 const searches = ['eth_getLogs', 'tidegate_getLogs', 'tidegate_getVerified'] as const
 
 const base = {
-  ...{ parts: proved, loose: [], types: new Map<number, OwnType>() },
-  ...{ unjudged: nothing, asked: [], reads: [] },
+  parts: proved,
+  loose: [],
+  types: new Map<number, OwnType>(),
+  unjudged: nothing,
+  asked: [],
+  reads: [],
 } satisfies Omit<ProvedFamily, 'name'>
 
 const forms = { i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag', o: 'optional' } as const
@@ -77,7 +86,10 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'optimism',
-    ...{ parts: opParts, loose: ['receipts'], types: new Map([[0x7e, deposit]]), reads: opReads },
+    parts: opParts,
+    loose: ['receipts'],
+    types: new Map([[0x7e, deposit]]),
+    reads: opReads,
     runs: { fork: 'prague', from: 1_746_806_401 },
     // Inputs of pairings and sums are limited, to other lengths at each fork.
     unjudged: {
@@ -90,7 +102,9 @@ const list: readonly ProvedFamily[] = [
     name: 'base',
     // Tokens of Beryl are precompiled contracts, whose addresses are not fixed.
     parts: { ...opParts, calls: 'told' },
-    ...{ loose: ['bodies', 'receipts'], types: new Map([[0x7e, deposit]]), reads: opReads },
+    loose: ['bodies', 'receipts'],
+    types: new Map([[0x7e, deposit]]),
+    reads: opReads,
   },
   {
     ...base,
@@ -240,7 +254,9 @@ export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'hi
     return loose.includes(part) ? 'proved or told' : 'proved'
   }
   return {
-    ...{ headers: shown('headers'), transactions: shown('bodies'), receipts: shown('receipts') },
+    headers: shown('headers'),
+    transactions: shown('bodies'),
+    receipts: shown('receipts'),
     state: shown('state'),
     // They run here, on proved state; what a run must not judge is told.
     calls: parts.calls === 'proved' ? 'executed or told' : parts.calls,
@@ -283,7 +299,9 @@ export function familyIdentity(chainId: string, genesisHash: string, name: strin
     chainId: Number(chainId),
     ...forksUpToLondon,
     terminalTotalDifficulty: 0,
-    ...{ shanghaiTime: 0, cancunTime: 0, pragueTime: 0 },
+    shanghaiTime: 0,
+    cancunTime: 0,
+    pragueTime: 0,
     ...(runs?.fork === 'osaka' ? { osakaTime: 0 } : {}),
   }
   const identity = { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), family: name }

@@ -129,7 +129,8 @@ export class PartRunner {
     const marks = new ListMarks(listed)
     const parts: RanPart[] = []
     for (let end = starts.length - 1; shares.take(); end--) {
-      const [start, until] = [starts[end - 1] as number, starts[end] as number]
+      const start = starts[end - 1] as number
+      const until = starts[end] as number
       const kernel = runner.prepare(rules, listed.before(start + 1, below), ancestorHash)
       kernel.recordAccesses()
       const transactions: RanTransaction[] = []

@@ -44,7 +44,8 @@ export function readBody(body: Uint8Array, header: Header): BodyItems {
   if (items.length > 3) requireKnownFork(header)
   if (items.length < 2 || items.length > 3)
     throw new RlpError(`a body has 2 or 3 lists, got ${items.length}`, 0)
-  const [transactions, uncles] = [rlpList(items[0]), rlpList(items[1])]
+  const transactions = rlpList(items[0])
+  const uncles = rlpList(items[1])
   return { transactions, uncles, withdrawals: items[2] && rlpList(items[2]) }
 }
 

@@ -32,7 +32,8 @@ export interface StateChanges {
 }
 
 /** Steps of {@link JobWatch.take} for a node that is made and hashed, and for an account and a slot that are compared. */
-const [stepsPerNode, stepsPerSlot] = [100, 50]
+const stepsPerNode = 100
+const stepsPerSlot = 50
 
 type NewNode = readonly [hash: Hash32, node: TrieNode]
 

@@ -76,7 +76,9 @@ export function draftJson(message: CallMessage, facts: TransactionFacts): string
           })),
         }
       : {}),
-    ...{ v: '0x0', r: '0x0', s: '0x0' },
+    v: '0x0',
+    r: '0x0',
+    s: '0x0',
     ...(isLegacy ? {} : { yParity: '0x0' }),
     hash: bytesToHex(keccak256(bytes)),
   }

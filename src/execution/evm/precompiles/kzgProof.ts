@@ -69,9 +69,14 @@ function setup(): Setup {
   const four = mcl.allocate(fieldBytes)
   readAll(four, '4'.padStart(2 * fieldBytes, '0'), 1)
   known = {
-    ...{ four, generatorLines: linesOf(generator2Hex), secretLines: linesOf(secretHex) },
-    ...{ negative, proof: negative + g1Bytes, scalars: mcl.allocate(2 * scalarBytes) },
-    ...{ commitment: mcl.allocate(g1Bytes), left: mcl.allocate(g1Bytes) },
+    four,
+    generatorLines: linesOf(generator2Hex),
+    secretLines: linesOf(secretHex),
+    negative,
+    proof: negative + g1Bytes,
+    scalars: mcl.allocate(2 * scalarBytes),
+    commitment: mcl.allocate(g1Bytes),
+    left: mcl.allocate(g1Bytes),
     product: mcl.allocate(12 * fieldBytes),
   }
   return known
@@ -88,7 +93,8 @@ export function verifyKzgProof(data: Uint8Array): Uint8Array {
   versioned[0] = 1
   if (!equalBytes(versioned, data.subarray(0, 32))) refuse('mismatched versioned hash')
   const { commitment, proof } = setup()
-  const [z, y] = [32, 64]
+  const z = 32
+  const y = 64
   for (const at of [z, y]) {
     if (Buffer.compare(data.subarray(at, at + 32), order) >= 0) {
       refuseProof('scalar is not canonical when interpreted as a big integer in big-endian')
@@ -110,7 +116,8 @@ function isProof(data: Uint8Array, z: number, y: number): boolean {
   lib.mclBnG1_mulVec(left, negative, scalars, 2)
   lib.mclBnG1_add(left, left, commitment)
   // The pairing of infinity with any point is one, and of no other point.
-  const [isLeftNone, isProofNone] = [lib.mclBnG1_isZero(left) === 1, lib.mclBnG1_isZero(proof) === 1]
+  const isLeftNone = lib.mclBnG1_isZero(left) === 1
+  const isProofNone = lib.mclBnG1_isZero(proof) === 1
   if (isLeftNone || isProofNone) return isLeftNone && isProofNone
   lib.mclBnG1_normalize(left, left)
   lib.mclBnG1_neg(proof, proof)

@@ -74,7 +74,8 @@ export class PairingCurve {
     }
     for (let index = 0; index < count; index++) {
       watch?.look()
-      const [g1, g2] = [this.g1.points + pairs * g1Bytes, this.g2.points + pairs * g2Bytes]
+      const g1 = this.g1.points + pairs * g1Bytes
+      const g2 = this.g2.points + pairs * g2Bytes
       read(index, g1, g2)
       // The pairing of infinity with any point is one.
       if (lib.mclBnG1_isZero(g1) === 0 && lib.mclBnG2_isZero(g2) === 0) pairs++

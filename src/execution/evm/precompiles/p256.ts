@@ -33,7 +33,10 @@ class P256 {
 
   /** SEC 1, section 4.1.4, for r and s between zero and the order. */
   isSigned(data: Uint8Array): boolean {
-    const [hash, r, s, key] = [0, 32, 64, 96]
+    const hash = 0
+    const r = 32
+    const s = 64
+    const key = 96
     if (!this.#mcl.isField(data, key) || !this.#mcl.isField(data, key + 32)) return false
     const { lib } = this.#mcl
     const point = this.#points + g1Bytes

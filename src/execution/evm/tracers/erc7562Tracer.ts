@@ -16,8 +16,13 @@ export interface Erc7562Options {
   readonly ignored: readonly number[] | undefined
 }
 
-const [isZero, gas, tload, tstore] = [0x15, 0x5a, 0x5c, 0x5d]
-const [returning, reverting, extCodeSize] = [0xf3, 0xfd, 0x3b]
+const isZero = 0x15
+const gas = 0x5a
+const tload = 0x5c
+const tstore = 0x5d
+const returning = 0xf3
+const reverting = 0xfd
+const extCodeSize = 0x3b
 /** EXTCODESIZE, EXTCODECOPY, EXTCODEHASH. */
 const namingCode: readonly number[] = [extCodeSize, 0x3c, 0x3f]
 

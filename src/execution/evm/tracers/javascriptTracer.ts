@@ -163,8 +163,12 @@ export class JavaScriptTracer extends TransactionTracer {
       to: hexDigits(target),
       input: hexDigits(input),
       output: hexDigits(output),
-      ...{ gas: Number(gasLimit), gasUsed: Number(gasUsed), block: Number(blockNumber) },
-      ...{ value: value.toString(16), gasPrice: gasPrice.toString(16), coinbase: hexDigits(coinbase) },
+      gas: Number(gasLimit),
+      gasUsed: Number(gasUsed),
+      block: Number(blockNumber),
+      value: value.toString(16),
+      gasPrice: gasPrice.toString(16),
+      coinbase: hexDigits(coinbase),
       ...(failure === undefined ? {} : { error: failure.why }),
       ...(place && {
         blockHash: hexDigits(place.blockHash),
@@ -248,7 +252,8 @@ export class JavaScriptTracer extends TransactionTracer {
         return hexDigits(creationAddress(address, readNonce(args.text(2, nonceCharactersMax))))
       case 'contract2': {
         const given = args.bytesUpTo(2, creationBytesMax)
-        const [salt, code] = [given.subarray(0, 32), given.subarray(32)]
+        const salt = given.subarray(0, 32)
+        const code = given.subarray(32)
         return hexDigits(
           keccak256(Buffer.concat([Uint8Array.of(0xff), address, salt, keccak256(code)])).subarray(12),
         )

@@ -31,7 +31,10 @@ class PlaygroundView implements View {
   readonly #methods: readonly Method[]
   readonly #network: HTMLSelectElement
   readonly #method = make('input', {
-    ...{ list: 'methods', required: true, spellcheck: 'false', autocomplete: 'off' },
+    list: 'methods',
+    required: true,
+    spellcheck: 'false',
+    autocomplete: 'off',
   })
   readonly #names = make('datalist', { id: 'methods' })
   readonly #summary = make('p', { class: 'note' })

@@ -127,7 +127,8 @@ class Filter {
   }
 
   get #named(): Readonly<Record<string, string>> {
-    const [method, key] = [this.#method.value, this.#key.value]
+    const method = this.#method.value
+    const key = this.#key.value
     return { ...(method && { method }), ...(key && { key }) }
   }
 

@@ -83,7 +83,8 @@ export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery): L
     if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
     return { criteria, head: block, first: block.number, last: block.number }
   }
-  const [first, last] = [boundOf(chain, blocks.first), boundOf(chain, blocks.last)]
+  const first = boundOf(chain, blocks.first)
+  const last = boundOf(chain, blocks.last)
   const { number, hash } = chain.head
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
   if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })

@@ -124,7 +124,8 @@ function decodeBlock(value: unknown): BlockId | undefined {
  * new blocks count if their number is between the two.
  */
 function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {
-  const [from, to] = [decodeBlock(options.fromBlock), decodeBlock(options.toBlock)]
+  const from = decodeBlock(options.fromBlock)
+  const to = decodeBlock(options.toBlock)
   const replayFrom = decodeBlock(options.replayFrom)
   if (replayFrom === undefined && from?.kind === 'hash' && to === undefined)
     return { from, within: undefined }
@@ -133,7 +134,8 @@ function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {
 
 /** go-ethereum's limits on new blocks; undefined where every one counts. */
 export function decodeWithin(from: BlockId | undefined, to: BlockId | undefined): ChainRequest['within'] {
-  const [first, last] = [from === undefined ? latest : boundOf(from), to === undefined ? latest : boundOf(to)]
+  const first = from === undefined ? latest : boundOf(from)
+  const last = to === undefined ? latest : boundOf(to)
   const isOpen = last === latest
   if (isOpen && first === latest) return undefined
   if (first === latest || (!isOpen && last < first)) throw new FaultError({ kind: 'InvalidBlockRange' })

@@ -176,7 +176,8 @@ export const boolean: Param<boolean> = required(
   (start, end) => (isText(start, end, trueText) ? true : isText(start, end, falseText) ? false : undefined),
 )
 
-const [trueText, falseText] = [patternOf(Buffer.from('true')), patternOf(Buffer.from('false'))]
+const trueText = patternOf(Buffer.from('true'))
+const falseText = patternOf(Buffer.from('false'))
 
 function isText(start: number, end: number, text: Pattern): boolean {
   return end - start === text.length && isAt(start, text)

@@ -176,13 +176,12 @@ export const receiptSchema = objectSchema(
     type: quantitySchema,
   },
   {
-    ...{
-      root: hashSchema,
-      status: quantitySchema,
-      blobGasPrice: quantitySchema,
-      blobGasUsed: quantitySchema,
-    },
-    ...{ depositNonce: quantitySchema, depositReceiptVersion: quantitySchema },
+    root: hashSchema,
+    status: quantitySchema,
+    blobGasPrice: quantitySchema,
+    blobGasUsed: quantitySchema,
+    depositNonce: quantitySchema,
+    depositReceiptVersion: quantitySchema,
     ...Object.fromEntries(
       families
         .flatMap(({ proofs }) => Object.entries(proofs.receiptForms ?? {}))

@@ -110,7 +110,8 @@ function shortBlock(chain: ChainView, hash: Hash32): Json | undefined {
 
 function issuanceOf(chain: ChainView, hash: Hash32): Json {
   const rows = chain.readBlock(hash)
-  let [own, ofUncles] = [0n, 0n]
+  let own = 0n
+  let ofUncles = 0n
   if (rows !== undefined && rows.header.number > 0 && rows.header.difficulty !== 0n) {
     const { header, body, uncles } = rows
     const reward = blockReward(chain.schedule.forkAt(header.number, header.timestamp, false))

@@ -113,7 +113,7 @@ class NodeWire implements Wire {
       noDelay: true,
       // Used from Node.js 24.9 on. Older versions deliver every upgrade; those that are no WebSocket go to
       // {@link #readAsPlainHttp}.
-      ...{ shouldUpgradeCallback: isHandshake },
+      shouldUpgradeCallback: isHandshake,
     }
     this.#server =
       tls === undefined

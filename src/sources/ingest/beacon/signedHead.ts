@@ -201,7 +201,8 @@ export class SignedHead {
       const epoch = Math.floor((amsterdamTime - known.genesisTime) / (secondsPerSlot * slotsPerEpoch))
       return knownConsensus(chainId, epoch) as ConsensusNetwork
     }
-    const [genesis, forks] = [await this.#api.genesis(), await this.#api.forks()]
+    const genesis = await this.#api.genesis()
+    const forks = await this.#api.forks()
     if (genesis === undefined || forks === undefined) {
       throw new Error('no beacon node tells the genesis and the forks of this network')
     }

@@ -146,7 +146,9 @@ export class BlockMaker {
     let failure: unknown
     // A block has as many transactions as it is known to run with, and with one more it is known to fail. Not every
     // failure names its transaction, so that it is searched for by halves.
-    let [runs, fails, next] = [0, chosen.length + 1, chosen.length]
+    let runs = 0
+    let fails = chosen.length + 1
+    let next = chosen.length
     while (made === undefined || fails - runs > 1) {
       try {
         made = this.#execute(draft, chosen.slice(0, next))
@@ -189,7 +191,9 @@ export class BlockMaker {
     const open = this.#schedule.family.execution?.openBlock
     if (open === undefined) return { ...draft, opening: undefined, withdrawn: payment }
     const opening = open({
-      ...{ fork, number: header.number, forkBefore: this.#schedule.forkOf(parent) },
+      fork,
+      number: header.number,
+      forkBefore: this.#schedule.forkOf(parent),
       slot: (address, slot) =>
         padLeft(this.#store.readSlot(address as Address, slot as Hash32) ?? noBytes, 32),
       payment: payment && { address: payment.address, wei: payment.gwei * weiPerGwei },
@@ -207,7 +211,10 @@ export class BlockMaker {
     if (opening?.isAlone === true) return []
     const ready = this.#ready(draft)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
-    let [gas, blobs, bytes, counted] = [0n, 0, 0, 0n]
+    let gas = 0n
+    let blobs = 0
+    let bytes = 0
+    let counted = 0n
     const end = ready.findIndex((tx, index) => {
       gas += tx.gasLimit
       blobs += tx.blobCount
@@ -253,7 +260,10 @@ export class BlockMaker {
     const { gasUsed, receiptsRoot, logsBloom, requestsHash, withdrawalsRoot } = outcome
     const header: Header = {
       ...planned,
-      ...{ stateRoot, gasUsed, receiptsRoot, logsBloom },
+      stateRoot,
+      gasUsed,
+      receiptsRoot,
+      logsBloom,
       ...(requestsHash && { requestsHash }),
       ...(withdrawalsRoot && { withdrawalsRoot }),
       ...(blockAccessList && { blockAccessListHash: blockAccessListHash(blockAccessList) }),
@@ -262,8 +272,14 @@ export class BlockMaker {
     if (blockAccessList !== undefined) checkAccessListLength(blockAccessList, header.gasLimit)
     const headerRlp = encodeHeader(header)
     return {
-      ...{ number, parentHash, hash: headerHash(headerRlp), header: headerRlp, body: encodeRlp(body) },
-      ...{ senders, receipts: encodeRlp(receipts), blockAccessList },
+      number,
+      parentHash,
+      hash: headerHash(headerRlp),
+      header: headerRlp,
+      body: encodeRlp(body),
+      senders,
+      receipts: encodeRlp(receipts),
+      blockAccessList,
       totalDifficulty: toMinimalBytes(totalDifficulty),
       ...state,
     }

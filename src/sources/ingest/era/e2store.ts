@@ -109,7 +109,9 @@ export class RecordCursor {
       )
     }
     const header = this.#bytes(offset, recordHeaderBytes)
-    const [type, length, reserved] = [header.readUInt16LE(0), header.readUInt32LE(2), header.readUInt16LE(6)]
+    const type = header.readUInt16LE(0)
+    const length = header.readUInt32LE(2)
+    const reserved = header.readUInt16LE(6)
     if (reserved !== 0) throw file.fault(type, offset, `has ${reserved} in its reserved bytes, expected 0`)
     const end = offset + recordHeaderBytes + length
     if (end > file.bytes) {

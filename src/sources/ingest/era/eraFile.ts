@@ -196,7 +196,8 @@ function readIndex(file: E2storeFile): BlockIndex {
   if (end < 2 * recordHeaderBytes + 3 * wordBytes)
     throw new EraFileError(`${file.path}: too short for an archive`)
   const tail = file.read(end - 2 * wordBytes, 2 * wordBytes)
-  const [components, count] = [tail.readBigUInt64LE(0), tail.readBigUInt64LE(wordBytes)]
+  const components = tail.readBigUInt64LE(0)
+  const count = tail.readBigUInt64LE(wordBytes)
   if (count < 1n || count > BigInt(epochBlocks)) throw noIndex(file, `its last 8 bytes give ${count} blocks`)
   const blocks = Number(count)
   const plain = recordAt(file, end - recordHeaderBytes - (2 + blocks) * wordBytes, 'block index')

@@ -69,7 +69,8 @@ function readChunk(framed: Buffer, at: number, end: number): Uint8Array {
   const body = framed.subarray(start + checksumBytes, end)
   const content = framed[at] === plainChunk ? body : uncompress(body, at)
   if (content.length > chunkContentMax) throw new SnappyError(`a chunk holds ${content.length} bytes`, at)
-  const [got, want] = [maskedChecksum(content), framed.readUInt32LE(start)]
+  const got = maskedChecksum(content)
+  const want = framed.readUInt32LE(start)
   if (got !== want) {
     throw new SnappyError(`the checksum of a chunk is ${hex(got)}, the stream says ${hex(want)}`, at)
   }

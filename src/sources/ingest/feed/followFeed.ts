@@ -234,7 +234,8 @@ export class FeedFollower {
   #unreached(): OperatorError {
     // DATA/networks/NAME/chain.mdb
     const folder = dirname(this.#store.path)
-    const [network, dataDir] = [basename(folder), dirname(dirname(folder))]
+    const network = basename(folder)
+    const dataDir = dirname(dirname(folder))
     return new OperatorError(
       `the feed does not go on from this store, which ends with block ${this.#store.readHead()?.number}: the writer ` +
         'keeps only its newest blocks there (retainBlocks). Begin with a copy of the store of another process on this ' +

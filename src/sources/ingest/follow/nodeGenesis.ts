@@ -145,7 +145,8 @@ function withoutState(header: Uint8Array): Uint8Array {
 
 /** Which fields differ, as the end of a sentence. */
 function differences(theirs: Uint8Array, ours: Uint8Array): string {
-  const [a, b] = [decodeHeader(theirs), decodeHeader(ours)]
+  const a = decodeHeader(theirs)
+  const b = decodeHeader(ours)
   const text = (value: unknown) => (value instanceof Uint8Array ? bytesToHex(value) : String(value))
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])] as (keyof typeof a)[]
   const differing = names.filter((name) => text(a[name]) !== text(b[name]))

@@ -77,9 +77,15 @@ function membersOf(header: Header) {
   const { baseFeePerGas, blobGasUsed, excessBlobGas, slotNumber } = header
   const later = { baseFeePerGas, blobGasUsed, excessBlobGas, slotNumber }
   return {
-    ...{ parentHash: bytesToHex(parentHash), coinbase: bytesToHex(miner), mixHash: bytesToHex(mixHash) },
-    ...{ extraData: bytesToHex(extraData), nonce: bytesToHex(nonce), timestamp: toQuantity(timestamp) },
-    ...{ difficulty: toQuantity(difficulty), gasLimit: toQuantity(gasLimit), gasUsed: toQuantity(gasUsed) },
+    parentHash: bytesToHex(parentHash),
+    coinbase: bytesToHex(miner),
+    mixHash: bytesToHex(mixHash),
+    extraData: bytesToHex(extraData),
+    nonce: bytesToHex(nonce),
+    timestamp: toQuantity(timestamp),
+    difficulty: toQuantity(difficulty),
+    gasLimit: toQuantity(gasLimit),
+    gasUsed: toQuantity(gasUsed),
     ...Object.fromEntries(
       Object.entries(later).flatMap(([name, value]) =>
         value === undefined ? [] : [[name, toQuantity(value)] as const],

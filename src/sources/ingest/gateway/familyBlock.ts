@@ -71,9 +71,15 @@ interface Read {
 const keys = new RecoveredKeys()
 /** Field of headers that nobody knows, in place of members that are absent. */
 const noHeader: Json = {
-  ...{ sha3Uncles: bytesToHex(emptyUnclesHash), miner: `0x${'00'.repeat(20)}`, extraData: '0x' },
-  ...{ logsBloom: `0x${'ff'.repeat(256)}`, mixHash: `0x${'00'.repeat(32)}`, nonce: `0x${'00'.repeat(8)}` },
-  ...{ difficulty: '0x0', gasLimit: '0x0', gasUsed: '0x0' },
+  sha3Uncles: bytesToHex(emptyUnclesHash),
+  miner: `0x${'00'.repeat(20)}`,
+  extraData: '0x',
+  logsBloom: `0x${'ff'.repeat(256)}`,
+  mixHash: `0x${'00'.repeat(32)}`,
+  nonce: `0x${'00'.repeat(8)}`,
+  difficulty: '0x0',
+  gasLimit: '0x0',
+  gasUsed: '0x0',
   ...Object.fromEntries(
     ['stateRoot', 'transactionsRoot', 'receiptsRoot'].map((name) => [name, `0x${'00'.repeat(32)}`]),
   ),
@@ -175,7 +181,9 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
     return { ...each, ...positionOf(hash, header, index), hash: bytesToHex(own), from: bytesToHex(sender) }
   })
   return {
-    ...{ hash, header, headerRlp },
+    hash,
+    header,
+    headerRlp,
     bodyRlp: encodeRlp([items, [], ...(withdrawals === undefined ? [] : [withdrawals])]),
     senders: joinBytes(read.flatMap((each) => [each.sender, each.hash])),
     told: toldOf({ ...block, hash: bytesToHex(hash), transactions }, isCovered),
@@ -342,7 +350,7 @@ function receiptsAnew(
             contractAddress: bytesToHex(creationAddress(bytesOf(from), quantityOf(transaction.nonce))),
           }
         : {}
-    return { ...receipt, ...position, ...{ transactionHash, from, to, gasUsed, logs }, ...created }
+    return { ...receipt, ...position, transactionHash, from, to, gasUsed, logs, ...created }
   })
 }
 

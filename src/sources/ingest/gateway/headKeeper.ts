@@ -291,7 +291,8 @@ export class HeadKeeper {
     let parent = below
     for (const { hash: hashBytes, header } of branch) {
       if (header.number !== parent.number + 1 || header.timestamp < parent.timestamp) {
-        const [number, hash] = [header.number, bytesToHex(hashBytes)]
+        const number = header.number
+        const hash = bytesToHex(hashBytes)
         const what = `block ${number} (${hash}) does not follow block ${parent.number}`
         this.#options.choice.reject({ number, hash }, what)
         throw new Error(what)
@@ -325,7 +326,9 @@ export class HeadKeeper {
       const { difficulty, number } = block.header
       total = number === 0 ? difficulty : total === undefined ? undefined : total + difficulty
       return {
-        ...{ number, hash: block.hash, header: block.headerRlp },
+        number,
+        hash: block.hash,
+        header: block.headerRlp,
         totalDifficulty: total === undefined ? undefined : toMinimalBytes(total),
       }
     })

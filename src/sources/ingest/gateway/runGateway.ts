@@ -48,7 +48,10 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const { upstreams, blocks, signed } = openNodes(task, parts)
     store.keptBlocks = historyBlocks
     const workingSet = new WorkingSet(store, upstreams, {
-      ...{ schedule, fetchMsMax, log, plan },
+      schedule,
+      fetchMsMax,
+      log,
+      plan,
       ...(family !== undefined && { family }),
     })
     const { fetcher, reader } = workingSet
@@ -57,7 +60,8 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const filler = openFiller(store, fetcher, logs, { upstreams, log })
     ends.add(() => filler?.close())
     const relay = new Relay(store, upstreams, {
-      ...{ schedule, family },
+      schedule,
+      family,
       proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
       timeoutMs: fetchMsMax,
       log,

@@ -136,7 +136,8 @@ class GatewayCheck extends FaultList {
   ): void {
     const isLinked = before !== undefined && before.header.number === number - 1 && before.row.is(parentHash)
     this.expect(isLinked, `block ${number}: its parent is not block ${number - 1}`)
-    const [total, below] = [row.totalDifficulty, before?.row.totalDifficulty ?? row.totalDifficulty]
+    const total = row.totalDifficulty
+    const below = before?.row.totalDifficulty ?? row.totalDifficulty
     if (total.length === 0 || below.length === 0 || !isLinked) return
     const expected = bytesToBigInt(below) + difficulty
     this.expect(

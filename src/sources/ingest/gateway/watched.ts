@@ -138,7 +138,8 @@ export class Watched {
       if (typeof storage !== 'object' || storage === null) return `${method} tells no slots`
       for (const [hash, entry] of Object.entries(storage)) {
         const told = (entry ?? {}) as { readonly key?: unknown; readonly value?: unknown }
-        const [slot, bytes] = [bytesOfHex(told.key, 32), bytesOfHex(told.value, 32)]
+        const slot = bytesOfHex(told.key, 32)
+        const bytes = bytesOfHex(told.value, 32)
         if (slot === undefined || bytes === undefined || bytesToHex(keccak256(slot)) !== hash.toLowerCase()) {
           return `${method} does not tell the names of its slots`
         }

@@ -211,7 +211,8 @@ class StateFetch {
     while (start !== undefined) {
       const { accounts, next } = await asked
       if (next !== undefined) asked = waitedForLater(this.#accounts(next))
-      const [from, to] = [shareOf(start), shareOf(next)]
+      const from = shareOf(start)
+      const to = shareOf(next)
       for await (const [account, first] of this.#withSlots(accounts.slice(done), slot)) {
         const place = { start, done }
         if (slot === undefined) file.write(account.text)
@@ -300,7 +301,8 @@ class StateFetch {
       const { key, value } = (entry ?? {}) as Readonly<Record<string, unknown>>
       if (key === null)
         throw new OperatorError(`${upstream.name}: slot ${told} of account ${address}: ${noPreimages}`)
-      const [slot, bytes] = [bytesOfHex(key, hashBytes), bytesOfHex(value, hashBytes)]
+      const slot = bytesOfHex(key, hashBytes)
+      const bytes = bytesOfHex(value, hashBytes)
       const hash = slot && keccak256(slot)
       if (hash === undefined || bytes === undefined || bytesToHex(hash) !== told.toLowerCase())
         throw wrong(upstream.name, `it tells slot ${told} of account ${address}, which is none`)
@@ -334,7 +336,8 @@ class StateFetch {
 function readAccount(name: string, json: Readonly<Record<string, unknown>>, node: string): FetchedAccount {
   const bytes = bytesOfHex(json.address ?? name, addressBytes)
   if (bytes === undefined) throw new OperatorError(`${node}: account ${excerpt(name, 80)}: ${noPreimages}`)
-  const [address, key] = [bytesToHex(bytes), bytesOfHex(json.key)]
+  const address = bytesToHex(bytes)
+  const key = bytesOfHex(json.key)
   const [root, codeHash, code = noBytes] = [json.root, json.codeHash, json.code].map((each) =>
     bytesOfHex(each),
   )

@@ -245,7 +245,8 @@ export class DumpParser {
 
   #finishLine(): void {
     const members = this.#members
-    const [root, address] = [members.get('root'), members.get('address')]
+    const root = members.get('root')
+    const address = members.get('address')
     if (!this.#hasRoot) {
       if (root === undefined || members.has('balance'))
         throw new DumpError('the first line has to be {"root":"0x…"}, with the state root')

@@ -214,7 +214,9 @@ t.test('answers, payments and counts are the same, whatever reads a request', as
   for (let run = 0; run < runs; run++) {
     const texts = bodies()
     const at = isIn(8) ? oneOf([...hashes, 'latest', '0x1']) : undefined
-    const [refused, isScoped, repeated] = [isIn(8) ? 1 + dice.throw(3) : 0, isIn(8), 1 + dice.throw(3)]
+    const refused = isIn(8) ? 1 + dice.throw(3) : 0
+    const isScoped = isIn(8)
+    const repeated = 1 + dice.throw(3)
     for (let times = 0; times < repeated; times++) {
       const answers: string[] = []
       for (const [which, { endpoint }] of roads.entries()) {
@@ -255,7 +257,8 @@ t.test('a call with any byte changed, left out or put in is answered the same', 
     const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`)
     await ask(body)
     for (let at = 0; at < body.length; at++) {
-      const [before, behind] = [body.subarray(0, at), body.subarray(at + 1)]
+      const before = body.subarray(0, at)
+      const behind = body.subarray(at + 1)
       await ask(Buffer.concat([before, behind]))
       await ask(Buffer.concat([before, Buffer.from('"'), body.subarray(at)]))
       for (const other of '\\"01x,]} ') await ask(Buffer.concat([before, Buffer.from(other), behind]))
@@ -357,7 +360,9 @@ test('a key that sends thousands of requests at once has the same share of a tur
       t.match(await (await post(`/road${road}/v3/modest`, slotCall)).text(), '"result":"0x')
     }
     await asksModestly()
-    let [most, last, isOver] = [0, runs, false]
+    let most = 0
+    let last = runs
+    let isOver = false
     const look = () => {
       most = Math.max(most, runs - last)
       last = runs

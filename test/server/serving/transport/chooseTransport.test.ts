@@ -76,7 +76,8 @@ t.test(
     const refuses = String((await answer)[0]).includes(' 505 ')
     t.equal((await import('../../../../src/serving/transport/uws/library.js')).isFaulty, refuses)
     t.equal((await chooseTransport('auto', true)).notice, undefined)
-    const [auto, uws] = [await chooseTransport('auto', false), await chooseTransport('uws', false)]
+    const auto = await chooseTransport('auto', false)
+    const uws = await chooseTransport('uws', false)
     t.same([auto.transport.name, uws.transport.name], [refuses ? 'node' : 'uws', 'uws'])
     for (const { notice } of [auto, uws]) {
       if (refuses) t.match(notice, /505 to requests .* docs\/transports\.md/)

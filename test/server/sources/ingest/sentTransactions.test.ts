@@ -61,7 +61,8 @@ t.test('one that no block takes in time is given up', async (t) => {
 
 t.test('one replaces another with its nonce', async (t) => {
   const { sent } = await open(t)
-  const [cheap, dear] = [await sign(0), await sign(0, 3)]
+  const cheap = await sign(0)
+  const dear = await sign(0, 3)
   sent.add(cheap)
   sent.add(dear)
   t.equal(sent.find(cheap.hash), undefined)

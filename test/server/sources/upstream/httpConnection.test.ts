@@ -72,8 +72,11 @@ t.test('a WebSocket says who asks', async (t) => {
   const upgraded = once(server, 'upgrade')
   const host = await listen(t, server)
   const line = new SocketLine({
-    ...{ url: new URL(`ws://user:100%@${host}`), headers: {}, answerBytesMax: 1_000 },
-    ...{ onNotification: () => {}, onLost: () => {} },
+    url: new URL(`ws://user:100%@${host}`),
+    headers: {},
+    answerBytesMax: 1_000,
+    onNotification: () => {},
+    onLost: () => {},
   })
   t.teardown(() => line.close())
   const opened = line.open().catch((error) => error)

@@ -280,7 +280,9 @@ t.test('the WebSocket beside a path with a key is found', async (t) => {
     node.socketPath = socketPath
     const lines: string[] = []
     const upstreams = new Upstreams([optionsOf(node, { url: `${node.url}${path}` })], {
-      ...{ chain: toyChain, pollMs: 5, log: (text: string) => lines.push(text) },
+      chain: toyChain,
+      pollMs: 5,
+      log: (text: string) => lines.push(text),
     })
     t.teardown(() => upstreams.close())
     upstreams.onHead(() => undefined)

@@ -123,7 +123,10 @@ t.test('a genesis of Besu says the same in its own words', async (t) => {
 t.test('the files of Besu for public networks are read', async (t) => {
   // As of the configurations of Hoodi and Holesky at eth-clients.
   const besu = {
-    ...{ preMergeForkBlock: 0, ethash: {}, discovery: {}, checkpoint: {} },
+    preMergeForkBlock: 0,
+    ethash: {},
+    discovery: {},
+    checkpoint: {},
     withdrawalRequestContractAddress: '0x00000961Ef480Eb55e80D19ad83579A64c007002',
     consolidationRequestContractAddress: '0x0000BBdDc7CE488642fb579F8B00f3a590007251',
   }
@@ -140,19 +143,33 @@ t.test('the files of Besu for public networks are read', async (t) => {
 t.test('OP Mainnet has London with Bedrock, and was another chain before', async (t) => {
   const bedrock = 105_235_063
   const config = {
-    ...{ chainId: 10, homesteadBlock: 0, eip150Block: 0, eip155Block: 0, eip158Block: 0, byzantiumBlock: 0 },
-    ...{ constantinopleBlock: 0, petersburgBlock: 0, istanbulBlock: 0, muirGlacierBlock: 0 },
-    ...{
-      berlinBlock: 3_950_000,
-      londonBlock: bedrock,
-      arrowGlacierBlock: bedrock,
-      grayGlacierBlock: bedrock,
-    },
-    ...{ mergeNetsplitBlock: bedrock, terminalTotalDifficulty: 0, bedrockBlock: bedrock, regolithTime: 0 },
-    ...{ canyonTime: 1_704_992_401, shanghaiTime: 1_704_992_401 },
-    ...{ ecotoneTime: 1_710_374_401, cancunTime: 1_710_374_401, fjordTime: 1_720_627_201 },
-    ...{ graniteTime: 1_726_070_401, holoceneTime: 1_736_445_601 },
-    ...{ isthmusTime: 1_746_806_401, pragueTime: 1_746_806_401 },
+    chainId: 10,
+    homesteadBlock: 0,
+    eip150Block: 0,
+    eip155Block: 0,
+    eip158Block: 0,
+    byzantiumBlock: 0,
+    constantinopleBlock: 0,
+    petersburgBlock: 0,
+    istanbulBlock: 0,
+    muirGlacierBlock: 0,
+    berlinBlock: 3_950_000,
+    londonBlock: bedrock,
+    arrowGlacierBlock: bedrock,
+    grayGlacierBlock: bedrock,
+    mergeNetsplitBlock: bedrock,
+    terminalTotalDifficulty: 0,
+    bedrockBlock: bedrock,
+    regolithTime: 0,
+    canyonTime: 1_704_992_401,
+    shanghaiTime: 1_704_992_401,
+    ecotoneTime: 1_710_374_401,
+    cancunTime: 1_710_374_401,
+    fjordTime: 1_720_627_201,
+    graniteTime: 1_726_070_401,
+    holoceneTime: 1_736_445_601,
+    isthmusTime: 1_746_806_401,
+    pragueTime: 1_746_806_401,
     optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
   }
   const schedule = new ForkSchedule(parseGenesisConfig(config))

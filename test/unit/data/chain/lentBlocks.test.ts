@@ -91,7 +91,8 @@ t.test('answers of different blocks asked for in turn are those of a chain asked
     [299, 7],
     [150, 300],
   ] as const) {
-    const [blockA, blockB] = [resolve(chain, a), resolve(chain, b)]
+    const blockA = resolve(chain, a)
+    const blockB = resolve(chain, b)
     const ofA = chain.transactionJson(blockA.hash, 3, a)
     const wholeB = chain.blockJson(blockB.hash, true, b)
     const laterOfA = chain.transactionJson(blockA.hash, 9)

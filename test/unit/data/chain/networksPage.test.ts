@@ -13,7 +13,11 @@ t.test('docs/networks.md has every family and network as it is; npm run docs wri
 t.test('what a network has is executed, proved or told, by its kind and family', async (t) => {
   const executed = 'executed'
   const all = {
-    ...{ headers: executed, transactions: executed, receipts: executed, state: executed, calls: executed },
+    headers: executed,
+    transactions: executed,
+    receipts: executed,
+    state: executed,
+    calls: executed,
   }
   t.strictSame(basisOf({}), all)
   const proved = { headers: 'proved', transactions: 'proved', receipts: 'proved', state: 'proved' }

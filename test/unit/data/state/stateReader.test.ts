@@ -27,8 +27,17 @@ function valueAfter(number: number): Uint8Array {
 function blockDiff(number: number, parentHash: Hash32): BlockDiff {
   const hash = keccak256(concatBytes(parentHash, Uint8Array.of(number)))
   return {
-    ...{ number, hash, parentHash, header: hash, body: hash, senders: new Uint8Array(0) },
-    ...{ receipts: Uint8Array.of(0xc0), totalDifficulty: Uint8Array.of(1), accounts: [], trie: [], code: [] },
+    number,
+    hash,
+    parentHash,
+    header: hash,
+    body: hash,
+    senders: new Uint8Array(0),
+    receipts: Uint8Array.of(0xc0),
+    totalDifficulty: Uint8Array.of(1),
+    accounts: [],
+    trie: [],
+    code: [],
     slots: [[concatBytes(address, slot), valueAfter(number)]],
   }
 }
@@ -67,7 +76,8 @@ t.test('what the head is, is looked for once in a snapshot', async (t) => {
   writer.initialize({ chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }, genesis)
   let gets = 0
   const store = ChainReader.open({
-    ...{ path, mapBytes },
+    path,
+    mapBytes,
     guard: (read) => {
       gets++
       return read()

@@ -110,7 +110,8 @@ t.test(
   async (t) => {
     await fc.assert(
       fc.property(rounds, (rounds) => {
-        const [one, two] = [new Rows(), new Rows()]
+        const one = new Rows()
+        const two = new Rows()
         const recent = new RecentTries()
         const nodes = new Map<string, Uint8Array>()
         const readNode = (hash: Uint8Array) => nodes.get(bytesToHex(hash))

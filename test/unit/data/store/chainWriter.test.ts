@@ -286,7 +286,8 @@ t.test('a key of very many blocks is found from any of them, and taken back as i
     if (hasLog) numbers.push(parent.number)
   }
   const dumps = new Map<number, StoreDump>()
-  const [third, last] = [Math.floor(blockDiffs.length / 3), blockDiffs.length]
+  const third = Math.floor(blockDiffs.length / 3)
+  const last = blockDiffs.length
   for (const blockDiff of blockDiffs) {
     store.apply(blockDiff.number - 1, [blockDiff])
     if (blockDiff.number === third) dumps.set(third, dumpStore(store))

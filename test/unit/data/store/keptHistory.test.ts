@@ -51,7 +51,8 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
     const hash = whole.readCanonicalHash(number) as Hash32
     for (const key of [...addresses, ...slotKeys]) {
       const read = (store: ChainWriter) => told(() => asBuffer(store.readKeyAt(number, key)))
-      const [got, want] = [read(cut), read(whole)]
+      const got = read(cut)
+      const want = read(whole)
       // Below it, what is found has to be right, and nothing is no answer.
       const isRight = got === want || (number < oldest.state && got === `removed ${oldest.state}`)
       if (!isRight || (number < oldest.state && got === 'nothing'))

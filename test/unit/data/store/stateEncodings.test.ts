@@ -31,8 +31,10 @@ t.test(
       propertyRuns(500),
     )
     const plain = encodeAccount({
-      ...{ nonce: 3n, balance: 10n ** 18n },
-      ...{ storageRoot: emptyTrieRoot, codeHash: emptyCodeHash },
+      nonce: 3n,
+      balance: 10n ** 18n,
+      storageRoot: emptyTrieRoot,
+      codeHash: emptyCodeHash,
     })
     t.equal(plain.length, 78)
     t.equal(slimAccount(plain).length, 11)

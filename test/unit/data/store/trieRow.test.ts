@@ -57,7 +57,8 @@ const child = fc
 const change = fc
   .tuple(fc.uint8Array({ max: 15, maxLength: 5 }), fc.array(child, { minLength: 16, maxLength: 16 }))
   .map(([extension, children]): readonly [before: TrieRow, after: TrieRow] => {
-    const [before, after] = [children.map(([was]) => was), children.map(([, is]) => is)]
+    const before = children.map(([was]) => was)
+    const after = children.map(([, is]) => is)
     return [
       { extension, children: before, leaf: undefined },
       { extension, children: after, leaf: undefined },
@@ -77,7 +78,8 @@ t.test('the content of a row is read as it was written', async (t) => {
 t.test('a difference says what was before, and none of its bits may be another', async (t) => {
   fc.assert(
     fc.property(change, fc.nat(), ([before, after], flips) => {
-      const [was, is] = [encodeTrieRow(before), encodeTrieRow(after)]
+      const was = encodeTrieRow(before)
+      const is = encodeTrieRow(after)
       const difference = differenceOf(was, is)
       if (difference === undefined || Buffer.compare(was, is) === 0) return
       const undone = (by: Uint8Array) => {

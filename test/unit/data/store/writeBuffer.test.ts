@@ -128,7 +128,10 @@ function compare(pending: WriteTable, model: Model, dice: Dice): string | undefi
   }
   if (pending.getCount() !== model.size) return 'the number of rows'
   const bound = () => (dice.throw(3) === 0 ? undefined : dice.throw(keys.length))
-  const [start, end, reverse, limit] = [bound(), bound(), dice.throw(2) === 0, dice.throw(5) + 1]
+  const start = bound()
+  const end = bound()
+  const reverse = dice.throw(2) === 0
+  const limit = dice.throw(5) + 1
   const range: Range = {
     ...(start !== undefined && { start: keys[start] as Uint8Array }),
     ...(end !== undefined && { end: keys[end] as Uint8Array }),

@@ -94,8 +94,16 @@ t.test('the access list of a block names the coinbase, also where a message is f
   const kernel = new Kernel()
   const coinbase = addressOf(77)
   const rules: BlockRules = {
-    ...{ fork: 'amsterdam', coinbase, timestamp: 1n, number: 1n, random: 1n, gasLimit: 10n ** 9n },
-    ...{ chainId: 1n, baseFee: 0n, blobBaseFee: 1n, slotNumber: 1n },
+    fork: 'amsterdam',
+    coinbase,
+    timestamp: 1n,
+    number: 1n,
+    random: 1n,
+    gasLimit: 10n ** 9n,
+    chainId: 1n,
+    baseFee: 0n,
+    blobBaseFee: 1n,
+    slotNumber: 1n,
   }
   kernel.attach('amsterdam', { state: emptyState, ancestorHash: () => undefined, watch: undefined })
   kernel.recordAccesses()

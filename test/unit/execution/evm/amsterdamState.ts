@@ -57,7 +57,10 @@ export class AmsterdamBlocks {
             calls: [{ message: { ...message, maxFeePerGas: 10n ** 12n }, chainId: undefined }],
           },
         ],
-        ...{ validates, tracesTransfers: false, isFull: false, gasMax: 2n ** 40n },
+        validates,
+        tracesTransfers: false,
+        isFull: false,
+        gasMax: 2n ** 40n,
       },
       goOn,
     )

@@ -68,16 +68,28 @@ interface Curve {
 }
 
 const bls: Curve = {
-  ...{ name: 'BLS12-381', order: bls12_381.fields.Fr.ORDER, modulus: bls12_381.fields.Fp.ORDER, width: 64 },
+  name: 'BLS12-381',
+  order: bls12_381.fields.Fr.ORDER,
+  modulus: bls12_381.fields.Fp.ORDER,
+  width: 64,
   g1: bls12_381.G1.Point as unknown as Group,
   g2: bls12_381.G2.Point as unknown as Group,
-  ...{ encode1: bytesOf1(64), encode2: bytesOf2(64, ['c0', 'c1']), add1: 0x0b, pair: 0x0f },
+  encode1: bytesOf1(64),
+  encode2: bytesOf2(64, ['c0', 'c1']),
+  add1: 0x0b,
+  pair: 0x0f,
 }
 const bn: Curve = {
-  ...{ name: 'BN254', order: bn254.fields.Fr.ORDER, modulus: bn254.fields.Fp.ORDER, width: 32 },
+  name: 'BN254',
+  order: bn254.fields.Fr.ORDER,
+  modulus: bn254.fields.Fp.ORDER,
+  width: 32,
   g1: bn254.G1.Point as unknown as Group,
   g2: bn254.G2.Point as unknown as Group,
-  ...{ encode1: bytesOf1(32), encode2: bytesOf2(32, ['c1', 'c0']), add1: 0x06, pair: 0x08 },
+  encode1: bytesOf1(32),
+  encode2: bytesOf2(32, ['c1', 'c0']),
+  add1: 0x06,
+  pair: 0x08,
 }
 
 /** Points of a curve that are in no group of prime order. */
@@ -152,7 +164,8 @@ t.test('products and sums of products', async (t) => {
       if (run(number, ...data) !== bytesToHex(encode(expected))) t.fail(`${number}, ${count} terms, ${seed}`)
     }
     // One and the same, many times; and a sum that cancels out.
-    const [point, scalar] = [encode(group.BASE), word(scalars[10] as bigint)]
+    const point = encode(group.BASE)
+    const scalar = word(scalars[10] as bigint)
     const same = Array(40).fill(concatBytes(point, scalar))
     const product = times(group.BASE, 40n * (scalars[10] as bigint), bls.order, group.ZERO)
     t.equal(run(number, ...same), bytesToHex(encode(product)))
@@ -166,11 +179,14 @@ t.test('products of pairings', async (t) => {
     run(curve.pair, ...pairs.flatMap(([a, b]) => [curve.encode1(a), curve.encode2(b)]))
   const flag = (isTrue: boolean) => bytesToHex(word(isTrue ? 1n : 0n))
   for (const curve of [bls, bn]) {
-    const [g, h] = [curve.g1.BASE, curve.g2.BASE]
-    const [none1, none2] = [curve.g1.ZERO, curve.g2.ZERO]
+    const g = curve.g1.BASE
+    const h = curve.g2.BASE
+    const none1 = curve.g1.ZERO
+    const none2 = curve.g2.ZERO
     const a = (someNumber(8) | 1n) % curve.order
     const b = (someNumber(8) | 1n) % curve.order
-    const [ga, hb] = [g.multiplyUnsafe(a), h.multiplyUnsafe(b)]
+    const ga = g.multiplyUnsafe(a)
+    const hb = h.multiplyUnsafe(b)
     const product = g.multiplyUnsafe((a * b) % curve.order)
     const cases: readonly (readonly [boolean, readonly (readonly [Point, Point])[]])[] = [
       [true, [[none1, h]]],
@@ -240,7 +256,8 @@ t.test('products of pairings', async (t) => {
 
 /** By doubling and adding alone, for points of any order. */
 function multiple(point: Point, scalar: bigint, zero: Point): Point {
-  let [sum, power] = [zero, point]
+  let sum = zero
+  let power = point
   for (let left = scalar; left > 0n; left >>= 1n) {
     if (left & 1n) sum = sum.add(power)
     power = power.add(power)

@@ -82,7 +82,9 @@ function testRecovery(t: Test, ecrecover: Recover) {
   })
 
   t.test('numbers without their leading zeros are the same numbers', async (t) => {
-    const [hash, r, s] = [word(5n), toMinimalBytes(2n), toMinimalBytes(9n)]
+    const hash = word(5n)
+    const r = toMinimalBytes(2n)
+    const s = toMinimalBytes(9n)
     t.match(outcomeOf(ecrecover, hash, 28n, r, s), /^0x[0-9a-f]{128}$/)
     t.equal(outcomeOf(ecrecover, hash, 28n, r, s), outcomeOf(ecrecover, hash, 28n, word(2n), word(9n)))
     t.equal(outcomeOf(ecrecover, hash, 28n, r, s), outcomeOf(portableEcrecover, hash, 28n, r, s))

@@ -73,7 +73,12 @@ function lieIn(accounts: readonly AccountAccess[], dice: Dice): AccountAccess[] 
 
 t.test('random blocks come out as in order, whoever runs which share', async (t) => {
   const { seed = 0 } = propertyRuns(1)
-  let [blocks, executed, shared, transactions, slots, lists] = [0, 0, 0, 0, 0, 0]
+  let blocks = 0
+  let executed = 0
+  let shared = 0
+  let transactions = 0
+  let slots = 0
+  let lists = 0
   for (let run = 0; run < 15 * runsFactor; run++) {
     const dice = new Dice(seed + run)
     const { chain, next } = throwChain(dice)

@@ -7,7 +7,9 @@ import { assemble, deploy, type Item, type Opcode } from './assembly.js'
 
 const addressOf = (number: number) => padLeft(toMinimalBytes(0xfa1100 + number), 20)
 const numberOf = (address: Uint8Array) => BigInt(`0x${Buffer.from(address).toString('hex')}`)
-const [outer, inner, other] = [addressOf(0), addressOf(1), addressOf(2)]
+const outer = addressOf(0)
+const inner = addressOf(1)
+const other = addressOf(2)
 const absent = addressOf(9)
 const raw = (...bytes: number[]) => Uint8Array.of(...bytes)
 const pick = <T>(dice: Dice, list: readonly T[]): T => list[dice.throw(list.length)] as T

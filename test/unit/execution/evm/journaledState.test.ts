@@ -91,7 +91,8 @@ async function take(step: Step, state: JournaledState, reference: MerkleStateMan
 }
 
 async function compareRoots(state: JournaledState, reference: MerkleStateManager): Promise<void> {
-  const [got, want] = [await state.getStateRoot(), await reference.getStateRoot()]
+  const got = await state.getStateRoot()
+  const want = await reference.getStateRoot()
   if (bytesToHex(got) !== bytesToHex(want))
     throw new Error(`root ${bytesToHex(got)}, not ${bytesToHex(want)}`)
 }

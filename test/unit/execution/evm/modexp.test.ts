@@ -53,7 +53,8 @@ t.test('it computes and costs what the library says, at every fork', async (t) =
 /** Square and multiply by bigints. */
 function powerOf(base: bigint, exponent: bigint, modulus: bigint): bigint {
   if (modulus === 0n) return 0n
-  let [power, factor] = [1n % modulus, base % modulus]
+  let power = 1n % modulus
+  let factor = base % modulus
   for (let left = exponent; left > 0n; left >>= 1n) {
     if (left & 1n) power = (power * factor) % modulus
     factor = (factor * factor) % modulus

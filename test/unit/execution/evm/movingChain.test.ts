@@ -66,7 +66,8 @@ async function makeBranches(t: Test): Promise<Branches> {
         ),
       })),
     )
-  const [first, second] = [await branch(1n), await branch(2n)]
+  const first = await branch(1n)
+  const second = await branch(2n)
   const writer = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 30 })
   t.teardown(() => writer.close())
   const { identity, blockDiff, schedule } = parseGenesis(maker.genesisText)

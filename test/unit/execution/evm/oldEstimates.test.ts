@@ -6,7 +6,8 @@ import { frontierConfig, testGenesis } from '../../../ingest/chainMaker.js'
 import { newStore } from '../../sources/feed/blockDiffs.js'
 import { addressOf, goOn, limits, requestOf, succeedsWith } from './demoExecution.js'
 
-const [to, inner] = [addressOf(1), addressOf(2)]
+const to = addressOf(1)
+const inner = addressOf(2)
 /** CALL of `inner` with the gas that an instruction pushes, and its result on the stack. */
 const callWith = (push: string) => `0x${'6000'.repeat(5)}73${bytesToHex(inner).slice(2)}${push}f100`
 

@@ -70,8 +70,10 @@ t.test('signatures on P-256, valid and not', async (t) => {
     try {
       const y = p256.Point.Fp.sqrt(modulo(x ** 3n - 3n * x + p256.Point.CURVE().b, p))
       const sum = p256.Point.fromAffine({ x, y })
-      const [hash, s] = [someNumber() % n, (someNumber() % (n - 1n)) + 1n]
-      const [u1, u2] = [modulo(hash * inverse(s), n), modulo(small * inverse(s), n)]
+      const hash = someNumber() % n
+      const s = (someNumber() % (n - 1n)) + 1n
+      const u1 = modulo(hash * inverse(s), n)
+      const u2 = modulo(small * inverse(s), n)
       const signer = sum.subtract(g.multiply(u1)).multiply(inverse(u2))
       t.ok(check(hash, small, s, encode(signer), 'x above the order'))
       check(hash, small + 1n, s, encode(signer), 'x above the order, another r')

@@ -4,7 +4,8 @@ import { Simulation } from '../../../../src/execution/evm/simulate/simulation.js
 import { assemble } from './assembly.js'
 import { addressOf, demoHead, demoStore, goOn, limits } from './demoExecution.js'
 
-const [outer, inner] = [addressOf(1), addressOf(2)]
+const outer = addressOf(1)
+const inner = addressOf(2)
 const simulation = new Simulation(demoStore, limits)
 
 interface ToldCall {

@@ -51,7 +51,8 @@ function kernelOver(kernels: StateKernels, state: StateView, watch: JobWatch): K
 function run(kernel: Kernel, gas: bigint): string {
   kernel.begin(new Uint8Array(20), 0n, [])
   try {
-    const [sender, to] = [kernel.account(new Uint8Array(20)), kernel.account(contract)]
+    const sender = kernel.account(new Uint8Array(20))
+    const to = kernel.account(contract)
     return kernel.run(sender, to, 0n, 0n, new Uint8Array(0), gas).failure
   } finally {
     kernel.revert()

@@ -29,7 +29,10 @@ const intrinsicGas = (fork: ForkName) =>
 
 function trace({ fork, contracts, caller, to, value, gas }: Scenario): Traces {
   const overrides = contracts.map(({ address, code, balance, slots }) => ({
-    ...{ address, code, balance, nonce: 1n },
+    address,
+    code,
+    balance,
+    nonce: 1n,
     state: [...slots].map(([key, slot]) => {
       const padded = new Uint8Array(32)
       padded.set(slot, 32 - slot.length)
@@ -167,8 +170,16 @@ function compareTracers(
   const { list, error, output } = steps
   const { type, from, to, value, gas, input } = calls
   const frame: ToldCall = {
-    ...{ type, from, to, value, gas: Number(gas), input, gasUsed: Number(calls.gasUsed) },
-    ...{ output, error, calls: [...frames] },
+    type,
+    from,
+    to,
+    value,
+    gas: Number(gas),
+    input,
+    gasUsed: Number(calls.gasUsed),
+    output,
+    error,
+    calls: [...frames],
   }
   compareCalls(frame, calls, true)
   const walk = new Walk(fork, list)
@@ -249,7 +260,9 @@ async function compareStates(scenario: Scenario, traces: Traces, state: Json | u
   same(prestate[bytesToHex(caller)]?.balance, hex(startBalance), 'the caller before')
   if (state === undefined) return
   for (const [address, account] of state.accountStack.at(-1) as Map<string, Json>) {
-    const [pre, post, left] = [diff.pre[address], diff.post[address], prestate[address]]
+    const pre = diff.pre[address]
+    const post = diff.post[address]
+    const left = prestate[address]
     // Removed at the end of the transaction, which the library's message has not.
     if (pre !== undefined && post === undefined) continue
     const balance = BigInt(post?.balance ?? left?.balance ?? -1)
@@ -320,7 +333,9 @@ t.test('the deepest call fails before it begins, and no instruction does', { tim
     const gas = includesFork(fork, 'amsterdam') ? 30_000_000n : 10n ** 12n
     const message = { to: address, gas }
     const calls = chains.trace(fork, message, [{ address, code }], {
-      ...{ tracer: 'callTracer', onlyTopCall: false, withLog: false },
+      tracer: 'callTracer',
+      onlyTopCall: false,
+      withLog: false,
     })
     const all = [...inOrder(calls)]
     const errors = all.flatMap(({ error }) => (error === undefined ? [] : [error]))
@@ -339,7 +354,9 @@ t.test('a full stack is told as it is', { timeout: 0 }, async (t) => {
     const code = Uint8Array.from(Array(1_025).fill([0x60, 1]).flat())
     const message = { to: address, gas: 100_000n }
     const { error } = chains.trace(fork, message, [{ address, code }], {
-      ...{ tracer: 'callTracer', onlyTopCall: true, withLog: false },
+      tracer: 'callTracer',
+      onlyTopCall: true,
+      withLog: false,
     })
     t.equal(error, 'stack limit reached 1024 (1023)', fork)
     t.strictSame(chains.traceFaults(fork, message, [{ address, code }]), [], fork)

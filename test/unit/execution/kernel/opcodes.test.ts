@@ -81,8 +81,15 @@ function run(fork: ForkName, code: Uint8Array, given: Given = {}, on = kernel) {
   const state = stateOf(code, balance, allowsNothing)
   on.attach(fork, { state, ancestorHash: () => undefined, watch: undefined })
   on.setBlock({
-    ...{ fork, coinbase: new Uint8Array(20), timestamp: 1n, number: 1n, random: 1n, gasLimit: 1n },
-    ...{ chainId: 1n, baseFee: 1n, blobBaseFee: 1n, slotNumber: 1n },
+    coinbase: new Uint8Array(20),
+    timestamp: 1n,
+    number: 1n,
+    random: 1n,
+    gasLimit: 1n,
+    chainId: 1n,
+    baseFee: 1n,
+    blobBaseFee: 1n,
+    slotNumber: 1n,
   })
   on.begin(caller, 1n, [])
   for (const address of [caller, contract]) on.warm(on.account(address))

@@ -4,7 +4,10 @@ import { checkReadiness, type ReadinessFigures } from '../../../../src/operation
 const network = {
   network: 'demo',
   opening: undefined,
-  ...{ isReadable: true, isCutOff: false, hasCaughtUp: true, headAgeMs: 5_000 },
+  isReadable: true,
+  isCutOff: false,
+  hasCaughtUp: true,
+  headAgeMs: 5_000,
 }
 const rollup = { network: 'roll', isStoring: true, queueAgeMs: 5_000 }
 const sharedKeys = { isAnswering: false, ageSeconds: 7, isAccepting: true }

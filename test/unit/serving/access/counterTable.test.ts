@@ -31,7 +31,8 @@ t.test('ids are read and written as they are', async (t) => {
 
 t.test('each key and kind has numbers of its own, which tables over the same memory share', async (t) => {
   const memory = new SharedArrayBuffer(CounterTable.bytesFor(shape))
-  const [one, other] = [openTable(memory), openTable(memory)]
+  const one = openTable(memory)
+  const other = openTable(memory)
   t.equal(one.add(0, 5), 5)
   t.equal(one.add(0, 1, 1), 1)
   t.equal(one.add(idOf(1), 7), 7)
@@ -79,7 +80,9 @@ t.test(
   'a group that was never given back is taken over after a while, and stays with who has it',
   async (t) => {
     const memory = new SharedArrayBuffer(CounterTable.bytesFor(shape))
-    const [gone, other, third] = [openTable(memory), openTable(memory), openTable(memory)]
+    const gone = openTable(memory)
+    const other = openTable(memory)
+    const third = openTable(memory)
     gone.table.take(idOf(0))
     const at = other.table.take(idOf(1)) as number
     gone.table.giveBack()

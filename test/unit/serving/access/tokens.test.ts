@@ -131,7 +131,8 @@ t.test('audience and subject are compared where the signer has them', async (t) 
 
 t.test('a signer that is removed, or whose key is revoked, ends its tokens', async (t) => {
   const { store, ring, sign, pass } = openSigned(t)
-  const [es, hs] = [await sign(), await sign({}, { alg: 'HS256' }, secret)]
+  const es = await sign()
+  const hs = await sign({}, { alg: 'HS256' }, secret)
   for (const token of [es, hs]) t.equal(why(ring.authorize(token)), 'ok')
   const signer = findKey(store, 'shop').tokens.find(({ algorithm }) => algorithm === 'ES256')
   removeToken(store, 'shop', signer?.id ?? '', 'test')
@@ -165,7 +166,8 @@ t.test('forged tokens of a key are checked only so often in a second, and other 
   const ofOther = await sign({}, { alg: 'HS256', kid: other }, secret)
   const nowMs = Date.now()
   setDate(nowMs)
-  const [known, unknown] = [await sign({ a: 1 }), await sign({ a: 2 })]
+  const known = await sign({ a: 1 })
+  const unknown = await sign({ a: 2 })
   const forged = await sign({}, {}, pair().privateKey)
   t.equal(why(ring.authorize(known)), 'ok')
   for (let time = 0; time < 200; time++) {

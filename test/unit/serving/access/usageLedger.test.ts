@@ -37,7 +37,8 @@ function open(t: Test) {
 
 t.test('an edge counts by key, network and method, and gives each count away once', async (t) => {
   const counter = new UsageCounter((slot) => methods[slot] as string)
-  const [first, second] = [counter.ofNetwork('first'), counter.ofNetwork('second')]
+  const first = counter.ofNetwork('first')
+  const second = counter.ofNetwork('second')
   t.equal(counter.take(), undefined)
   first.count(alice, 0, 1, false, 5, 100)
   first.count(alice, 0, 1, true, 5, 0)

@@ -13,9 +13,11 @@ function beginJob(
 
 t.test('only the job that is meant stops, whoever had its cell before', async (t) => {
   const cells = new JobSignals(2)
-  const [first, second] = [cells.take(), cells.take()]
+  const first = cells.take()
+  const second = cells.take()
   t.throws(() => cells.take(), RangeError)
-  const [firstCell, secondCell] = [beginJob(cells, first), beginJob(cells, second)]
+  const firstCell = beginJob(cells, first)
+  const secondCell = beginJob(cells, second)
   cells.stop(first.cell, first.serial)
   t.ok(firstCell.isStopped)
   t.notOk(secondCell.isStopped)
@@ -61,7 +63,8 @@ t.test('a seal meant for a job that is over does not touch the next one in its c
 t.test('a thread that runs the job in another one ends that under the same rule', async (t) => {
   const cells = new JobSignals(1)
   const { cell, serial } = cells.take()
-  const [outer, inner] = [beginJob(cells, { cell, serial }), beginJob(cells, { cell, serial })]
+  const outer = beginJob(cells, { cell, serial })
+  const inner = beginJob(cells, { cell, serial })
   t.notOk(outer.seal(), 'it begins with the lock held')
   inner.unlock()
   inner.locked(() => t.notOk(outer.seal()))

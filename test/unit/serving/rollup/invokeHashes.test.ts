@@ -48,7 +48,9 @@ t.test('one computation serves all who wait, whatever the signature, and who com
 
 t.test('a computation goes on as long as anybody waits for it', async (t) => {
   const { hashes, computations } = openHashes()
-  const [first, second, late] = [new RequestContext(), new RequestContext(), new RequestContext()]
+  const first = new RequestContext()
+  const second = new RequestContext()
+  const late = new RequestContext()
   const firstHash = hashes.hashOf(transaction(1), first)
   const secondHash = hashes.hashOf(transaction(1), second)
   // A batch that holds it twice is one caller.

@@ -105,7 +105,8 @@ t.test(
     /** Asks so many questions in turn; how many were kept, and how many found, in the last of some rounds. */
     const lastRound = (questions: number, rounds: number) => {
       const memo = new AnswerMemo(1_000_000, () => 1)
-      let [kept, found] = [0, 0]
+      let kept = 0
+      let found = 0
       for (let round = 0; round < rounds; round++) {
         kept = found = 0
         for (let number = 0; number < questions; number++) {

@@ -339,7 +339,8 @@ t.test('every call that may wait is admitted once and released once, whatever co
 
 t.test('a batch that overflows still says what its calls did', async (t) => {
   const { network, askLater } = createTestEndpoint({ batchBytesMax: 1_000 })
-  const [long, count] = [call('test_job'), call('test_count', '[]', '2')]
+  const long = call('test_job')
+  const count = call('test_count', '[]', '2')
   const asked = askLater(`[${long},${count},${long},${call('test_bytes', '["0x3e8"]', '3')}]`)
   const json = JSON.stringify('x'.repeat(2_000))
   for (const job of network.jobs) job.resolve(json)

@@ -166,7 +166,8 @@ t.test('a block out of reach is refused, and the range named', async (t) => {
 
 t.test('an ended subscription is silent, and an id of another connection is not known', async (t) => {
   const { forks, endpoint } = openStreams(t)
-  const [client, other] = [new TestClient(endpoint), new TestClient(endpoint)]
+  const client = new TestClient(endpoint)
+  const other = new TestClient(endpoint)
   const ids = [client.subscribe('newHeads'), client.subscribe('logs'), client.subscribe('newHeads')]
   const notFound = { code: -32000, message: 'subscription not found' }
   t.strictSame(other.call('eth_unsubscribe', [ids[0]]).error, notFound)

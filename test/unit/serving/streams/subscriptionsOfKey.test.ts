@@ -20,7 +20,8 @@ t.test('a key may have so many subscriptions, over all its connections', async (
     resume() {},
     end() {},
   })
-  const [one, two] = [open('shop', 2), open('shop', 2)]
+  const one = open('shop', 2)
+  const two = open('shop', 2)
   one.add(subscription())
   two.add(subscription())
   const refused = Object.assign(new Error(), {

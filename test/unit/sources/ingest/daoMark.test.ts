@@ -9,10 +9,21 @@ import { checkHeader } from '../../../../src/sources/ingest/blockRules.js'
 const first = 5
 const mark = Buffer.from('dao-hard-fork')
 const base: Header = {
-  ...{ parentHash: zeroHash, unclesHash: emptyUnclesHash, stateRoot: zeroHash, transactionsRoot: zeroHash },
-  ...{ receiptsRoot: zeroHash, miner: new Uint8Array(20), logsBloom: new Uint8Array(256), gasUsed: 0n },
-  ...{ difficulty: 131_072n, gasLimit: 5_000_000n, mixHash: zeroHash, nonce: new Uint8Array(8) },
-  ...{ number: 0, timestamp: 0, extraData: new Uint8Array(0) },
+  parentHash: zeroHash,
+  unclesHash: emptyUnclesHash,
+  stateRoot: zeroHash,
+  transactionsRoot: zeroHash,
+  receiptsRoot: zeroHash,
+  miner: new Uint8Array(20),
+  logsBloom: new Uint8Array(256),
+  gasUsed: 0n,
+  difficulty: 131_072n,
+  gasLimit: 5_000_000n,
+  mixHash: zeroHash,
+  nonce: new Uint8Array(8),
+  number: 0,
+  timestamp: 0,
+  extraData: new Uint8Array(0),
 }
 
 /** Whether a block may be marked, and may be not. */

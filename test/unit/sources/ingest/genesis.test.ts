@@ -120,8 +120,17 @@ t.test('names are read in any case, and a byte order mark is passed over', async
   const hash = (text: string) => parseGenesis(text).identity.genesisHash
   const slot = `0x${'01'.repeat(32)}`
   const whole = {
-    ...{ ...base, config: { chainId: 1, londonBlock: 0 }, number: 0, parentHash: slot, coinbase: address },
-    ...{ gasUsed: 7, timestamp: 8, extraData: '0x09', mixHash: slot, nonce: '0xa', baseFeePerGas: 11 },
+    ...base,
+    config: { chainId: 1, londonBlock: 0 },
+    number: 0,
+    parentHash: slot,
+    coinbase: address,
+    gasUsed: 7,
+    timestamp: 8,
+    extraData: '0x09',
+    mixHash: slot,
+    nonce: '0xa',
+    baseFeePerGas: 11,
     alloc: { [address]: { nonce: 1, balance: 2, code: '0x03', storage: { [slot]: slot } } },
   }
   const want = hash(JSON.stringify(whole))

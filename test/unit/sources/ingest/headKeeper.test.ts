@@ -48,17 +48,15 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
   await keeper.close()
   t.strictSame(heads, [])
   t.strictSame(verifyGateway(store), {
-    ...{
-      linkedFrom: 0,
-      head: 5,
-      blocks: 6,
-      bodies: 0,
-      receipts: 0,
-      transactions: 0,
-      nodes: 0,
-      codes: 0,
-      indexed: 0,
-    },
+    linkedFrom: 0,
+    head: 5,
+    blocks: 6,
+    bodies: 0,
+    receipts: 0,
+    transactions: 0,
+    nodes: 0,
+    codes: 0,
+    indexed: 0,
     faults: [],
   })
 })

@@ -29,7 +29,8 @@ function nodeThat(refuses: (number: number) => boolean) {
       async readBlock(hash: Hash32) {
         const block = chain.find((each) => bytesToHex(each.hash) === bytesToHex(hash))
         if (block === undefined || refuses(block.number)) return undefined
-        const [header, headerRlp] = [decodeHeader(block.header), block.header]
+        const header = decodeHeader(block.header)
+        const headerRlp = block.header
         return { hash, header, headerRlp } as ProvedBlock
       },
     },

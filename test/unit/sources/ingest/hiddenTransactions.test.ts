@@ -46,7 +46,8 @@ function openStore(t: Test, from: number): GatewayWriter {
   return store
 }
 
-const [number, extraData] = [8, 12]
+const number = 8
+const extraData = 12
 const next = blocks.indexOf(mined) + 1
 
 for (const [what, made, from] of [

@@ -15,8 +15,12 @@ function transaction(sender: number, bytes: number): SentTransaction {
     sender: new Uint8Array(20).fill(sender),
     raw: new Uint8Array(bytes),
     bytes: new Uint8Array(1),
-    ...{ nonce: 0n, gasLimit: 21_000n, cost: 1n },
-    ...{ maxFeePerGas: 1n, blobCount: 0, maxFeePerBlobGas: 0n },
+    nonce: 0n,
+    gasLimit: 21_000n,
+    cost: 1n,
+    maxFeePerGas: 1n,
+    blobCount: 0,
+    maxFeePerBlobGas: 0n,
   }
 }
 

@@ -14,7 +14,10 @@ interface Course {
 function poll(times: readonly number[], pollMs: number, tripMs: () => number): Course {
   const pace = new BlockPace(pollMs)
   const seen = new Set<number>()
-  let [now, questions, late, next] = [0, 0, 0, 0]
+  let now = 0
+  let questions = 0
+  let late = 0
+  let next = 0
   const settled = 20
   while (next < times.length) {
     const sent = now
@@ -52,7 +55,8 @@ for (const intervalMs of [250, 1_000, 2_000, 12_000]) {
       const courses = dice.times(9, () => poll(makeTimes(), pollMs, trip))
       const medianOf = (name: keyof Course) =>
         courses.map((course) => course[name]).sort((one, other) => one - other)[4] as number
-      const [questionsPerHead, latenessMs] = [medianOf('questionsPerHead'), medianOf('latenessMs')]
+      const questionsPerHead = medianOf('questionsPerHead')
+      const latenessMs = medianOf('latenessMs')
       t.comment(JSON.stringify({ questionsPerHead, latenessMs }))
       // Who wants it within 50 ms is early more often where blocks come some 10 ms earlier or later.
       t.ok(questionsPerHead <= (pollMs <= intervalMs / 20 ? 2 : 1.25), `${questionsPerHead}`)

@@ -199,7 +199,8 @@ t.test(title, { skip: withoutAmsterdam }, async (t) => {
     const { blockDiff } = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
     t.equal(bytesToHex(blockDiff.hash), wantedBlocks[0]?.hash)
     const blocks = gunzipSync(readFileSync(amsterdamFile(chain, 'chain.rlp.gz')))
-    let [at, number] = [0, 1]
+    let at = 0
+    let number = 1
     for (; at < blocks.length; number++) {
       const block = rlpSpanAt(blocks, at)
       const span = rlpSpanAt(blocks, block.payload)

@@ -158,7 +158,8 @@ const { numRuns = 0, seed = 0 } = propertyRuns(10)
 const steps = 60
 
 t.test('whatever comes, a value is right or unknown', async (t) => {
-  let [held, looks] = [0, 0]
+  let held = 0
+  let looks = 0
   for (let run = 0; run < numRuns; run++) {
     const dice = new Dice(seed + run)
     const path = join(t.testdir(), 'chain.mdb')

@@ -15,7 +15,8 @@ interface Exports {
 }
 
 function compileTable(folder: string): Exports {
-  const [entry, module] = [join(folder, 'entry.ts'), join(folder, 'table.wasm')]
+  const entry = join(folder, 'entry.ts')
+  const module = join(folder, 'table.wasm')
   writeFileSync(
     entry,
     `export { hashOfWord, setSeed } from '${relative(folder, join(packageRoot(), 'src/execution/kernel/table'))}'`,

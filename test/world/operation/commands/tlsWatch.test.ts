@@ -12,7 +12,8 @@ t.test(
   { skip: withoutOpenssl },
   async (t) => {
     const folder = t.testdir()
-    const [first, second] = [makeCertificate(folder, 'first'), makeCertificate(folder, 'second')]
+    const first = makeCertificate(folder, 'first')
+    const second = makeCertificate(folder, 'second')
     const files = { cert: join(folder, 'served.pem'), key: join(folder, 'served.key') }
     const install = ({ cert, key }: { readonly cert: string; readonly key: string }) => {
       copyFileSync(cert, files.cert)

@@ -7,7 +7,8 @@ import { allotCounts, EdgeCounts } from '../../../../src/serving/metrics/edgeCou
 import { sampleCounts } from '../../../../src/serving/metrics/recentCalls.js'
 
 const methods = ['eth_call', 'eth_getLogs']
-const [day, hour] = [86_400, 3_600]
+const day = 86_400
+const hour = 3_600
 
 /** A history beside the counts of an edge, with a clock that goes on by ticks. */
 function open(t: Test, path?: string, nowMs = 0, count = methods) {

@@ -231,7 +231,8 @@ t.test('a long item gives its place up to long ones alone', async (t) => {
 })
 
 t.test('a class is full for a key exactly where its next item would be dropped at once', async (t) => {
-  let [dropped, kept] = [0, 0]
+  let dropped = 0
+  let kept = 0
   const label = fc
     .tuple(fc.constantFrom('a', 'b'), fc.constantFrom('x', 'y', 'z'))
     .map(([name, key]) => `${name} of ${key}`)

@@ -7,7 +7,9 @@ import { until } from '../../../library/until.js'
 import { keyIdOf } from '../../../rollup/queues.js'
 
 const lane = (key: string, sender: number): Lane => ({ key, sender: `0x${sender.toString(16)}` })
-const [a, b, c] = [keyIdOf(1), keyIdOf(2), keyIdOf(3)]
+const a = keyIdOf(1)
+const b = keyIdOf(2)
+const c = keyIdOf(3)
 
 function makeTurns(inFlightMax: number) {
   const turned = { times: 0 }

@@ -31,7 +31,9 @@ const wide = {
 
 /** CPU time of this thread until `isOver`: of the longest turn of the event loop, and in all, ms. */
 async function turnsOf(work: () => void, isOver: () => boolean): Promise<{ longest: number; sum: number }> {
-  let [longest, sum, since] = [0, 0, threadCpuMs()]
+  let longest = 0
+  let sum = 0
+  let since = threadCpuMs()
   for (work(); ; await nextTurn()) {
     const now = threadCpuMs()
     longest = Math.max(longest, now - since)
@@ -152,7 +154,8 @@ for (const [name, paramsOf] of someOf(loud, 2)) {
       const { heapUsed, external } = process.memoryUsage()
       return heapUsed + external
     }
-    const [before, counted] = [bytes(), totals.subscriptionBytes.value]
+    const before = bytes()
+    const counted = totals.subscriptionBytes.value
     if (!isReplay) {
       forks.write(made[3] as ForkBlock)
       forks.chain.refreshHead()
@@ -181,7 +184,8 @@ t.test('a note for which there is no room has the policy apply at once', async (
     )
     return { client, id: client.subscribe('newHeads', { policy }) }
   }
-  const [close, drop] = [of('close'), of('dropOldest')]
+  const close = of('close')
+  const drop = of('dropOldest')
   for (const { client } of [close, drop]) client.isReading = false
   forks.extend(...Array.from({ length: 12 }, () => []))
   await settle()

@@ -12,7 +12,8 @@ test('a binary message is read as text, and one that is not UTF-8 ends the conne
   const { connect } = await withSocketServer(t)
   const client = await connect()
   t.equal(await client.ask(Buffer.from(echo)), echoed)
-  const [start, end] = [Buffer.from(echo.slice(0, 9)), Buffer.from(echo.slice(9))]
+  const start = Buffer.from(echo.slice(0, 9))
+  const end = Buffer.from(echo.slice(9))
   client.socket.send(start, { fin: false })
   client.socket.send(end, { fin: true })
   t.equal(await client.next(), echoed, 'in parts')
@@ -100,7 +101,8 @@ test('of a WebSocket that ends at a time nothing but the clock is asked until th
   )
   const client = await connect()
   t.equal(await client.ask(echo), echoed)
-  const [askedBefore, last] = [asked, sweeps + 3]
+  const askedBefore = asked
+  const last = sweeps + 3
   await until(() => sweeps >= last)
   t.equal(asked, askedBefore)
   dateMs = untilMs
@@ -208,7 +210,10 @@ test('whatever clients do, nothing of them stays counted when they are gone', as
   const bytesMax = 64 * 1024
   const socketsMax = 4
   const { connect, network, defects } = await withSocketServer(t, {
-    ...{ messageBytesMax: bytesMax, bufferedBytesMax: bytesMax, callsMax: 3, socketsMax },
+    messageBytesMax: bytesMax,
+    bufferedBytesMax: bytesMax,
+    callsMax: 3,
+    socketsMax,
   })
   const job = (id: number) => call('test_job', `["0x${id.toString(16)}"]`, String(id))
   const deeds: Record<string, (client: SocketClient, id: number) => void> = {

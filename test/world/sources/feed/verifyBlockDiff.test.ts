@@ -199,7 +199,8 @@ t.test('a refusal says what differs', async (t) => {
   store.apply(0, [verifier.verifyBlockDiff(previousState(store), first)])
   refuse({ ...second, code: [] }, /: it has the code none, its accounts 0x/)
   refuse({ ...second, slots: [] }, /: the slots of account 0x\w+ lead to the storage root 0x\w+, it has 0x/)
-  const [a, b] = [second.senders.slice(0, 20), second.senders.slice(20, 40)]
+  const a = second.senders.slice(0, 20)
+  const b = second.senders.slice(20, 40)
   const swapped = Buffer.concat([b, a, second.senders.slice(40)])
   refuse({ ...second, senders: swapped }, /: transaction \d /)
   store.apply(1, [verifier.verifyBlockDiff(previousState(store), second)])

@@ -107,7 +107,8 @@ function wrongAmong(changes: BlockChanges | undefined, archive: ArchiveNode): st
     if (got.length > 0 !== (want !== undefined))
       return `${bytesToHex(address)} is ${got.length === 0 ? 'absent' : 'there'}`
     if (want !== undefined) {
-      const [mine, its] = [decodeAccount(got), decodeAccount(want)]
+      const mine = decodeAccount(got)
+      const its = decodeAccount(want)
       const isSame =
         mine.nonce === its.nonce && mine.balance === its.balance && equalBytes(mine.codeHash, its.codeHash)
       if (!isSame) return `${bytesToHex(address)} is another account`

@@ -35,10 +35,15 @@ const forks = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constant
 const later = ['istanbul', 'berlin', 'london']
 const genesisText = JSON.stringify({
   config: {
-    ...{ chainId, terminalTotalDifficulty: 0 },
+    chainId,
+    terminalTotalDifficulty: 0,
     ...Object.fromEntries([...forks, ...later].map((name) => [`${name}Block`, 0])),
   },
-  ...{ difficulty: '0x0', gasLimit: '0x1c9c380', timestamp: '0x5f5e1000', baseFeePerGas: '0x7', alloc: {} },
+  difficulty: '0x0',
+  gasLimit: '0x1c9c380',
+  timestamp: '0x5f5e1000',
+  baseFeePerGas: '0x7',
+  alloc: {},
 })
 
 interface Made {
@@ -56,12 +61,12 @@ function made(header: Header): Made {
 function nextBlock({ hash, header }: Made, branch: number): Made {
   return made({
     ...header,
-    ...{ parentHash: hash, unclesHash: emptyUnclesHash, transactionsRoot: emptyTrieRoot },
-    ...{
-      receiptsRoot: emptyTrieRoot,
-      number: header.number + 1,
-      timestamp: toTimestamp(BigInt(header.timestamp) + 12n),
-    },
+    parentHash: hash,
+    unclesHash: emptyUnclesHash,
+    transactionsRoot: emptyTrieRoot,
+    receiptsRoot: emptyTrieRoot,
+    number: header.number + 1,
+    timestamp: toTimestamp(BigInt(header.timestamp) + 12n),
     extraData: Uint8Array.of(branch),
   })
 }
@@ -160,9 +165,16 @@ async function openGateway(t: Test, { node }: DeepNode, historyBlocks: number) {
   const ready = defer<CallAnswerer>()
   const run = runGateway(
     {
-      ...{ storePath, mapBytes, genesis: undefined, network: 'deep', forks: {}, chainId: undefined },
+      storePath,
+      mapBytes,
+      network: 'deep',
+      forks: {},
+      chainId: undefined,
       upstreams: [{ url: node.url, timeoutMs: 60_000, answerBytesMax: 2 ** 26 }],
-      ...{ quorum: 1, pollMs: 50, historyBlocks, fetchMsMax: 60_000 },
+      quorum: 1,
+      pollMs: 50,
+      historyBlocks,
+      fetchMsMax: 60_000,
       genesis: { path: 'genesis.json', text: genesisText },
     },
     {

@@ -91,7 +91,8 @@ t.test(
 t.test('of a block without a list, what its transactions name is read once', async (t) => {
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
   const { store } = await openImporter(t, maker)
-  const [listed, slot] = [contracts.mortal, `0x${'3'.padStart(64, '0')}`] as const
+  const listed = contracts.mortal
+  const slot = `0x${'3'.padStart(64, '0')}`
   const accessList = [{ address: listed, storageKeys: [slot] }]
   const to = `0x${'a1'.repeat(20)}`
   const { rlp, block } = await maker.extend(maker.genesis, {

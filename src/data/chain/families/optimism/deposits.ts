@@ -45,7 +45,9 @@ const selectors: ReadonlyMap<number, readonly [bytes: number, since: ForkName]> 
   [0x098999be, [176, 'isthmus']],
   [0x3db6be2b, [178, 'jovian']],
 ])
-const [bedrockSelector, isthmusBytes, jovianBytes] = [0x015d8eb9, 176, 178]
+const bedrockSelector = 0x015d8eb9
+const isthmusBytes = 176
+const jovianBytes = 178
 
 /** The selector, 4 bytes, of the newest form that a fork has. */
 export function formOf(fork: ForkName): Uint8Array {

@@ -25,7 +25,9 @@ const operatorVault = vaultOf('001b')
 
 const million = 1_000_000n
 /** Fjord: bytes of a transaction in a batch, times a million, from its length as FastLZ compresses it. */
-const [sizeMin, sizeIntercept, sizeFactor] = [100n * million, -42_585_600n, 836_500n]
+const sizeMin = 100n * million
+const sizeIntercept = -42_585_600n
+const sizeFactor = 836_500n
 
 const slots = Object.fromEntries(
   (
@@ -58,7 +60,9 @@ function keptAttributes(accounts: BlockAccounts, fork: ForkName): L1Attributes {
   return {
     baseFee,
     bedrock: isBedrock ? { overhead: read(slots.overhead), scalar: read(slots.scalar) } : undefined,
-    ...{ blobBaseFee, baseFeeScalar, blobBaseFeeScalar },
+    blobBaseFee,
+    baseFeeScalar,
+    blobBaseFeeScalar,
     operatorFeeScalar: hasOperator ? read(slots.operator, 20, 24) : 0n,
     operatorFeeConstant: hasOperator ? read(slots.operator, 24, 32) : 0n,
     daFootprintScalar: undefined,
@@ -204,7 +208,9 @@ export function fastLzLength(bytes: Uint8Array): number {
   const hash = (value: number) => (Math.imul(2_654_435_769, value) >>> 19) & 0x1fff
   const literals = (count: number) => 33 * Math.floor(count / 32) + (count % 32 === 0 ? 0 : (count % 32) + 1)
   const end = bytes.length < 13 ? 0 : bytes.length - 13
-  let [length, literalsFrom, at] = [0, 0, 2]
+  let length = 0
+  let literalsFrom = 0
+  let at = 2
   while (at < end) {
     const value = three(at)
     const place = hash(value)
@@ -228,7 +234,8 @@ export function fastLzLength(bytes: Uint8Array): number {
   return length + literals(bytes.length - literalsFrom)
 }
 
-const [tipMin, tipMax] = [1_000_000n, 500_000_000_000n]
+const tipMin = 1_000_000n
+const tipMax = 500_000_000_000n
 
 /** As op-geth: the least tip, or where the head was full a tenth more than its median one. */
 export function suggestTip({ header, gasUsed, tips }: PaidBlock): bigint {

@@ -77,9 +77,14 @@ function payingDeposit(source: Uint8Array, { address, wei }: NonNullable<MadeBlo
 
 /** Call data of the attributes. The number of the block is its place among those of one block of L1. */
 function attributesData(fork: ForkName, number: number, kept: (slot: number) => Uint8Array): Uint8Array {
-  const [place, counted, operator] = [kept(0), kept(3), kept(8)]
-  const [timestamp, l1Number] = [place.subarray(16, 24), place.subarray(24)]
-  const [baseFee, hash, batcher] = [kept(1), kept(2), kept(4)]
+  const place = kept(0)
+  const counted = kept(3)
+  const operator = kept(8)
+  const timestamp = place.subarray(16, 24)
+  const l1Number = place.subarray(24)
+  const baseFee = kept(1)
+  const hash = kept(2)
+  const batcher = kept(4)
   if (!includesFork(fork, 'ecotone')) {
     const told = [padLeft(l1Number, 32), padLeft(timestamp, 32), baseFee, hash, word(number), batcher]
     return joinBytes([formOf(fork), ...told, kept(5), kept(6)])

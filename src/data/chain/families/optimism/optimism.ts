@@ -39,7 +39,8 @@ const config: FamilyConfig = {
     if (!isRecord(members)) throw new RangeError('config.optimism: expected an object')
     if (parsed.blocks.get('bedrock') === undefined) throw new RangeError('config.bedrockBlock is missing')
     for (const [fork, own] of Object.entries(together) as [ForkName, ForkName][]) {
-      const [theirs, ours] = [parsed.times.get(fork), parsed.times.get(own)]
+      const theirs = parsed.times.get(fork)
+      const ours = parsed.times.get(own)
       if (theirs === ours || (fork === 'osaka' && theirs === undefined)) continue
       throw new RangeError(
         `config.${fork}Time is ${theirs ?? 'missing'}, and config.${own}Time ${ours ?? 'is'}`,

@@ -106,7 +106,8 @@ async function checkStore(
       }
       if (!row?.is(hash)) t.fail(`block ${number} is not the chain's`)
       if (number > wholeTo) continue
-      const [gotBody, gotReceipts] = [store.readBody(hash), store.readReceipts(hash)]
+      const gotBody = store.readBody(hash)
+      const gotReceipts = store.readReceipts(hash)
       if (!same(gotBody, body) || !same(gotReceipts, receipts)) t.fail(`block ${number} is not whole`)
       for (let at = 20; at < (row?.senders.length ?? 0); at += 52) {
         const location = store.readLocation(row?.senders.slice(at, at + 32) as Hash32)
