@@ -1,5 +1,5 @@
 /**
- * `npm run check`: lint and format, types, and the import table. Where the packages of tests are not installed, which
+ * `npm run check`: figures of the source, lint and format, types, and the import table. Where the packages of tests are not installed, which
  * `npm test` does, it leaves out what needs them and says so.
  */
 import '../src/requireNode.cjs'
@@ -20,6 +20,7 @@ function run(program, ...words) {
   return status === 0
 }
 
+run('node', 'build/measure.mjs')
 run('biome', 'check', '--error-on-warnings', '.')
 run('tsc', '-p', 'src/operation/admin/page')
 run('tsc', '-p', 'src/verify')

@@ -10,11 +10,10 @@ import {
   headerHash,
   toTimestamp,
 } from '../../src/data/chain/header.js'
-import { BranchState, type StateView } from '../../src/data/state/stateView.js'
+import { BranchState } from '../../src/data/state/stateView.js'
 import { RecentTries } from '../../src/data/state/trie.js'
 import { bodyHashes } from '../../src/execution/evm/blocks/blockParts.js'
 import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/blocks/executeBlock.js'
-import type { ListedBlockInput } from '../../src/execution/evm/blocks/executeInParts.js'
 import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
 import { addressOfKey, RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import {
@@ -61,16 +60,12 @@ export function makeSenders(count: number): Sender[] {
   })
 }
 
-/** A block with its list, what execution in order makes of it, and the state before it. */
-export interface ListedBlock extends ListedBlockInput {
+/** A block with its list, and what execution makes of it. */
+export interface ListedBlock {
+  readonly headerRlp: Uint8Array
+  readonly bodyRlp: Uint8Array
+  readonly blockAccessList: Uint8Array
   readonly executed: ExecutedBlock
-  readonly below: StateView
-}
-
-/** What a block has besides its transactions. */
-export interface ListedBlockPlan {
-  readonly miner?: Uint8Array
-  readonly withdrawals?: readonly RlpItem[]
 }
 
 export class ListedChain {
@@ -109,27 +104,20 @@ export class ListedChain {
 
   readonly ancestorHash = (number: number): Hash32 | undefined => this.#hashes[number]
 
-  nonceOf({ address }: Sender): number {
-    return Number(this.#state.account(address)?.nonce ?? 0n)
-  }
-
-  /**
-   * Makes the next block. Of its transactions those from the first on that may not run are left out. The state before
-   * it is that of `below` only until the next one is made.
-   */
-  add(transactions: readonly Uint8Array[], { miner, withdrawals = [] }: ListedBlockPlan = {}): ListedBlock {
+  /** Makes the next block. Of its transactions those from the first on that may not run are left out. */
+  add(transactions: readonly Uint8Array[]): ListedBlock {
     const parent = this.#parent
     const draft: Header = {
       ...parent,
       parentHash: this.#hashes.at(-1) as Hash32,
       number: parent.number + 1,
       timestamp: toTimestamp(BigInt(parent.timestamp) + 12n),
-      miner: miner ?? padLeft(Uint8Array.of(0xc0), 20),
+      miner: padLeft(Uint8Array.of(0xc0), 20),
       parentBeaconBlockRoot: keccak256(Uint8Array.of(parent.number & 0xff)),
       baseFeePerGas: nextBaseFee(parent),
       slotNumber: BigInt(parent.number + 1),
     }
-    const bodyOf = (count: number | undefined) => [transactions.slice(0, count), [], withdrawals]
+    const bodyOf = (count: number | undefined) => [transactions.slice(0, count), [], []]
     const run = (count: number | undefined) =>
       this.#executor.execute(
         [decodeRlpList(encodeHeader(draft)), ...bodyOf(count)],
@@ -149,11 +137,10 @@ export class ListedChain {
     const { changes, gasUsed, logsBloom, receiptsRoot } = executed
     const blockAccessList = executed.blockAccessList as Uint8Array
     const body = bodyOf(count)
-    const [kept, , paid] = body as [Uint8Array[], [], RlpItem[]]
     const { transactionsRoot, withdrawalsRoot } = bodyHashes({
-      transactions: kept,
+      transactions: body[0] as Uint8Array[],
       uncles: [],
-      withdrawals: paid,
+      withdrawals: [],
     })
     const header: Header = {
       ...draft,
@@ -168,25 +155,9 @@ export class ListedChain {
     }
     const headerRlp = encodeHeader(header)
     const hash = headerHash(headerRlp)
-    const below = new BranchState(this.#state)
     this.#hashes.push(hash)
     this.#parent = header
-    return {
-      hash,
-      header,
-      fork: 'amsterdam',
-      headerRlp,
-      blockAccessList,
-      executed,
-      below,
-      items: [decodeRlpList(headerRlp), ...body],
-      bodyRlp: encodeRlp(body),
-    }
-  }
-
-  /** Goes on to the state after the block that was added last. */
-  go({ executed: { changes } }: ListedBlock): void {
-    this.#state.add(changes as never, changes.stateRoot)
+    return { headerRlp, bodyRlp: encodeRlp(body), blockAccessList, executed }
   }
 }
 

@@ -9,7 +9,7 @@ import { includesFork } from '../../src/data/chain/forks.js'
 import { type Account, encodeAccount } from '../../src/data/state/account.js'
 import type { StateView } from '../../src/data/state/stateView.js'
 import { type TrieChange, updateTrie } from '../../src/data/state/trie.js'
-import { buildBlockAccessList, recordedBy } from '../../src/execution/evm/blocks/blockAccesses.js'
+import { buildBlockAccessList } from '../../src/execution/evm/blocks/blockAccesses.js'
 import type { BlockRules } from '../../src/execution/evm/blocks/blockContext.js'
 import { JobWatch } from '../../src/execution/evm/engine/jobWatch.js'
 import { Kernel } from '../../src/execution/evm/engine/kernel.js'
@@ -200,7 +200,7 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
     refusal = error.message
     kernel.revert()
   }
-  const accessList = isRecorded ? bytesToHex(buildBlockAccessList([recordedBy(kernel)])) : undefined
+  const accessList = isRecorded ? bytesToHex(buildBlockAccessList(kernel)) : undefined
   if (test._info?.['filling-rpc-server'] !== undefined) {
     // What made these roots gave the beneficiary a reward of nothing, so that before EIP-161 there is such an account.
     kernel.begin(block.coinbase, 0n, [])

@@ -10,7 +10,6 @@ import type { BlockDiff } from '../../data/store/blockDiff.js'
 import { type BlockName, type Development, firstHeaderOf, type Start } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { BlockExecutor, type ExecutedBlock } from '../../execution/evm/blocks/executeBlock.js'
-import { PartsExecutor, type PartThread } from '../../execution/evm/blocks/executeInParts.js'
 import { InvalidBlockError } from '../../execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../execution/evm/transactions/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../../primitives/bytes.js'
@@ -38,8 +37,6 @@ export interface ImporterOptions {
   readonly branchBlocksMax?: number
   /** {@link BlockExecutor} unless given. */
   readonly executor?: Executor
-  /** Executes blocks with their access lists beside this thread; without it all are executed in order. */
-  readonly partThread?: PartThread
 }
 
 export interface Executor {
@@ -81,7 +78,6 @@ export class ChainImporter {
   readonly seconds = { check: 0, execute: 0, write: 0 }
   readonly #keys = new RecoveredKeys()
   readonly #executor: Executor
-  readonly #inParts: PartsExecutor | undefined
   readonly #branchBlocksMax: number
   readonly #development: Development | undefined
   readonly #start: Start | undefined
@@ -100,8 +96,6 @@ export class ChainImporter {
     const isDevelopment = this.#development !== undefined
     const known = { recent: new RecentTries(), isDevelopment }
     this.#executor = options.executor ?? new BlockExecutor(schedule, this.#keys, known)
-    const { partThread } = options
-    this.#inParts = partThread && new PartsExecutor(schedule, this.#keys, partThread, known)
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
@@ -310,9 +304,7 @@ export class ChainImporter {
   ): Promise<BlockDiff> {
     const { header } = block
     const begunMs = performance.now()
-    const executed =
-      (hasList(block) && (await this.#inParts?.execute(block, state, ancestorHash))) ||
-      (await this.#executor.execute(block.items, block.fork, state, ancestorHash))
+    const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
     this.seconds.execute += (performance.now() - begunMs) / 1_000
     compareWithHeader(header, executed)
     const { blockAccessList } = executed
@@ -364,11 +356,6 @@ export class ChainImporter {
   #genesisHash(): Hash32 {
     return this.#store.readCanonicalHash(0) as Hash32
   }
-}
-
-/** Whether its access list came with it; {@link checkBlockAccessList} has found it to be the one of the header. */
-function hasList(block: Candidate): block is Candidate & { readonly blockAccessList: Uint8Array } {
-  return block.blockAccessList !== undefined
 }
 
 /** The rows of a block that do not depend on execution. */

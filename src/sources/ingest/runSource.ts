@@ -4,7 +4,6 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../data/chain/forks.js'
-import { requireIdentity } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import type { SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Publisher } from '../feed/publisher.js'
@@ -12,7 +11,6 @@ import { CallAnswerer } from './callAnswerer.js'
 import { ChainImporter } from './importer.js'
 import { ImportSession } from './importSession.js'
 import type { IngestMessage, IngestProgress, IngestStore } from './messages.js'
-import { PartWorker } from './partThread.js'
 import { openTaskStore } from './taskStore.js'
 
 /** How long the start waits for an upstream to say which chain it has, so that a wrong one is refused at once. */
@@ -71,9 +69,7 @@ export async function runSource(
   let publisher: Publisher | undefined
   try {
     publisher = openPublisher?.(store)
-    const partThread = new PartWorker(requireIdentity(store))
-    ends.add(() => partThread.close())
-    const importer = new ChainImporter(store, schedule, { partThread })
+    const importer = new ChainImporter(store, schedule)
     const session = new ImportSession(importer, store, report, publisher)
     await run({ store, schedule, importer, session, publisher, onEnd: ends.add })
     await session.commit()

@@ -1,34 +1,27 @@
 /** The chains of the Amsterdam fork, executed: every block has what go-ethereum has. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { Chain } from '../../../src/data/chain/chain.js'
 import { decodeHeader } from '../../../src/data/chain/header.js'
 import { ChainWriter } from '../../../src/data/store/chainWriter.js'
-import type { PartsTask } from '../../../src/execution/evm/blocks/blockPart.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { parseBlock } from '../../../src/sources/ingest/block.js'
 import { readChainFile } from '../../../src/sources/ingest/chainFile.js'
 import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
 import { ChainImporter } from '../../../src/sources/ingest/importer.js'
-import { PartWorker } from '../../../src/sources/ingest/partThread.js'
 import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
 import {
   type AmsterdamBlock,
   amsterdamChains,
   amsterdamDir,
-  amsterdamFile,
   withoutAmsterdam,
 } from '../../ingest/amsterdam.js'
 import { importAmsterdam } from '../../ingest/amsterdamStore.js'
-import { DicedThread } from '../../ingest/dicedThread.js'
 import { makeFolder } from '../../library/folder.js'
-import { Dice, someOf } from '../../library/property.js'
-import { until } from '../../library/until.js'
-import { dumpStore } from '../../store/storeDump.js'
+import { someOf } from '../../library/property.js'
 
 const settings = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 2 ** 24 }
 
@@ -64,7 +57,7 @@ const chains = someOf(amsterdamChains, 1)
 
 for (const chain of chains) {
   t.test(`${chain}: each block is as go-ethereum has it`, { skip: withoutAmsterdam }, async (t) => {
-    const { store, blocks } = await importAmsterdam(t, chain, 'chain.rlp.gz', 'executed')
+    const { store, blocks } = await importAmsterdam(t, chain, 'chain.rlp.gz')
     const served = new Chain(store, settings)
     for (const [number, block] of blocks.entries()) {
       const hash = store.readCanonicalHash(number)?.slice() as Hash32
@@ -83,29 +76,5 @@ for (const chain of chains) {
     }
     t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
     t.strictSame(verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults, [])
-  })
-}
-
-for (const chain of chains) {
-  t.test(`${chain}: two threads make of its lists what one makes`, { skip: withoutAmsterdam }, async (t) => {
-    const { identity, schedule } = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
-    const inOrder = (await importAmsterdam(t, chain, 'chain.rlp.gz', 'executed')).store
-    const worker = new PartWorker(identity)
-    t.teardown(() => worker.close())
-    // One core has no second thread.
-    const thread = availableParallelism() > 1 ? worker : new DicedThread(schedule, new Dice(7))
-    await until(() => thread.run !== undefined)
-    let blocks = 0
-    const counted = {
-      isWorth: () => true,
-      taken: thread.taken,
-      run: (task: PartsTask) => {
-        blocks++
-        return (thread.run as NonNullable<typeof thread.run>)(task)
-      },
-    }
-    const { store } = await importAmsterdam(t, chain, 'chain-with-bal.rlp.gz', counted)
-    t.ok(isDeepStrictEqual(dumpStore(store), dumpStore(inOrder)), 'row by row')
-    t.ok(blocks > 100, `${blocks} blocks`)
   })
 }

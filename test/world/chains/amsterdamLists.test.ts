@@ -68,7 +68,7 @@ for (const chain of amsterdamChains) {
 }
 
 t.test('a chain with lists is exported as go-ethereum exports it', { skip }, async (t) => {
-  const { store } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', 'by lists', last)
+  const { store } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', last)
   const folder = makeFolder(t)
   const plan = { network: 'cross', from: 0, to: store.head.number, folder }
   const [file] = [...exportArchives(store, plan)]
@@ -81,7 +81,7 @@ t.test('a chain with lists is exported as go-ethereum exports it', { skip }, asy
 })
 
 t.test('a list goes with its block', { skip }, async (t) => {
-  const { store, schedule, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', 'by lists', last)
+  const { store, schedule, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', last)
   const above = 45
   const listed = () => [...tablesOf(store).accessLists.getRange()].length
   t.equal(listed(), last - 39)
@@ -105,7 +105,7 @@ t.test('a list goes with its block', { skip }, async (t) => {
 })
 
 t.test('a list that is missing or another is found by verify', { skip }, async (t) => {
-  const { store } = await importAmsterdam(t, 'a2-genesis', 'chain.rlp.gz', 'by lists', 20)
+  const { store } = await importAmsterdam(t, 'a2-genesis', 'chain.rlp.gz', 20)
   const { accessLists } = tablesOf(store)
   const [one, other] = [17, 18].map((number) => store.readCanonicalHash(number)?.slice() as Hash32) as [
     Hash32,
@@ -129,7 +129,7 @@ t.test('a list that is missing or another is found by verify', { skip }, async (
 })
 
 t.test('block diffs carry the lists, and a replica believes none', { skip }, async (t) => {
-  const { store, schedule } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', 'by lists', last)
+  const { store, schedule } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', last)
   const fed = newAmsterdamStore(t, 'a1-cross').store
   const verifier = new BlockDiffVerifier(schedule, { sendersChecked: 1 })
   fed.beginBatch()
@@ -185,7 +185,7 @@ await store.close()
 `
 
 t.test('a store from before lists were known opens as it is, and takes them', { skip }, async (t) => {
-  const { store, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', 'by lists', last)
+  const { store, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', last)
   const blockDiff = join(makeFolder(t), 'bundle')
   writeFileSync(blockDiff, encodeBlockDiff(readBlockDiffParts(store, 40) as BlockDiffParts))
   store.apply(39, [])

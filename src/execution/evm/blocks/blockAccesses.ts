@@ -10,18 +10,7 @@ import {
 import { equalBytes, latin1Key, trimLeft } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { Kernel } from '../engine/kernel.js'
-import type { Accesses, Change } from '../engine/kernelAccesses.js'
-
-/** What a kernel recorded of a block, or of a part of it. */
-export interface RecordedAccesses extends Accesses {
-  /** In the order in which they were made. */
-  readonly changes: readonly Change[]
-}
-
-/** All that the kernel recorded since {@link Kernel.recordAccesses}. */
-export function recordedBy(kernel: Kernel): RecordedAccesses {
-  return { ...kernel.readSeen(), changes: kernel.readChanges().reverse() }
-}
+import type { Change } from '../engine/kernelAccesses.js'
 
 /** What a block does to one account; slots by {@link latin1Key}. */
 interface AccountRecord {
@@ -33,8 +22,8 @@ interface AccountRecord {
   readonly code: Change[]
 }
 
-/** RLP of the list of a block, of whose parts this was recorded, in their order. */
-export function buildBlockAccessList(parts: readonly RecordedAccesses[]): Uint8Array {
+/** RLP of the list of the block that the kernel recorded since {@link Kernel.recordAccesses}. */
+export function buildBlockAccessList(kernel: Kernel): Uint8Array {
   const accounts = new Map<string, AccountRecord>()
   const recordOf = (address: Uint8Array): AccountRecord => {
     const key = latin1Key(address)
@@ -45,11 +34,11 @@ export function buildBlockAccessList(parts: readonly RecordedAccesses[]): Uint8A
     }
     return record
   }
-  for (const { addresses, slots, changes } of parts) {
-    for (const address of addresses) recordOf(address)
-    for (const [address, slot] of slots) recordOf(address).reads.set(latin1Key(slot), slot)
-    for (const change of changes) addChange(recordOf(change.address), change)
-  }
+  const { addresses, slots } = kernel.readSeen()
+  for (const address of addresses) recordOf(address)
+  for (const [address, slot] of slots) recordOf(address).reads.set(latin1Key(slot), slot)
+  // The kernel has the last one first.
+  for (const change of kernel.readChanges().reverse()) addChange(recordOf(change.address), change)
   return encodeBlockAccessList([...accounts.values()].sort(byBytes(({ address }) => address)).map(toEntry))
 }
 

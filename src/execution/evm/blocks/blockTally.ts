@@ -13,8 +13,7 @@ import { buildChanges, type StateChanges } from './stateChanges.js'
 
 type CountedOutcome = Pick<TransactionOutcome, 'gasUsed' | 'toldNonce' | keyof BlockGas>
 
-/** Of transactions whose outcomes are known. */
-export class ReceiptTally {
+export class BlockTally {
   /** Consensus encoding of each receipt. */
   readonly receipts: Uint8Array[] = []
   readonly logs: KernelLog[] = []
@@ -22,24 +21,15 @@ export class ReceiptTally {
   blobGas = 0n
   #gasUsed = 0n
   readonly #blooms = new Blooms()
+  readonly #changed = new Set<number>()
 
-  /** Adds a transaction; before Byzantium `outcome` is the state root after it. */
-  count(
-    type: number,
-    blobs: number,
-    outcome: boolean | Uint8Array,
-    ran: CountedOutcome,
-    logs: readonly KernelLog[],
-    tail: readonly bigint[] = [],
-  ): void {
-    const { executionGas, stateGas } = this.used
-    this.used = { executionGas: executionGas + ran.executionGas, stateGas: stateGas + ran.stateGas }
-    this.#gasUsed += ran.gasUsed
-    this.blobGas += BigInt(blobs) * gasPerBlob
-    const receipt = { type, outcome, gasUsed: this.#gasUsed, logs, tail }
-    this.receipts.push(encodeReceipt(receipt, this.#blooms.bloomOf(logs)))
-    for (const log of logs) this.logs.push(log)
-  }
+  /** `kernel` runs the transactions on `state`; `recent` has nodes of tries that need not be read. */
+  constructor(
+    readonly kernel: Kernel,
+    readonly fork: ForkName,
+    readonly state: StateView,
+    readonly recent: RecentTries | undefined,
+  ) {}
 
   /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */
   get gasUsed(): bigint {
@@ -51,29 +41,22 @@ export class ReceiptTally {
   get logsBloom(): Uint8Array {
     return this.#blooms.block
   }
-}
-
-/** Of transactions that a kernel runs one after the other. */
-export class BlockTally extends ReceiptTally {
-  readonly #changed = new Set<number>()
-
-  /** `kernel` runs the transactions on `state`; `recent` has nodes of tries that need not be read. */
-  constructor(
-    readonly kernel: Kernel,
-    readonly fork: ForkName,
-    readonly state: StateView,
-    readonly recent: RecentTries | undefined,
-  ) {
-    super()
-  }
 
   /** Adds the transaction that the kernel ran last. */
   add(type: number, blobs: number, isSuccess: boolean, ran: CountedOutcome): void {
     const { toldNonce } = ran
     const tail =
       toldNonce === undefined ? [] : (familyOf(this.fork).proofs.receiptTail?.(toldNonce, this.fork) ?? [])
+    // Before Byzantium a receipt has the state root after its transaction.
     const outcome = includesFork(this.fork, 'byzantium') ? isSuccess : this.changes().stateRoot
-    this.count(type, blobs, outcome, ran, this.kernel.logs, tail)
+    const { executionGas, stateGas } = this.used
+    this.used = { executionGas: executionGas + ran.executionGas, stateGas: stateGas + ran.stateGas }
+    this.#gasUsed += ran.gasUsed
+    this.blobGas += BigInt(blobs) * gasPerBlob
+    const { logs } = this.kernel
+    const receipt = { type, outcome, gasUsed: this.#gasUsed, logs, tail }
+    this.receipts.push(encodeReceipt(receipt, this.#blooms.bloomOf(logs)))
+    for (const log of logs) this.logs.push(log)
   }
 
   /** What changed until now. */

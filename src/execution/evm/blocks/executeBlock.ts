@@ -14,7 +14,7 @@ import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import { RlpError, type RlpItem } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { RecoveredKeys } from '../transactions/recoveredKeys.js'
-import { buildBlockAccessList, recordedBy } from './blockAccesses.js'
+import { buildBlockAccessList } from './blockAccesses.js'
 import { receiptsRootOf } from './blockParts.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
 import { type AncestorHash, BlockRunner, checkBlobGas, sendersOf } from './blockRun.js'
@@ -126,7 +126,7 @@ export class BlockExecutor {
       receipts,
       receiptsRoot: receiptsRootOf(receipts, fork),
       requestsHash,
-      blockAccessList: isRecorded ? buildBlockAccessList([recordedBy(kernel)]) : undefined,
+      blockAccessList: isRecorded ? buildBlockAccessList(kernel) : undefined,
       senders: sendersOf(transactions),
     }
   }

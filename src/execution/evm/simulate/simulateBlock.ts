@@ -16,7 +16,7 @@ import {
   type RlpItem,
   rlpLength,
 } from '../../../primitives/rlp.js'
-import { buildBlockAccessList, recordedBy } from '../blocks/blockAccesses.js'
+import { buildBlockAccessList } from '../blocks/blockAccesses.js'
 import { type BlockContext, blockRules } from '../blocks/blockContext.js'
 import { receiptsRootOf } from '../blocks/blockParts.js'
 import { payRewards, payWithdrawals } from '../blocks/blockPayments.js'
@@ -130,7 +130,7 @@ export class BlockSimulator {
           withdrawalsRoot: storageRoot ?? indexedRoot(withdrawals.map((item) => encodeRlp(item))),
         }),
         ...(requestsHash === undefined ? {} : { requestsHash }),
-        ...(isRecorded ? { blockAccessListHash: keccak256(buildBlockAccessList([recordedBy(kernel)])) } : {}),
+        ...(isRecorded ? { blockAccessListHash: keccak256(buildBlockAccessList(kernel)) } : {}),
       },
       transactions.map(({ type, bytes }) => (type === 0 ? bytes : encodeRlp(bytes))),
       withdrawals,

@@ -3,7 +3,7 @@
  * EIP-7825 and EIP-8037): they become no transaction, so that they work as before the fork.
  */
 import t from 'tap'
-import { buildBlockAccessList, recordedBy } from '../../../../src/execution/evm/blocks/blockAccesses.js'
+import { buildBlockAccessList } from '../../../../src/execution/evm/blocks/blockAccesses.js'
 import type { BlockRules } from '../../../../src/execution/evm/blocks/blockContext.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { Execution } from '../../../../src/execution/evm/messages/execution.js'
@@ -111,7 +111,7 @@ t.test('the access list of a block names the coinbase, also where a message is f
   const tx = { ...message, sender: addressOf(9), ...noFees }
   const priced = priceTransaction(tx, rules, 'simulation')
   applyTransaction(kernel, priced, { gasLimit: 100_000n, authorizations: [] }, true)
-  const list = decodeRlpList(buildBlockAccessList([recordedBy(kernel)]))
+  const list = decodeRlpList(buildBlockAccessList(kernel))
   t.ok(list.some((entry) => Buffer.compare((entry as Uint8Array[])[0] as Uint8Array, coinbase) === 0))
 })
 
