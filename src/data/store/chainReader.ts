@@ -35,14 +35,7 @@ import {
 import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
-import {
-  closeEnvironment,
-  countReaders,
-  LateTable,
-  openEnvironment,
-  openTable,
-  snapshotsOf,
-} from './environment.js'
+import { closeEnvironment, countReaders, openEnvironment, openTable, snapshotsOf } from './environment.js'
 import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
 import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
@@ -64,7 +57,7 @@ import {
   valuesAt,
 } from './stateRows.js'
 import { StoredBlock } from './storedBlock.js'
-import { lateTables, metaKeys, numberKey, openChainTables, type ReadTables, slotKey } from './tables.js'
+import { metaKeys, numberKey, openChainTables, type ReadTables, slotKey } from './tables.js'
 import type { TrieRow } from './trieRow.js'
 import { readSideRow, readTrieRow } from './trieRows.js'
 import { AllTries } from './trieVersions.js'
@@ -109,8 +102,6 @@ export class ChainReader implements ChainRows {
   readonly #canonical = new Uint8Array(hashBytes)
   #canonicalIn = Number.NaN
   #trieForm: TrieForm | null | undefined
-  /** Tables that no writer has made yet. */
-  #late: readonly LateTable[] = []
 
   protected constructor(
     readonly path: string,
@@ -141,8 +132,6 @@ export class ChainReader implements ChainRows {
       const guarded = held && guard ? guardTables(held, guard) : held
       const Reader = identity ? classOf(identity) : ChainReader
       const reader = guarded && new Reader(options.path, environment, guarded, guard)
-      const late: ReadTable[] = lateTables.flatMap((name) => tables?.[name] ?? [])
-      if (reader) reader.#late = late.filter((table) => table instanceof LateTable)
       // A store of archives has an identity before it has the first of them whole.
       if (reader?.readIdentity() !== undefined && reader.readHead() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
@@ -163,7 +152,6 @@ export class ChainReader implements ChainRows {
   /** Ends the snapshot: later reads in this turn of the event loop see commits of other threads. */
   refresh(): void {
     this.#guard(() => this.environment.resetReadTxn())
-    if (this.#late.length > 0) this.#late = this.#late.filter((table) => !table.open())
   }
 
   /** Undefined in a new store. Throws OperatorError for a store of another kind or schema version. */

@@ -9,7 +9,7 @@ import { briefSlab } from '../../primitives/slab.js'
 import { assertAddressSpace } from './addressSpace.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import { assertPidIsFree, pidTaken } from './readerPids.js'
-import type { Entry, Range, ReadTable } from './readTable.js'
+import type { ReadTable } from './readTable.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
 export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief' | 'viewUntilNextRead'>
@@ -167,52 +167,6 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
 /** The package's types do not have this event, and its `on` takes only those that they have. */
 function emitterOf(table: object): { addListener(event: 'begin-transaction', listener: () => void): void } {
   return table as never
-}
-
-/**
- * A table that is empty for a reader until a writer has made it. {@link LateTable.open} looks for it again: between two
- * snapshots only, because to open a table ends the transaction of this thread, and a walk under way would go on in
- * freed memory.
- */
-export class LateTable implements ReadTable {
-  readonly #environment: RootDatabase
-  readonly #name: string
-  #table: Table | undefined
-
-  constructor(environment: RootDatabase, name: string) {
-    this.#environment = environment
-    this.#name = name
-  }
-
-  /** Looks for it; whether it is there. */
-  open(): boolean {
-    this.#table ??= openTable(this.#environment, this.#name)
-    return this.#table !== undefined
-  }
-
-  getBinary(key: Uint8Array): Uint8Array | undefined {
-    return this.#table?.getBinary(key)
-  }
-
-  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined {
-    return this.#table?.getBrief(key, bytesMax)
-  }
-
-  viewUntilNextRead(key: Uint8Array): Uint8Array | undefined {
-    return this.#table?.viewUntilNextRead(key)
-  }
-
-  doesExist(key: Uint8Array): boolean {
-    return this.#table?.doesExist(key) ?? false
-  }
-
-  getRange(range?: Range): Iterable<Entry> {
-    return this.#table?.getRange(range) ?? []
-  }
-
-  getCount(): number {
-    return this.#table?.getCount() ?? 0
-  }
 }
 
 /**

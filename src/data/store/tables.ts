@@ -5,7 +5,7 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { type Address, concatBytes, type Hash32, writeUint64 } from '../../primitives/bytes.js'
-import { LateTable, openTable, type Table } from './environment.js'
+import { openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of another version is refused. */
@@ -125,19 +125,13 @@ export const metaKeys = {
   checkpoint: Buffer.from('checkpoint'),
 } as const
 
-/** Tables that a store of this version may lack until its next writer. */
-export const lateTables: readonly TableName[] = ['accessLists', 'held', 'told']
-
 /** Opens all tables; undefined for a reader where no writer has made them yet. */
 export function openChainTables(environment: RootDatabase): ChainTables | undefined {
   const tables: Partial<Record<TableName, Table>> = {}
   for (const name of Object.keys(tableNames) as TableName[]) {
-    const table =
-      openTable(environment, tableNames[name]) ??
-      (lateTables.includes(name) ? new LateTable(environment, tableNames[name]) : undefined)
+    const table = openTable(environment, tableNames[name])
     if (table === undefined) return undefined
-    // Only readers lack a table, and they need no more of it.
-    tables[name] = table as Table
+    tables[name] = table
   }
   return tables as ChainTables
 }

@@ -28,8 +28,6 @@ export interface Flag<V> {
   readonly parse: (text: string) => V | undefined
   /** What `parse` accepts, for the error message. */
   readonly expected: string
-  /** All values, where they are few words. */
-  readonly choices?: readonly string[]
   /** What an error message may show of a wrong value; all of it where absent. */
   readonly redact?: (text: string) => string
 }
@@ -95,7 +93,6 @@ export function choiceFlag<T extends string>(
     ...textFlag(placeholder, summary, notes),
     parse: (text) => choices.find((choice) => choice === text),
     expected: `one of ${choices.join(', ')}`,
-    choices,
   }
 }
 
@@ -145,8 +142,6 @@ interface Positionals {
   readonly summary: string
   readonly min: number
   readonly max: number
-  /** All values, where they are few words. */
-  readonly choices?: readonly string[]
 }
 
 interface CommandSpec<F extends Flags> {
@@ -246,13 +241,6 @@ function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly st
     }
   }
   assertCount(command, positionals.length)
-  const { choices } = command.positionals ?? {}
-  const wrong = choices && positionals.find((word) => !choices.includes(word))
-  if (wrong !== undefined) {
-    throw new UsageError(
-      `${command.name}: expected one of ${choices?.join(', ')}, got ${JSON.stringify(wrong)}`,
-    )
-  }
   return { values, positionals }
 }
 

@@ -5,7 +5,6 @@ import { nearest } from '../../primitives/nearest.js'
 import { redactText } from '../../serving/access/keyText.js'
 import { type Command, defineCommand, type Io } from './commandLine.js'
 import { commandList } from './commandList.js'
-import { completionScript, type Shell, shells } from './completion.js'
 import { buildCommandHelp, buildGroupHelp, buildOverview } from './help.js'
 
 const help = defineCommand({
@@ -33,28 +32,7 @@ const versionCommand = defineCommand({
   },
 })
 
-const completion = defineCommand({
-  name: 'completion',
-  summary: 'print a script that completes command lines in a shell',
-  description: [
-    'Prints a script with which the shell completes commands, flags and values. Let the shell read it at each start: docs/install.md has the line for each shell.',
-  ],
-  flags: {},
-  positionals: {
-    placeholder: 'SHELL',
-    summary: `one of ${shells.join(', ')}`,
-    min: 1,
-    max: 1,
-    choices: shells,
-  },
-  examples: [['tidegate completion bash', 'the script for bash: source <(tidegate completion bash)']],
-  run: async (_flags, [shell], io) => {
-    io.out(completionScript(shell as Shell, commands))
-    return 0
-  },
-})
-
-const commands: readonly Command[] = [...commandList, completion, help, versionCommand]
+const commands: readonly Command[] = [...commandList, help, versionCommand]
 const groups: ReadonlySet<string> = new Set(['keys'])
 
 /** Runs one command line (without node and script) and returns its exit status: 0, 1, or 2 for wrong usage. */

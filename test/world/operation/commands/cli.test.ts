@@ -26,7 +26,6 @@ const commands = [
   'restore',
   'config',
   'slot',
-  'completion',
   'help',
   'version',
 ]
