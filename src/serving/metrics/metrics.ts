@@ -43,6 +43,7 @@ export class Metrics {
   }
 
   #defineRequests(): void {
+    this.#register.section = 'Requests'
     const { edges } = this.#sources
     const register = this.#register
     const all = () => sumMethods(edges.flatMap((edge) => edge.readMethods()))
@@ -88,6 +89,7 @@ export class Metrics {
   }
 
   #defineEdges(): void {
+    this.#register.section = 'Edges'
     const { edges } = this.#sources
     const register = this.#register
     const sum = (name: keyof EdgeFigures) => edges.reduce((total, { figures }) => total + figures[name], 0)
@@ -150,6 +152,7 @@ export class Metrics {
   }
 
   #defineJobs(): void {
+    this.#register.section = 'Pool'
     const { pool } = this.#sources
     const each = this.#register.of(['class'], () =>
       pool.counts.byClass.map((counts) => [{ class: counts.class }, counts]),
@@ -178,6 +181,7 @@ export class Metrics {
   }
 
   #defineNetworks(): void {
+    this.#register.section = 'Networks'
     const { networks } = this.#sources
     const each = this.#register.of(['network'], () => networks().map((of) => [{ network: of.network }, of]))
     each.gauge('tidegate_head_number', 'Number of the newest block.', 'head')
@@ -188,9 +192,9 @@ export class Metrics {
       ({ headTimestamp }) =>
         headTimestamp === undefined ? undefined : Math.max(Date.now() / 1_000 - headTimestamp, 0),
     )
-    each.gauge('tidegate_syncing', 'Whether the source has blocks that are not taken in yet.', 'isSyncing')
-    each.gauge('tidegate_readable', 'Whether the newest block could be read from the store.', 'isReadable')
-    each.gauge(
+    each.state('tidegate_syncing', 'Whether the source has blocks that are not taken in yet.', 'isSyncing')
+    each.state('tidegate_readable', 'Whether the newest block could be read from the store.', 'isReadable')
+    each.state(
       'tidegate_source_failed',
       'Whether the source ended with an error, or no upstream answers or has a chain that can be followed.',
       'hasSourceFailed',
@@ -199,22 +203,27 @@ export class Metrics {
 
   /** What waits for the sequencer, and which of the processes that share a queue sends it. */
   #defineRollups(): void {
+    this.#register.section = 'Rollups'
     const { rollups } = this.#sources
     const each = this.#register.of(['network'], () => rollups().map((of) => [{ network: of.network }, of]))
     each.gauge('tidegate_submissions_waiting', 'Transactions that wait for the sequencer.', 'waiting')
-    each.gauge('tidegate_submissions_waiting_bytes', 'Their bytes.', 'waitingBytes')
+    each.gauge(
+      'tidegate_submissions_waiting_bytes',
+      'Bytes of the transactions that wait for the sequencer.',
+      'waitingBytes',
+    )
     each.gauge(
       'tidegate_submissions_oldest_seconds',
-      'Time that the oldest of them has waited.',
+      'Time that the oldest waiting transaction has waited.',
       ({ oldestWaitingMs }) => oldestWaitingMs / 1_000,
     )
     each.gauge('tidegate_submissions_settled', 'Transactions with a verdict that are kept.', 'settled')
-    each.gauge(
+    each.state(
       'tidegate_submissions_answering',
       'Whether the database of a shared queue answers.',
       ({ shared }) => shared?.isAnswering,
     )
-    each.gauge(
+    each.state(
       'tidegate_submissions_lease',
       'Whether this process sends what waits in a shared queue.',
       ({ shared }) => shared?.hasLease,
@@ -227,6 +236,7 @@ export class Metrics {
   }
 
   #defineStores(): void {
+    this.#register.section = 'Stores'
     const each = this.#register.of(['store'], () =>
       this.#sources.stores().map((of) => [{ store: of.store }, of]),
     )
@@ -242,7 +252,7 @@ export class Metrics {
       'readers',
     )
     const process = this.#process
-    process.gauge(
+    process.state(
       'tidegate_shared_keys_answering',
       'Whether the database of shared keys answers.',
       ({ sharedKeysAnswer }) => sharedKeysAnswer(),
@@ -254,12 +264,13 @@ export class Metrics {
     )
     process.counter(
       'tidegate_submission_commit_seconds_total',
-      'Time from their beginning until they were on disk.',
+      'Time of these transactions, until they were on disk.',
       ({ commits }) => commits().seconds,
     )
   }
 
   #defineProcess(): void {
+    this.#register.section = 'Process'
     const { version, transport } = this.#sources
     const nodejs = process.version
     this.#register

@@ -22,6 +22,10 @@ export interface DeclaredMetric {
   readonly type: 'gauge' | 'counter' | 'histogram'
   readonly help: string
   readonly labels: readonly string[]
+  /** The row of the Grafana dashboard that shows it. */
+  readonly section: string
+  /** Whether its value is 1 for yes and 0 for no. */
+  readonly isState: boolean
 }
 
 /** A figure of a row; undefined where it has none. A boolean counts as 0 or 1. */
@@ -37,6 +41,8 @@ type Where<T> = T extends Value ? [figure?: Figure<T>] : [figure: Figure<T>]
 interface Figures<T> {
   gauge(name: string, help: string, ...where: Where<T>): void
   counter(name: string, help: string, ...where: Where<T>): void
+  /** A gauge of 1 for yes and 0 for no. */
+  state(name: string, help: string, ...where: Where<T>): void
 }
 
 /** Series with its labels → its value. */
@@ -46,6 +52,8 @@ export class Register {
   /** In the order in which they were declared. */
   readonly declared: DeclaredMetric[] = []
   readonly #reads: (() => Series)[] = []
+  /** Of the metrics that are declared next. */
+  section = ''
 
   read(): MetricsText {
     const texts = this.declared.map(({ name, type, help }, at) => {
@@ -57,22 +65,24 @@ export class Register {
 
   /** Metrics of which each of `rows` has a figure, under labels of its own. */
   of<T>(labels: readonly string[], rows: () => Iterable<readonly [Labels, T]>): Figures<T> {
-    const declare = (type: 'gauge' | 'counter') => (name: string, help: string, figure?: Figure<T>) => {
-      const figureOf = (row: T) =>
-        typeof figure === 'function' ? figure(row) : ((figure === undefined ? row : row[figure]) as Value)
-      this.#declare({ name, type, help, labels }, () => {
-        const series: Series = new Map(labels.length === 0 ? [[name, 0]] : [])
-        for (const [labels, row] of rows()) {
-          const value = figureOf(row)
-          const one = seriesOf(name, labels)
-          // Two nodes of one host have one name.
-          const before = type === 'counter' ? (series.get(one) ?? 0) : 0
-          if (value !== undefined) series.set(one, before + Number(value))
-        }
-        return series
-      })
-    }
-    return { gauge: declare('gauge'), counter: declare('counter') }
+    const declare =
+      (kind: 'gauge' | 'counter' | 'state') => (name: string, help: string, figure?: Figure<T>) => {
+        const type = kind === 'state' ? 'gauge' : kind
+        const figureOf = (row: T) =>
+          typeof figure === 'function' ? figure(row) : ((figure === undefined ? row : row[figure]) as Value)
+        this.#declare({ name, type, help, labels, isState: kind === 'state' }, () => {
+          const series: Series = new Map(labels.length === 0 ? [[name, 0]] : [])
+          for (const [labels, row] of rows()) {
+            const value = figureOf(row)
+            const one = seriesOf(name, labels)
+            // Two nodes of one host have one name.
+            const before = type === 'counter' ? (series.get(one) ?? 0) : 0
+            if (value !== undefined) series.set(one, before + Number(value))
+          }
+          return series
+        })
+      }
+    return { gauge: declare('gauge'), counter: declare('counter'), state: declare('state') }
   }
 
   histogram(
@@ -82,7 +92,7 @@ export class Register {
     bound: (bucket: number) => number | undefined,
     read: () => readonly Distribution[],
   ): void {
-    this.#declare({ name, type: 'histogram', help, labels }, () => {
+    this.#declare({ name, type: 'histogram', help, labels, isState: false }, () => {
       const series: Series = new Map()
       for (const { labels, buckets, sum } of read()) {
         let count = 0
@@ -97,8 +107,8 @@ export class Register {
     })
   }
 
-  #declare(metric: DeclaredMetric, read: () => Series): void {
-    this.declared.push(metric)
+  #declare(metric: Omit<DeclaredMetric, 'section'>, read: () => Series): void {
+    this.declared.push({ ...metric, section: this.section })
     this.#reads.push(read)
   }
 }

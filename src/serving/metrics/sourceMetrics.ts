@@ -3,6 +3,7 @@ import type { MetricSources } from './sources.js'
 
 /** Metrics of networks' sources: their threads, their stores' commits, the phases of imports, the nodes they ask. */
 export function defineSources(register: Register, { sources }: MetricSources): void {
+  register.section = 'Sources'
   const each = register.of(['network'], () => sources().map((of) => [{ network: of.network }, of]))
   each.gauge('tidegate_source_heap_bytes', "JavaScript heap in use of a source's thread.", 'heapBytes')
   each.counter(
@@ -12,7 +13,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   )
   each.counter(
     'tidegate_chain_commit_seconds_total',
-    'Time that they took: writing their rows and pages, and the flush.',
+    'Time of these transactions: writing their rows and pages, and the flush.',
     ({ commits }) => commits.seconds,
   )
   const entries = (label: string, of: 'phases' | 'kept' | 'heads') =>
@@ -54,6 +55,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
 }
 
 function defineUpstreams(register: Register, sources: MetricSources['sources']): void {
+  register.section = 'Upstreams'
   const rows = () =>
     sources().flatMap(({ network, upstreams }) =>
       upstreams.map((counts) => [{ network, upstream: counts.name }, counts] as const),
@@ -71,15 +73,19 @@ function defineUpstreams(register: Register, sources: MetricSources['sources']):
       'Exchanges with an upstream by outcome, answered or failed; a batch is one.',
     )
   const each = register.of(labels, rows)
-  each.counter('tidegate_upstream_answer_seconds_total', 'Time of the answered ones.', 'seconds')
+  each.counter(
+    'tidegate_upstream_answer_seconds_total',
+    'Time of the answered exchanges with an upstream.',
+    'seconds',
+  )
   each.counter(
     'tidegate_upstream_hedges_total',
     'Questions put to an upstream because another one was slow.',
     'hedges',
   )
   each.counter('tidegate_upstream_lies_total', 'Answers of an upstream that were proved wrong.', 'lies')
-  each.gauge('tidegate_upstream_answering', 'Whether it is in service.', 'isAnswering')
-  each.gauge(
+  each.state('tidegate_upstream_answering', 'Whether an upstream is in service.', 'isAnswering')
+  each.state(
     'tidegate_upstream_quarantined',
     'Whether an upstream is not asked because it lied.',
     'isQuarantined',
@@ -88,30 +94,36 @@ function defineUpstreams(register: Register, sources: MetricSources['sources']):
 }
 
 function defineSigned(register: Register, sources: MetricSources['sources']): void {
+  register.section = 'Signed head'
   const each = register.of(['network'], () =>
     sources().flatMap(({ network, signed }) => (signed ? [[{ network }, signed] as const] : [])),
   )
   each.gauge(
     'tidegate_signed_slot',
-    'Slot of the newest head that validators signed, as far as beacon nodes told.',
+    'Slot of the newest head that validators signed, as far as beacon nodes reported.',
     'slot',
   )
-  each.gauge('tidegate_signed_slot_timestamp_seconds', 'Time of that slot, in seconds since 1970.', 'time')
+  each.gauge(
+    'tidegate_signed_slot_timestamp_seconds',
+    'Time of the newest signed slot, in seconds since 1970.',
+    'time',
+  )
   each.gauge(
     'tidegate_signed_participants',
-    'Members of the sync committee, of 512, that signed it.',
+    'Members of the sync committee, of 512, that signed the newest head.',
     'participants',
   )
   each.gauge('tidegate_signed_finalized_slot', 'Slot of the newest final block.', 'finalizedSlot')
 }
 
 function defineFeeds(register: Register, sources: MetricSources['sources']): void {
+  register.section = 'Feeds'
   const each = register.of(['network'], () =>
     sources().flatMap(({ network, feed }) => (feed ? [[{ network }, feed] as const] : [])),
   )
-  each.gauge('tidegate_feed_answering', 'Whether the database of a feed answers.', 'isAnswering')
+  each.state('tidegate_feed_answering', 'Whether the database of a feed answers.', 'isAnswering')
   each.gauge('tidegate_feed_epoch', 'Epoch of the newest writer of a feed.', 'epoch')
-  each.gauge('tidegate_feed_lease', 'Whether this process is the writer of a feed.', 'hasLease')
+  each.state('tidegate_feed_lease', 'Whether this process is the writer of a feed.', 'hasLease')
   each.gauge(
     'tidegate_feed_sequence',
     'Number of the newest entry of a feed that the store has, or that this writer published.',

@@ -4,6 +4,7 @@
  * transaction; whose turn it is, is decided in `deliveryTurns.ts`.
  */
 
+import { FencedError } from '../../data/postgres/lease.js'
 import { setTimeout } from '../../primitives/timers.js'
 import type { Deliveries, Outgoing } from './deliveries.js'
 import { DeliveryTurns } from './deliveryTurns.js'
@@ -13,7 +14,7 @@ import type { Unanswered } from './sequencerExchange.js'
 import { idText, laneText } from './submissionNames.js'
 import type { SubmissionQueue } from './submissionQueue.js'
 import type { Rejection } from './submissionService.js'
-import { FencedError, type Lane } from './submissionStore.js'
+import type { Lane } from './submissionStore.js'
 
 interface ForwarderOptions {
   readonly queue: Pick<SubmissionQueue, 'onStatus'>

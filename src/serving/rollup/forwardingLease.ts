@@ -7,11 +7,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FencedError, PostgresLease } from '../../data/postgres/lease.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Forwarder } from './forwarder.js'
 import type { SharedDatabase } from './sharedDatabase.js'
 import type { SharedSubmissions } from './sharedSubmissions.js'
-import { FencedError, type SubmissionWriter } from './submissionStore.js'
+import { type SubmissionWriter, sendingRole } from './submissionStore.js'
 
 interface ForwardingLeaseOptions {
   readonly database: SharedDatabase
@@ -26,6 +27,7 @@ interface ForwardingLeaseOptions {
 
 export class ForwardingLease {
   readonly #options: ForwardingLeaseOptions
+  readonly #lease: PostgresLease
   readonly #holder = randomUUID()
   readonly #ending = new AbortController()
   #forwarder: Forwarder | undefined
@@ -34,6 +36,11 @@ export class ForwardingLease {
   /** Begins to ask for the lease. */
   constructor(options: ForwardingLeaseOptions) {
     this.#options = options
+    this.#lease = new PostgresLease((text, values) => options.database.read(text, values), {
+      table: 'lease',
+      lockedTable: 'queue',
+      role: sendingRole,
+    })
     this.#running = this.#run()
   }
 
@@ -52,7 +59,7 @@ export class ForwardingLease {
     while (!this.#ending.signal.aborted) {
       try {
         const askedMs = performance.now()
-        const epoch = await this.#acquire()
+        const epoch = await this.#lease.acquire(this.#holder, this.#options.leaseMs)
         if (epoch !== undefined) await this.#hold(epoch, askedMs)
       } catch (error) {
         // Of a database that is gone its own connection tells.
@@ -76,44 +83,14 @@ export class ForwardingLease {
         await this.#pause()
         if (this.#ending.signal.aborted) break
         const askedMs = performance.now()
-        await this.#renew(epoch)
+        await this.#lease.renew(epoch, this.#holder, leaseMs)
         heldUntilMs = askedMs + leaseMs
       }
     } finally {
       this.#forwarder = undefined
       await forwarder.stop()
     }
-    await this.#release(epoch)
-  }
-
-  /** The new epoch where no other process has the lease. */
-  async #acquire(): Promise<number | undefined> {
-    const isFree = '(lease_until < clock_timestamp() or holder = $1)'
-    // After the lock of the queue, so that the last transaction of the epoch before is over.
-    const [row] = await this.#options.database.read(
-      `update lease set epoch = epoch + 1, holder = $1, lease_until = clock_timestamp() + $2 * interval '1 ms'
-      from (select from queue where exists (select from lease where ${isFree}) for update) as locked
-      where ${isFree} returning epoch`,
-      [this.#holder, this.#options.leaseMs],
-    )
-    return row && Number(row.epoch)
-  }
-
-  async #renew(epoch: number): Promise<void> {
-    const rows = await this.#options.database.read(
-      // The holder as well: in a database that was set back, epochs come again.
-      `update lease set lease_until = clock_timestamp() + $2 * interval '1 ms'
-      where epoch = $1 and holder = $3 returning epoch`,
-      [epoch, this.#options.leaseMs, this.#holder],
-    )
-    if (rows.length === 0) throw new FencedError(epoch)
-  }
-
-  async #release(epoch: number): Promise<void> {
-    await this.#options.database.read(
-      `update lease set lease_until = 'epoch', holder = null where epoch = $1`,
-      [epoch],
-    )
+    await this.#lease.release(epoch)
   }
 
   async #pause(): Promise<void> {

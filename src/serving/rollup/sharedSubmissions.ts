@@ -7,6 +7,7 @@
  */
 import type { QueryResultRow } from 'pg'
 import type { Connection } from '../../data/postgres/connection.js'
+import { FencedError } from '../../data/postgres/lease.js'
 import { othersMax, type SubmissionRow } from '../../data/store/submissions.js'
 import type { Hex } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
@@ -15,7 +16,6 @@ import { notStored, type QueueRow, type SharedDatabase, toQueueRow } from './sha
 import { fromHex, LaterGroup, rowOf, SharedRows, sizesOf, toBuffer } from './sharedRows.js'
 import { isSettledRow, isWaiting, rowColumns } from './sharedSchema.js'
 import {
-  FencedError,
   type Lane,
   type QueueCounts,
   type Reads,
@@ -23,6 +23,7 @@ import {
   type SubmissionStore,
   type SubmissionTransaction,
   type SubmissionWriter,
+  sendingRole,
 } from './submissionStore.js'
 
 interface Item {
@@ -110,7 +111,7 @@ export class SharedSubmissions implements SubmissionStore {
     return {
       write: async (reads, work) => {
         const result = await this.#add(reads, work, epoch)
-        if (!isHeld()) throw new FencedError(epoch)
+        if (!isHeld()) throw new FencedError(sendingRole, epoch)
         return result
       },
     }
@@ -236,7 +237,7 @@ export class SharedSubmissions implements SubmissionStore {
     for (const item of group) {
       const { work, epoch, outcome } = item
       try {
-        if (epoch !== undefined && epoch !== Number(lease?.epoch)) throw new FencedError(epoch)
+        if (epoch !== undefined && epoch !== Number(lease?.epoch)) throw new FencedError(sendingRole, epoch)
         const value = work(rows)
         settlers.push(() => outcome.resolve(value))
       } catch (error) {

@@ -83,11 +83,5 @@ export interface SubmissionStore extends SubmissionReader, SubmissionWriter {
   counts(now: number): QueueCounts
 }
 
-/** Another process sends to the sequencer: this one may not write what a forwarder writes. */
-export class FencedError extends Error {
-  override readonly name = 'FencedError'
-
-  constructor(epoch: number) {
-    super(`another process sends submissions: epoch ${epoch} is over`)
-  }
-}
+/** What the one process does that sends to the sequencer. */
+export const sendingRole = 'sends submissions'

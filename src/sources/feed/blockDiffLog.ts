@@ -51,11 +51,6 @@ export class TrimmedError extends Error {
   override readonly name = 'TrimmedError'
 }
 
-/** Another writer has a newer epoch: this one may no longer write. */
-export class FencedError extends Error {
-  override readonly name = 'FencedError'
-}
-
 /** The log has another newest entry than its writer knows: one whose answer was lost came in after all. */
 export class MovedError extends Error {
   override readonly name = 'MovedError'

@@ -9,17 +9,11 @@ import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import type { QueryResultRow } from 'pg'
 import { Connection, type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
+import { FencedError, PostgresLease } from '../../data/postgres/lease.js'
 import type { BlockName, ChainIdentity } from '../../data/store/chainRows.js'
 import { asBuffer, bytesToHex, type Hash32, hexToBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import {
-  type FeedEntry,
-  type FeedEvent,
-  FencedError,
-  type LogTip,
-  MovedError,
-  TrimmedError,
-} from './blockDiffLog.js'
+import { type FeedEntry, type FeedEvent, type LogTip, MovedError, TrimmedError } from './blockDiffLog.js'
 
 /* The tables of a feed in PostgreSQL, one schema per network, and the migrations that make them. */
 
@@ -75,11 +69,16 @@ const readBytesMax = 16 * 2 ** 20
 /** A block diff with more bytes is kept in several rows, since a row is held in memory several times on its way. */
 const partBytesMax = 2 ** 20
 
+/** What the process with the lease does. */
+const role = 'writes the feed'
+
 export class PostgresLog {
   readonly #connection: Connection
+  readonly #lease: PostgresLease
 
   private constructor(connection: Connection) {
     this.#connection = connection
+    this.#lease = new PostgresLease((text, values) => connection.query(text, values), { table: 'feed', role })
   }
 
   /**
@@ -183,31 +182,17 @@ export class PostgresLog {
     return row && Number(row.sequence)
   }
 
-  /** The new epoch where nobody has the lease. */
-  async acquire(holder: string, leaseMs: number): Promise<number | undefined> {
-    const [row] = await this.#connection.query(
-      `update feed set epoch = epoch + 1, holder = $1, lease_until = clock_timestamp() + $2 * interval '1 ms'
-       where lease_until < clock_timestamp() returning epoch`,
-      [holder, leaseMs],
-    )
-    return row && Number(row.epoch)
+  /** See {@link PostgresLease}. */
+  acquire(holder: string, leaseMs: number): Promise<number | undefined> {
+    return this.#lease.acquire(holder, leaseMs)
   }
 
-  /** Prolongs a lease. Rejects with {@link FencedError} once there is a newer epoch. */
-  async renew(epoch: number, leaseMs: number): Promise<void> {
-    const rows = await this.#connection.query(
-      `update feed set lease_until = clock_timestamp() + $2 * interval '1 ms' where epoch = $1 returning epoch`,
-      [epoch, leaseMs],
-    )
-    if (rows.length === 0) throw fenced(epoch)
+  renew(epoch: number, holder: string, leaseMs: number): Promise<void> {
+    return this.#lease.renew(epoch, holder, leaseMs)
   }
 
-  /** Gives a lease back, so that the next writer need not wait. */
-  async release(epoch: number): Promise<void> {
-    await this.#connection.query(
-      `update feed set lease_until = 'epoch' where epoch = $1 returning pg_notify($2, 'released')`,
-      [epoch, this.#connection.schema],
-    )
+  release(epoch: number): Promise<void> {
+    return this.#lease.release(epoch)
   }
 
   /**
@@ -261,7 +246,7 @@ export class PostgresLog {
     )
     if (rows.length > 0) return
     const [feed] = await this.#connection.query('select epoch, sequence from feed')
-    if (Number(feed?.epoch) !== epoch) throw fenced(epoch)
+    if (Number(feed?.epoch) !== epoch) throw new FencedError(role, epoch)
     throw new MovedError(`the newest entry is ${feed?.sequence}, not ${after}`)
   }
 
@@ -316,8 +301,4 @@ function split(bytes: Buffer): Buffer[] {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; at += partBytesMax) parts.push(bytes.subarray(at, at + partBytesMax))
   return parts
-}
-
-function fenced(epoch: number): FencedError {
-  return new FencedError(`another writer has the feed: epoch ${epoch} is over`)
 }

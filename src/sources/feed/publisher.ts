@@ -10,6 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeHeader } from '../../data/chain/header.js'
 import { type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
+import { FencedError } from '../../data/postgres/lease.js'
 import { type BlockName, firstNumberOf, requireIdentity } from '../../data/store/chainRows.js'
 import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { equalBytes } from '../../primitives/bytes.js'
@@ -17,7 +18,7 @@ import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { waitFor } from '../../primitives/waitFor.js'
 import { encodeBlockDiff, readBlockDiffParts } from './blockDiffCodec.js'
-import { type FeedEvent, type FeedFigures, FencedError, type LogTip, MovedError } from './blockDiffLog.js'
+import { type FeedEvent, type FeedFigures, type LogTip, MovedError } from './blockDiffLog.js'
 import { PostgresLog } from './postgresLog.js'
 
 export interface PublishPlan extends DatabaseAddress {
@@ -32,6 +33,7 @@ export interface PublishPlan extends DatabaseAddress {
 /** What a writer got with the lease. */
 export interface Lease {
   readonly epoch: number
+  readonly holder: string
   readonly tip: LogTip
 }
 
@@ -47,6 +49,7 @@ export class Publisher {
   readonly #plan: PublishPlan
   readonly #store: ChainWriter
   readonly #epoch: number
+  readonly #holder: string
   readonly #say: (text: string) => void
   readonly #signal: AbortSignal
   readonly #fenced = new AbortController()
@@ -70,7 +73,7 @@ export class Publisher {
   /** Begins to publish what is in the store. `say` takes sentences for the operator; nobody waits once `signal` is aborted. */
   constructor(
     plan: PublishPlan,
-    { epoch, tip }: Lease,
+    { epoch, holder, tip }: Lease,
     store: ChainWriter,
     say: (text: string) => void,
     signal: AbortSignal,
@@ -79,6 +82,7 @@ export class Publisher {
     this.#signal = signal
     this.#store = store
     this.#epoch = epoch
+    this.#holder = holder
     this.#say = say
     this.#sequence = tip.sequence
     this.#committed = store.head
@@ -146,7 +150,7 @@ export class Publisher {
       let log: PostgresLog | undefined
       try {
         log = await PostgresLog.connect(this.#plan, requireIdentity(this.#store), true)
-        await log.renew(this.#epoch, this.#plan.leaseMs)
+        await log.renew(this.#epoch, this.#holder, this.#plan.leaseMs)
         this.#goOnFrom(await log.readTip())
         if (this.#isCutOff) this.#say('the feed answers again')
         this.#isCutOff = false
@@ -180,7 +184,7 @@ export class Publisher {
       for (let untrimmed = 0; ; ) {
         if (performance.now() - renewed > renewMs) {
           renewed = performance.now()
-          await log.renew(this.#epoch, this.#plan.leaseMs)
+          await log.renew(this.#epoch, this.#holder, this.#plan.leaseMs)
         }
         this.#news = defer()
         this.#fill(batchEventsMax)

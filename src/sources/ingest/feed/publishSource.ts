@@ -88,7 +88,7 @@ async function standBy(
       if (tip.epoch !== epoch) epoch = undefined
       // What the writer before appended last comes first.
       if (epoch === undefined || tip.sequence > position) return false
-      lease = { epoch, tip }
+      lease = { epoch, holder, tip }
       return true
     })
     if (lease === undefined) host.report({ type: 'finished', progress: follower.progress(), stopped: true })

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { dashboardJson, dashboardPath } from '../../../../build/grafanaPage.js'
 import { declaredMetrics, metricsPage } from '../../../../build/metricsPage.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 
@@ -26,11 +27,15 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[]
 }
 
-const { panels } = JSON.parse(read('package/grafana/tidegate.json')) as { readonly panels: readonly Panel[] }
+const { panels } = JSON.parse(dashboardJson()) as { readonly panels: readonly Panel[] }
 
 t.test('the page lists every metric', async (t) => {
   const page = readFileSync(metricsPage.path, 'utf8')
   t.equal(metricsPage.render(page), page, 'run: npm run docs')
+})
+
+t.test('the dashboard is made of the metrics', async (t) => {
+  t.ok(readFileSync(dashboardPath, 'utf8') === dashboardJson(), 'run: npm run docs')
 })
 
 t.test('the dashboard shows every metric', async (t) => {

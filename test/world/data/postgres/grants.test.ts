@@ -68,7 +68,7 @@ t.test('users who make no tables use those that are there', { skip: withoutPostg
     t.teardown(() => log.close())
     const epoch = (await log.acquire('one', 60_000)) ?? 0
     await log.append(epoch, 0, [block(1), block(2), block(3)])
-    await log.renew(epoch, 60_000)
+    await log.renew(epoch, 'one', 60_000)
     await log.trim(epoch, 1)
 
     const reader = await makeUser(postgres, 'reader')

@@ -1,14 +1,10 @@
 // @shares
 import t, { type Test } from 'tap'
 import { UnreachableError } from '../../../../src/data/postgres/connection.js'
+import { FencedError } from '../../../../src/data/postgres/lease.js'
 import { bytesToHex, type Hash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
-import {
-  type FeedEvent,
-  FencedError,
-  MovedError,
-  TrimmedError,
-} from '../../../../src/sources/feed/blockDiffLog.js'
+import { type FeedEvent, MovedError, TrimmedError } from '../../../../src/sources/feed/blockDiffLog.js'
 import { PostgresLog } from '../../../../src/sources/feed/postgresLog.js'
 import { type Postgres, postgresBinaries, startPostgres, withoutPostgres } from '../../../feed/postgres.js'
 import { until } from '../../../library/until.js'
@@ -95,7 +91,7 @@ async function checkLog(t: Test, postgres: Postgres): Promise<void> {
     t.equal(epoch, old + 1)
     t.equal(await first.acquire('first', leaseMs), undefined, 'the lease holds')
     await t.rejects(first.append(old, 1, [block(2)]), FencedError)
-    await t.rejects(first.renew(old, leaseMs), FencedError)
+    await t.rejects(first.renew(old, 'first', leaseMs), FencedError)
     await first.release(old)
     await first.trim(old, 0)
     t.match(await second.readTip(), { sequence: 1, epoch })
