@@ -10,7 +10,7 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
   return render(commands)
 }
 
-/** Words that may stand first, each with what it does. */
+/** Possible first words, each with its purpose. */
 function firstWords(commands: readonly Command[]): Map<string, string> {
   const words = new Map<string, string>()
   for (const { name, summary } of commands) {
@@ -22,7 +22,7 @@ function firstWords(commands: readonly Command[]): Map<string, string> {
 
 interface Group {
   readonly name: string
-  /** Second word of each command and what it does. */
+  /** Second word of each command and its purpose. */
   readonly members: readonly (readonly [word: string, summary: string])[]
 }
 
@@ -37,7 +37,7 @@ function groupsOf(commands: readonly Command[]): Group[] {
   }))
 }
 
-/** Whether a value is the path of a file or folder, told by the word that stands for it. */
+/** Whether a value is the path of a file or folder, judging by its placeholder. */
 function isPath(placeholder: string | undefined): boolean {
   return /^(FILE|DIR|FOLDER|CHAIN)$/.test(placeholder ?? '')
 }
@@ -51,7 +51,7 @@ function flagsOf({ flags }: Command): (readonly [word: string, flag: Flag<unknow
 
 const helpFlag = switchFlag('what the command does, its flags and examples')
 
-/** Text within single quotes, for all three shells alike. */
+/** Text within single quotes, valid in all three shells. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-/** Figures as people read them: three digits, with their unit. */
+/** Figures in readable form: three digits, with their unit. */
 
 export function formatMs(ms: number | undefined): string {
   if (ms === undefined || Number.isNaN(ms)) return '–'
@@ -15,7 +15,7 @@ export function formatCount(count: number | undefined): string {
   return Number.isInteger(count) ? count.toLocaleString('en') : digits(count)
 }
 
-/** A rate: digits after the point only where it is small. */
+/** A rate: digits after the point only if it is small. */
 export function formatRate(perSecond: number | undefined): string {
   return perSecond === undefined ? '–' : digits(perSecond)
 }
