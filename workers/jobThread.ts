@@ -108,7 +108,7 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
     } catch (thrown) {
       return isTrialOver() && !jobCell.isStopped ? 'long' : encodeThrown(thrown)
     } finally {
-      // A snapshot kept after its job would show the next job an old head, and would keep the writer from reusing
+      // A snapshot kept after its job would show the next job an old head. It would also keep the writer from reusing
       // freed pages while the thread waits.
       if (network !== undefined) stores.get(network)?.refresh()
     }

@@ -27,7 +27,6 @@ interface AdminOptions {
   /** Names that a Host header may have besides addresses, `localhost` and `host`. */
   readonly hosts: readonly string[]
   readonly token: string
-  /** Version of this program. */
   readonly version: string
   /** Names of threads whose event loops are stuck; none if all is well. */
   stuck(): readonly string[]

@@ -43,7 +43,6 @@ export class TokenGate {
     this.#later = later
   }
 
-  /** Whether an Authorization header has the token. */
   admits(authorization: string | undefined): boolean {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? ''
     // Digests have one length, so the time does not reveal the token's length.

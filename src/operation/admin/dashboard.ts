@@ -44,7 +44,6 @@ export const dashboardHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
 }
 
-/** The files by path, read from disk. */
 export function readDashboard(): ReadonlyMap<string, DashboardFile> {
   const folder = builtPath('src/operation/admin/page')
   return new Map(

@@ -12,7 +12,6 @@ const named = {
   Problem: problem,
 } as const
 
-/** The OpenAPI document of the admin listener. */
 export function buildOpenApi(version: string): object {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {

@@ -1,7 +1,6 @@
 /** Readiness for requests: the checks of `/ready`, and which of them fail. */
 import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 
-/** Input of the checks. */
 export interface ReadinessFigures {
   readonly transport: string
   /** Whether the server accepts no further requests. */

@@ -6,7 +6,6 @@ import type * as z from 'zod'
 import { type KeySettings, keySettingsSchema } from '../../serving/access/keySettings.js'
 import * as shapes from './shapes.js'
 
-/** Data and actions of the API. */
 export interface ApiServices {
   readLive(): shapes.LiveState
   readHistory(query: shapes.HistoryQuery): shapes.CallHistory

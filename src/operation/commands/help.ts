@@ -6,7 +6,6 @@ import { type Command, flagToWord, usageOf } from './commandLine.js'
 /** Width of help texts, in characters. */
 const columns = 90
 
-/** The text of `tidegate help`. */
 export function buildOverview(commands: readonly Command[], version: string): string {
   const rows = commands.map(({ name, summary }) => [name, summary] as const)
   return [

@@ -51,7 +51,6 @@ export async function createKey(
   return showSecret({ key, text }, said, asJson, io)
 }
 
-/** Changes the named settings. */
 export async function setKey(
   config: DataConfig,
   nameOrId: string,
@@ -251,7 +250,6 @@ async function changeKeys<T>(
   return withKeys(config, options, (book) => book.change((keys) => work(keys, book)))
 }
 
-/** Keys as a table for people. */
 function tableOfKeys(keys: readonly KeyRecord[]): string {
   const rows = keys.map((key) => [key.id, key.name, formatTime(key.createdAtMs), describeState(key)])
   return layOutTable([['ID', 'NAME', 'CREATED', 'STATE'], ...rows])

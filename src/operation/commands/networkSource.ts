@@ -152,7 +152,7 @@ export class NetworkSource extends ChainFeed {
     return thread
   }
 
-  /** Resolves once the source has delivered all blocks or was closed. Restarts it where {@link startsAgain} allows. */
+  /** Resolves once the source has delivered all blocks or was closed. Restarts it if {@link startsAgain} allows. */
   async #run(): Promise<void> {
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       const begunMs = performance.now()

@@ -25,7 +25,6 @@ export const adminSchema = withShortForm(
   }).prefault({}),
 )
 
-/** Settings of the admin listener. */
 export type AdminConfig = NonNullable<ReturnType<typeof adminOf>>
 
 /** Settings of the admin listener beside a server on `publicPort`; undefined if it is disabled. */

@@ -163,7 +163,6 @@ export interface ImportConfig extends DataConfig {
   readonly chainPaths: readonly string[]
   /** Whether they are archives (era1, ere). */
   readonly areArchives: boolean
-  /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
   /** Start of the store: a block, with files or nodes that have the whole state after it. */
   readonly start: ReturnType<typeof startOf>
@@ -242,7 +241,7 @@ function withScripts(network: NetworkConfig, auth: boolean): NetworkConfig {
   return { ...network, javascriptTracers: network.javascriptTracers ?? byDefault }
 }
 
-/** Pages of this machine may call a developer chain, as they may call anvil: it holds nothing of value. */
+/** Pages of this machine may call a developer chain, as they may call anvil: it has nothing of value. */
 function originsDefault(auth: boolean, served: readonly Served[]): string[] {
   if (auth) return ['*']
   const isForTests = (network: Served) =>

@@ -63,7 +63,7 @@ const nameShape = {
 const chainShape = {
   /** Compared with the chain id of the store at start, so that a wrong store is noticed. */
   chainId: integer(1).optional(),
-  /** Answer of net_version. Where absent, the networkId of the genesis, or else its chain id. */
+  /** Answer of net_version. If absent, the networkId of the genesis, or else its chain id. */
   networkId: integer(1).optional(),
   /**
    * geth's genesis.json, relative to the configuration file. Networks without execution that are known by name or chain
@@ -72,7 +72,7 @@ const chainShape = {
   genesis: text('the path of a genesis.json').optional(),
   /** Times of forks that were fixed after the genesis file or this release was made. */
   forks: object({ amsterdamTime: integer(0).optional() }).default({}),
-  /** Whether the `safe` tag is answered; if not, callers are told to use `finalized`. */
+  /** Whether the `safe` tag is answered; if not, the error advises `finalized`. */
   safe: flag().default(true),
   /** Blocks by which `safe` follows the head. */
   safeLag: integer(0).default(0),
@@ -101,7 +101,7 @@ const archiveShape = {
   kind: z.literal('archive'),
   ...chainShape,
   genesis: chainShape.genesis.unwrap(),
-  /** Where new blocks come from; absent: only imported blocks are served. */
+  /** Origin of new blocks; absent: only imported blocks are served. */
   source: sourceSchema.optional(),
   /** Where the blocks of this network's source are published, for replicas. */
   publish: publishSchema.optional(),

@@ -1,4 +1,4 @@
-/** Where a network's blocks come from: the schema of `source`, and the checks that a schema cannot express. */
+/** The origin of a network's blocks: the schema of `source`, and the checks that a schema cannot express. */
 import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
@@ -28,7 +28,6 @@ const replaySource = object({
   file: text('the path of a chain file'),
   /** Number of the last block that is imported at full speed; every start plays again from there. */
   from: integer(0),
-  /** Time between two blocks. */
   intervalMs: integer(1, intervalMsMax),
   /** Reorganisations, in the order in which they happen. */
   script: list(

@@ -24,9 +24,7 @@ const upstreamShape = {
     .optional(),
   /** May contain a user and password; it is never logged. Absent: as in the environment. */
   proxy: proxyUrl.optional(),
-  /** Longest time of one attempt. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
-  /** Most bytes of one answer. */
   answerBytesMax: integer(2 ** 20).default(answerBytesDefault),
   /** Most requests per second; absent: no limit. */
   requestsPerSecond: integer(1, 1_000_000).optional(),

@@ -41,8 +41,8 @@ export class ChainFeed {
   }
 
   /**
-   * Calls `listener` with the state of the source each time the store may have a new head, and at once if the source
-   * is not up to date. Returns a function that stops this.
+   * Calls `listener` with the state of the source each time the store may have a new head. Calls it at once if the
+   * source is not up to date. Returns a function that stops this.
    */
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)

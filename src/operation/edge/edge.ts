@@ -64,7 +64,7 @@ export interface EdgeOptions {
   readonly log: Logger
   readonly transport: Transport
   readonly rollups: readonly EdgeRollup[]
-  /** By network; see {@link readNetworkLayouts}. */
+  /** By network; see `readNetworkLayouts` (storageLayouts.ts). */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
   /** Calls of networks with a source; only a gateway fetches. */
@@ -211,7 +211,6 @@ function copyBytesOf({ compression, limits }: Config): number {
   return compression ? share(limits.answerCacheBytes, 5) : 0
 }
 
-/** One of equal `parts` of `bytes`. */
 function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }

@@ -16,7 +16,6 @@ type CallHandlers = {
 } & {
   /** Runs a job; resolves to the reply of its thread. */
   job(job: AskedJob, context: RequestContext): Promise<Uint8Array>
-  /** Takes the usage report of an edge. */
   used(report: UsageReport): void
 }
 
@@ -25,7 +24,6 @@ export interface EdgeThreads {
   readonly listening: Promise<void>
   /** Rejects in the same manner when an edge ends unasked; never resolves. */
   readonly lost: Promise<never>
-  /** Sends a command to every edge. */
   broadcast(command: EdgeCommand): void
   /** Asks all edges to finish open requests and to end; resolves when all have ended. */
   close(): Promise<void>

@@ -20,7 +20,7 @@ export interface EdgeData {
   readonly totals: SharedArrayBuffer
   /** See `metrics/edgeCounts.ts`. */
   readonly counts: SharedArrayBuffer
-  /** Memory of what keys have spent; see `access/allowances.ts`. */
+  /** Memory of the units that keys have spent; see `access/allowances.ts`. */
   readonly spent: SpentMemory
   /** Freshness of shared keys; undefined if keys are not shared. See `access/keyFreshness.ts`. */
   readonly reach: SharedArrayBuffer | undefined

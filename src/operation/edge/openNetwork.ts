@@ -77,7 +77,6 @@ export interface OpenOptions
   readonly passThrough?: readonly string[]
 }
 
-/** An open store and its views. */
 interface OpenStore {
   readonly store: OpenRows
   readonly views: ChainViews
@@ -258,7 +257,7 @@ async function supplyInto(
 
 /**
  * The answer of `eth_syncing`. A network counts as syncing if its source failed, or if its nodes do not answer or
- * cannot be followed, because its chain may have further blocks.
+ * cannot be followed: its chain may have further blocks.
  */
 function syncProgress(
   { syncing, failure, upstreams }: SourceState,

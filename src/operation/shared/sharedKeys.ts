@@ -360,7 +360,6 @@ function gone(error: UnreachableError): KeysUnreachable {
   )
 }
 
-/** A key before and after a change. */
 interface Staged {
   readonly before: KeyRow | undefined
   readonly after: KeyRow

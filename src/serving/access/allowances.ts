@@ -186,8 +186,7 @@ export class KeyAllowance {
 
   /**
    * The headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10. They give for each limit its
-   * name, the burst (`q`), the seconds in which it refills (`w`), the rest (`r`), and the seconds until it is full
-   * again (`t`).
+   * name, the burst (`q`), the seconds of a refill (`w`), the rest (`r`), and the seconds until it is full (`t`).
    */
   headers(): readonly (readonly [name: string, value: string])[] {
     const policies: string[] = []

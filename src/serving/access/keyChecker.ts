@@ -36,7 +36,6 @@ export type KeyProblem =
 /** The presented credential without its text: the digest of a key's text, or a token with a correct signature. */
 export type Credential = Uint8Array | CheckedToken
 
-/** Origin of a request. */
 export interface Sender {
   /** IP address of the client. */
   readonly address: string
@@ -148,7 +147,7 @@ export class KeyChecker {
     this.#generation = store.readKeyGeneration()
   }
 
-  /** Opens the keys of a store. Throws what {@link Pepper.open} throws. */
+  /** Opens the keys of a store. Throws as {@link Pepper.open} does. */
   static open(store: NodeStore, paths: KeyCheckerPaths, options: KeyCheckerOptions = {}): KeyChecker {
     return new KeyChecker(store, paths, Pepper.open(store, paths.pepper), options)
   }

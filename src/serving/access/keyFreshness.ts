@@ -18,7 +18,6 @@ const believedMsMin = 4 * lookMs
  */
 export const freshnessClockMs = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 
-/** Freshness of the copy, as operators see it. */
 export interface KeyFreshnessFigures {
   readonly isAnswering: boolean
   /** Age of the last complete copy. */

@@ -31,7 +31,7 @@ export class Pepper {
 
   /**
    * Opens the pepper of a store, and makes it on first use. Throws OperatorError if it is missing although keys exist,
-   * can be read by other users, is damaged, or is not the one with which the keys were made.
+   * can be read by other users, is damaged, or is not the one of these keys.
    */
   static open(store: NodeStore, path: string): Pepper {
     const missing = `restore it from a backup, or remove ${store.path} as well to begin without keys`

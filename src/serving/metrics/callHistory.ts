@@ -77,7 +77,6 @@ interface CallHistoryOptions {
   readonly ages: () => Numbers
   /** Milliseconds since 1970; `Date.now` if absent. */
   readonly nowMs?: () => number
-  /** Called when a point could not be written. */
   readonly onFailure?: (error: Error) => void
 }
 

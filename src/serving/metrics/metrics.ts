@@ -27,7 +27,6 @@ export class Metrics {
     this.#defineProcess()
   }
 
-  /** All metrics, without figures. */
   get declared(): readonly DeclaredMetric[] {
     return this.#register.declared
   }

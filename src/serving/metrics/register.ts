@@ -33,7 +33,6 @@ type Figure<T> = Names<T> | ((row: T) => Value)
 /** Rows that are figures themselves need none. */
 type Where<T> = T extends Value ? [figure?: Figure<T>] : [figure: Figure<T>]
 
-/** Declares metrics of the same rows. */
 interface Figures<T> {
   gauge(name: string, help: string, ...where: Where<T>): void
   counter(name: string, help: string, ...where: Where<T>): void

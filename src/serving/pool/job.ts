@@ -88,7 +88,6 @@ export class Job implements Queued, Linked<Job> {
     return this.run
   }
 
-  /** Deadline of the job, waiting time included. */
   get deadlineAtMs(): number {
     return this.arrivedAtMs + this.limits.deadlineMsMax
   }

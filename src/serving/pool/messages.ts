@@ -20,7 +20,7 @@ export interface ThreadData {
   readonly works: Readonly<Record<string, { readonly entry: string; readonly handler: string }>>
   /** URL of the entry that is loaded before the first job; others are loaded when a job first needs them. */
   readonly preload: string
-  /** See {@link JobSignals}. */
+  /** See `jobCells.ts`. */
   readonly cells: SharedArrayBuffer
   readonly stores: readonly StoreLocation[]
   readonly settings: unknown

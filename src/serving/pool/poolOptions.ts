@@ -21,7 +21,6 @@ export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
   readonly startsLong?: boolean
 }
 
-/** Entry and properties of a job's work. */
 export interface JobDefinition<C extends string> {
   readonly class: C
   /** URL of the compiled file of the thread's entry. */

@@ -88,7 +88,6 @@ export class ThreadSet {
     return this.#free.pop()
   }
 
-  /** Starts a thread in place of one that ended. */
   #replace(thread: JobThread, error: Error): void {
     const at = this.#free.indexOf(thread)
     if (at >= 0) this.#free.splice(at, 1)

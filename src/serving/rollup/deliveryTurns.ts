@@ -27,7 +27,6 @@ const keyShare = 0.5
 /** Unanswered attempts of a key in a row after which it pauses; fewer may be single lost connections. */
 const silencesMax = 3
 
-/** Work of one key. */
 interface KeyTurns {
   /** Senders with a transaction to send, in the order in which they are served. */
   readonly ready: Set<Felt>

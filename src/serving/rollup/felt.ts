@@ -1,7 +1,7 @@
 /**
  * Field elements of the rollup ("felts"): integers below P = 2^251 + 17·2^192 + 1, the field of its hash. Inside the
- * process a felt is text in one canonical form, so that equal integers are equal texts, and a transaction is stored
- * and forwarded without conversion.
+ * process a felt is text in one canonical form. So equal integers are equal texts, and a transaction is stored and
+ * forwarded without conversion.
  */
 
 declare const brand: unique symbol

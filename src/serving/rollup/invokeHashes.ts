@@ -11,7 +11,6 @@ import { type HashedFields, type InvokeTransaction, toHashedFields } from './inv
 
 /** A caller that waits for a hash and may leave. */
 export interface HashWaiter extends Waiter {
-  /** Id of the API key. */
   readonly keyId: string
   readonly isFinished: boolean
   /** Called with the CPU time that the work took. */

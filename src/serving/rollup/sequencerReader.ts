@@ -11,7 +11,6 @@ const inFlightMax = 256
 interface SequencerReaderOptions {
   /** URL of a JSON-RPC endpoint. */
   readonly url: string
-  /** Prefix of its methods. */
   readonly prefix: string
   readonly timeoutMs: number
 }

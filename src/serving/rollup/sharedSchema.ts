@@ -78,6 +78,6 @@ export const migrations: readonly string[] = [
 export const isWaiting = "state in ('RECEIVED', 'SENT')"
 export const isSettledRow = "state in ('ACCEPTED', 'REJECTED')"
 
-/** Columns that {@link rowOf} reads. */
+/** Columns that `rowOf` (sharedRows.ts) reads. */
 export const rowColumns =
   'hash, key, digest, state, sender, nonce, received_at_ms, changed_at_ms, body_bytes, code, reason, version'

@@ -24,9 +24,10 @@ export abstract class SubmissionService {
   }
 
   /**
-   * Takes an acceptable transaction. Resolves, once it is on disk, to its id, or to that of an equal one known before.
-   * Rejects with FaultError: InvokeRefused if a rule forbids it, SubmissionsFull if there is no room, or the reason why
-   * its hash could not be computed, such as ServerBusy. If `submitter` leaves before it is hashed, it may not be taken.
+   * Takes an acceptable transaction. Resolves, once it is on disk, to its id, or to that of one with the same hash that
+   * was known before. Rejects with FaultError: InvokeRefused if a rule forbids it, SubmissionsFull if there is no room,
+   * or the reason why its hash could not be computed, such as ServerBusy. If `submitter` leaves before it is hashed, it
+   * may not be taken.
    */
   abstract submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<SubmissionId>
 

@@ -40,7 +40,6 @@ export interface SubmissionTransaction {
   remove(row: SubmissionRow): void
 }
 
-/** Sizes of the queue. */
 export interface QueueCounts extends Sizes {
   readonly oldestWaitingMs: number
 }

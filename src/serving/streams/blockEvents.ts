@@ -17,7 +17,8 @@ export interface LogEvent {
 
 /**
  * Memory for log events of recent blocks, and as much for their receipts. After a restart all clients reconnect and
- * replay the same ones, and skipped events of slow readers are made again. 16 MiB are 16,000 token transfers at 1 KB.
+ * replay the same ones, and events that wait for slow readers are rendered again. 16 MiB are 16,000 token transfers at
+ * 1 KB.
  */
 const cacheBytesMax = 16 * 2 ** 20
 

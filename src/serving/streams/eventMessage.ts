@@ -17,7 +17,7 @@ export interface EventOrigin {
 }
 
 /**
- * One event, rendered once for all receivers: the whole text is in one buffer, and the parts that differ by receiver,
+ * One event, rendered once for all receivers. The whole text is in one buffer. The parts that differ by receiver,
  * subscription id and sequence number, are written into it just before each send.
  */
 export class EventMessage<O extends EventOrigin = EventOrigin> {

@@ -6,7 +6,7 @@ const places = 5
 
 /**
  * Number of Maps for the buckets of one position, chosen by the first six bits of the hash. A Map is rebuilt as it
- * grows and shrinks, which blocks the thread for 40 ms with 1,300,000 keys in one Map, and for less than 1 ms with
+ * grows and shrinks. That blocks the thread for 40 ms with 1,300,000 keys in one Map, and for less than 1 ms with
  * 20,000.
  */
 const shards = 64
@@ -27,12 +27,12 @@ interface Group<T> {
 type Bucket<T> = Group<T> | Set<Group<T>>
 
 /**
- * Finds the filters that match a log. Equal filters are compared once, and a log is compared only with filters
- * registered under its address or one of its topics, so the cost of matching grows with the logs and their matches,
- * not with the number of filters. Adding or removing a filter takes time linear in its length.
+ * Finds the filters that match a log. Equal filters are compared once. A log is compared only with filters registered
+ * under its address or one of its topics. So the cost of matching grows with the logs and their matches, not with the
+ * number of filters. Adding or removing a filter takes time linear in its length.
  *
- * Buckets are found by a hash of the key instead of the key itself, which saves its memory. Two keys with the same
- * hash share a bucket, which costs comparisons but never gives a wrong match.
+ * Buckets are found by a hash of the key instead of the key itself, which saves its memory. Two keys with the same hash
+ * share a bucket, which costs comparisons but never gives a wrong match.
  */
 export class FilterIndex<T> {
   readonly #groups = new Map<string, Group<T>>()

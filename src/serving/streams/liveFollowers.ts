@@ -14,7 +14,6 @@ import type { Subscription } from './subscription.js'
  */
 const looksPerPause = 16
 
-/** A subscription to the chain. */
 export interface LiveFollower {
   readonly request: ChainRequest
   readonly subscription: Subscription<ChainStep>

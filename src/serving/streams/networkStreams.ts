@@ -115,7 +115,7 @@ export class NetworkStreams {
     return { id: subscription.id, start }
   }
 
-  /** See awaitReceipt.ts. */
+  /** See {@link awaitReceipt}. */
   awaitReceipt(hash: Hash32, endsAtMs: number, owner: Waiter): Promise<Uint8Array | undefined> {
     return awaitReceipt(this.#chain, hash, endsAtMs, owner)
   }

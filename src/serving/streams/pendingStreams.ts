@@ -73,7 +73,7 @@ export class PendingStreams {
   }
 
   async #deliver(hashes: readonly Hash32[]): Promise<void> {
-    // Delivered in order, because the policy for slow readers counts the earlier events that still wait.
+    // All hashes of one answer are of one origin: the policy for slow readers counts only earlier ones that still wait.
     if (this.#hashes.size > 0) {
       const results = hashes.map((hash) => `"${bytesToHex(hash)}"`)
       await deliverAll(keepEvents(this.#headNumber(), results), this.#hashes)
@@ -99,7 +99,7 @@ export class PendingStreams {
   }
 }
 
-/** The 32-byte hashes of {@link Announced}. */
+/** Splits the 32-byte hashes of an answer of `announced`. */
 export function hashesOf(bytes: Uint8Array): Hash32[] {
   const hashes: Hash32[] = []
   for (let at = 0; at < bytes.length; at += 32) hashes.push(toHash32(bytes.slice(at, at + 32)))

@@ -27,7 +27,7 @@ const unsentBytesMax = 16 * 1024
  * then calls `finish()`, so no event comes before the answer with its subscription id.
  */
 export class Subscriber implements Work {
-  /** Place in a turn of the event loop ({@link TimeSlices}). */
+  /** Place in a turn of the event loop (see `TimeSlices`). */
   place: Place | undefined
   readonly #subscriptions = new Map<string, OwnedSubscription>()
   /** Subscriptions with events to send and no room for them, next one first. */
@@ -52,17 +52,14 @@ export class Subscriber implements Work {
     return this.#pool.limits
   }
 
-  /** Open subscriptions. */
   get count(): number {
     return this.#subscriptions.size
   }
 
-  /** Whether the connection is gone. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** Whether an event may be sent at once. */
   get hasRoom(): boolean {
     return !this.#isClosed && this.sink.bufferedBytes <= unsentBytesMax
   }
@@ -134,7 +131,7 @@ export class Subscriber implements Work {
     this.#pool.open++
   }
 
-  /** Throws what {@link add} would throw for a subscription of `bytes`. */
+  /** Throws as {@link add} would for a subscription of `bytes`. */
   requireRoom(bytes: number): void {
     this.#requireOwnRoom(bytes)
     this.#pool.requireRoom(this.key, bytes, this.ofKeyMax)
@@ -173,7 +170,6 @@ export class Subscriber implements Work {
     this.#pool.releaseBytes(this.key, bytes)
   }
 
-  /** Counts events that a subscription skips. */
   countSkipped(count: number): void {
     this.#pool.skippedEvents += count
   }

@@ -58,8 +58,8 @@ const endedBytesPerTurn = 256 * 1024
 
 /**
  * Shared by all connections of one edge. Counts the memory of subscriptions by connection, by key and in all. Ends
- * subscriptions of closed connections a few per turn of the event loop, so that a thousand clients that leave at once
- * do not delay the others.
+ * subscriptions of closed connections a few per turn of the event loop: a thousand clients that leave at once do not
+ * delay the others.
  */
 export class SubscriberPool {
   /** Open subscriptions. */
@@ -114,7 +114,7 @@ export class SubscriberPool {
     return inAll > bytesInAllMax ? ofServer : ofKey
   }
 
-  /** Throws what {@link take} would throw; counts nothing. */
+  /** Throws as {@link take} would; counts nothing. */
   requireRoom(key: string | undefined, bytes: number, ofKeyMax?: number): void {
     this.take(key, bytes, ofKeyMax)
     this.release(key, bytes)
@@ -131,7 +131,7 @@ export class SubscriberPool {
     if (key !== undefined) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
   }
 
-  /** Resumes the subscriptions of a connection that has room again: now, or in later turns if others wait. */
+  /** Resumes the subscriptions of a connection that has room again: now, or in later turns. */
   resume(subscriber: SlowSubscriber): void {
     this.#resumes.begin()
     if (this.#resumes.isEmpty && !this.#isResumeOver()) subscriber.resume(this.#isResumeOver)

@@ -78,7 +78,6 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
   #sequence = 0
   readonly #waiting = new Fifo<Waiting<O>>()
   #newest: Waiting<O> | undefined
-  /** Bytes of the events that wait. */
   #waitingBytes = 0
   #skipped: Skipped | undefined
   #isEnded = false
@@ -105,7 +104,6 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     return this.#isEnded || this.#subscriber.isClosed
   }
 
-  /** Whether the next event would be sent at once. */
   get hasRoom(): boolean {
     return this.#waiting.length === 0 && this.#subscriber.hasRoom
   }
@@ -246,7 +244,6 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     this.#waitingBytes -= bytes
   }
 
-  /** Removes the oldest origin. */
   #shift(): void {
     const waiting = this.#waiting.shift()
     this.#waitingBytes -= waiting.bytes

@@ -63,7 +63,7 @@ export class SpanExporter {
     this.#path = pathname + search
   }
 
-  /** Takes a span made by {@link renderSpan}. */
+  /** Takes a span made by `renderSpan` (otlp.ts). */
   add(span: string): void {
     if (this.#isClosing) return
     if (this.#waiting.length >= waitingMax) return this.#drop(1, `more than ${waitingMax} wait to be sent`)

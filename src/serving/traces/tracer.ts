@@ -41,7 +41,6 @@ export interface TracerOptions {
   readonly parentsPerSecond: number
   /** Headers of requests to the collector; see {@link readHeadersFile}. */
   readonly headersFile: string | undefined
-  /** Version of this program. */
   readonly version: string
   /** Reports dropped spans and the cause, at most once a minute. */
   readonly warn: (text: string) => void

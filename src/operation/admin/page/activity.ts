@@ -132,7 +132,6 @@ class Opened {
     return this.#call(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash])
   }
 
-  /** Opens the result of a call. */
   #call(
     title: string,
     network: string,

@@ -3,7 +3,6 @@ import type { LastBlock, Playground } from '../shapes.js'
 import { ask, callNetwork } from './api.js'
 import type { Method, Param } from './schemas.js'
 
-/** Data for examples. */
 export interface Facts {
   readonly address: string
   readonly contract: string

@@ -30,7 +30,6 @@ export function formatShare(part: number, whole: number): string {
   return whole === 0 ? '–' : `${digits((part / whole) * 100)} %`
 }
 
-/** How long ago something was. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(ms, 0) / 1_000
   if (seconds < 90) return `${Math.floor(seconds)} s`

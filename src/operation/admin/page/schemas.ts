@@ -23,7 +23,6 @@ export interface Method {
   readonly tags: readonly { readonly name: string }[]
 }
 
-/** The schema and its alternatives. */
 function* alternatives(schema: Schema): Generator<Schema> {
   yield schema
   for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) yield* alternatives(part)
