@@ -29,8 +29,8 @@ const pollMs = 250
 export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
   /**
-   * Why it cannot answer yet, as a sentence: its source has not opened its store. Then {@link current} and {@link
-   * pinned} throw FaultError. Undefined once it is open.
+   * Why it cannot answer yet, as a sentence: its source has not opened its store. Then {@link current} and
+   * {@link pinned} throw FaultError. Undefined once it is open.
    */
   readonly opening: string | undefined
   /** Its purpose, if its blocks are made here. */

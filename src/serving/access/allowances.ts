@@ -148,7 +148,7 @@ export class KeyAllowance {
 
   /**
    * Takes `units` for this many requests and returns 0. If any limit has too few left, takes nothing and returns the
-   * milliseconds until it has enough, provided that no one else spends.
+   * milliseconds until it has enough, provided that nothing else is spent.
    */
   charge(units: number, requests = 1): number {
     this.exceededLimit = undefined

@@ -4,8 +4,8 @@
  *
  * Rows lie in groups, and a key's group follows from its id. A thread locks a group by compare-and-exchange, reads and
  * writes its rows, and unlocks it some tens of nanoseconds later. So a row never has two owners, and no count goes to a
- * row that was just given to another key. A thread that was ended while it had a group delays others by {@link
- * takenMsMax}.
+ * row that was just given to another key. A thread that was ended while it had a group delays others by
+ * {@link takenMsMax}.
  */
 
 export interface TableShape {

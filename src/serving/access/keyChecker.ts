@@ -233,7 +233,7 @@ export class KeyChecker {
     return check
   }
 
-  /** The store's answer, unless the store is too old to trust. */
+  /** The store's answer, as far as a copy of shared keys can be trusted. */
   #believed(presented: string | Credential, from: Sender | undefined): KeyCheck {
     if (this.reach?.isOver) return refused.unreachable
     const check =

@@ -98,7 +98,7 @@ export class Bucket implements BucketRates {
 
   /**
    * Takes `tokens`, at most a whole bucket, and returns 0. If the bucket has fewer, takes nothing and returns the
-   * milliseconds until it has enough, provided that no one else spends.
+   * milliseconds until it has enough, provided that nothing else is spent.
    */
   charge(tokens: number): number {
     const nowMs = this.#clockMs()

@@ -47,7 +47,7 @@ const countedMax = 20_000
 /** Public keys cached as OpenSSL objects, 10 KB each: parsing one takes twice as long as checking a signature. */
 const publicKeysMax = 1_000
 
-/** The unverified claims of a token. */
+/** The claims of a token; unverified until its signature is checked. */
 type Claims = Readonly<Record<string, unknown>>
 
 export type TokenProblem =

@@ -5,8 +5,8 @@
  */
 
 /**
- * Upper bounds of durations are powers of two of a microsecond: from 1 µs, since stored answers take a few, to 2^25 (34
- * s). One further bucket has the longer ones.
+ * Upper bounds of durations are powers of two of a microsecond: from 1 µs, since stored answers take a few, to 2^25
+ * (34 s). One further bucket has the longer ones.
  */
 const firstPower = 0
 const lastPower = 25

@@ -70,8 +70,8 @@ function job<C extends JobClass>(className: C, file: StartedFile, handler: strin
 
 /**
  * Opens the pool of the service. Also turns off V8's helper threads for young garbage in this process: they run at the
- * edge's priority for the garbage of all threads. On one core with the pool saturated, the p99 of cached reads is 4.5
- * ms without them, 5.9 ms with them.
+ * edge's priority for the garbage of all threads. On one core with the pool saturated, the p99 of cached reads is
+ * 4.5 ms without them, 5.9 ms with them.
  */
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
   setFlagsFromString('--no-parallel-scavenge')

@@ -144,7 +144,7 @@ export class Pool<J extends JobTable<J>> {
    * removed from the queue, and a running one is asked to stop.
    *
    * Rejects with FaultError: a fault of the job itself; ServerBusy if its queue is full, if it was dropped for a key
-   * with fewer waiting jobs, or if the pool is closing; RequestTimedOut past its deadline, and when its owner has left;
+   * with less waiting work, or if the pool is closing; RequestTimedOut past its deadline, and when its owner has left;
    * its class's `timedOut` if it ran too long. Rejects with Error for a defect, or if its thread ended.
    */
   run<N extends keyof J & string>(
@@ -157,7 +157,7 @@ export class Pool<J extends JobTable<J>> {
 
   /**
    * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another
-   * thread pass through this one as bytes, and decoding and encoding them again takes no time of the edge.
+   * thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
    */
   runEncoded(
     { name, network, args }: Pick<JobMessage, 'name' | 'network' | 'args'>,

@@ -19,9 +19,9 @@ export class SharedRows implements SubmissionTransaction {
   #sizes: QueueSizes
   readonly #rows = new Map<string, SubmissionRow>()
   readonly #bodies = new Map<string, Buffer>()
-  /** Lanes whose first transaction may not be loaded. */
+  /** Lanes whose first transaction is perhaps not loaded. */
   readonly #uncertain = new Set<string>()
-  /** Names of written rows, and whether their body was written. */
+  /** Names of written rows → whether their body is written, too. */
   readonly #written = new Map<string, boolean>()
   readonly #removed = new Map<string, SubmissionRow>()
   /** Keys whose sizes changed. */

@@ -58,7 +58,9 @@ export class NetworkStreams {
   readonly #events: BlockEvents
   readonly #live: LiveFollowers
   readonly #syncing = new Set<Subscription<KeptEvents>>()
-  /** In each turn serves the live followers first, then at least one follower with steps to take and room to send. */
+  /**
+   * In each turn serves the live followers first, then those with steps to take and room to send, at least one of them.
+   */
   readonly #slices = new TimeSlices<Follower>({
     goOn: (follower) => this.#onIdle(follower),
     msMaxOf: () => turnMsMax,

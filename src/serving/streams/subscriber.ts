@@ -16,8 +16,8 @@ export interface OwnedSubscription {
 
 /**
  * Unsent bytes in a socket above which events wait in the queue of their subscription. Subscriptions share waiting
- * events, but each socket stores its unsent bytes: 80 MB for 5,000 clients that stop reading. uWebSockets.js passes 16
- * KiB to the operating system at a time.
+ * events, but each socket stores its unsent bytes: 80 MB for 5,000 clients that stop reading. uWebSockets.js passes
+ * 16 KiB to the operating system at a time.
  */
 const unsentBytesMax = 16 * 1024
 
