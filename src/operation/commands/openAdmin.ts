@@ -110,7 +110,7 @@ const stuckMs = 10_000
 
 /**
  * Opens the admin listener and logs its address. Returns undefined if it is off, or if the operator chose no port and
- * all tried ports are taken. Throws OperatorError if the chosen port is taken.
+ * none of the tried ones is free. Throws OperatorError if it cannot listen on the chosen port.
  */
 export async function openAdmin(config: Config, services: AdminServices): Promise<AdminListener | undefined> {
   const { admin } = config

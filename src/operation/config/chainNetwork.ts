@@ -12,7 +12,10 @@ const demoBlockSeconds = 2
 
 export interface NetworkConfig {
   readonly name: string
-  /** As in the configuration; undefined without an entry: the kind of its store. */
+  /**
+   * `archive` has all state, `history` only blocks and receipts, `gateway` the data requested from upstreams. Undefined
+   * without an entry: the kind of its store.
+   */
   readonly kind: 'archive' | 'history' | 'gateway' | undefined
   /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
   readonly isEmbedded: boolean

@@ -163,6 +163,7 @@ export interface ImportConfig extends DataConfig {
   readonly chainPaths: readonly string[]
   /** Whether they are archives (era1, ere). */
   readonly areArchives: boolean
+  /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
   /** Start of the store: a block, with files or nodes that have the whole state after it. */
   readonly start: ReturnType<typeof startOf>

@@ -1,6 +1,6 @@
 /**
- * The configuration file: its schema (limits in `limits.ts`), and reading it, with each fault named by its path.
- * `config.ts` combines it with the command line.
+ * The configuration file: its schema (limits in `limits.ts`), and reading it, with each fault named by its path. Owns
+ * the permitted content of a file; `config.ts` combines it with the command line.
  */
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod'

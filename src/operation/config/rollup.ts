@@ -9,7 +9,10 @@ const hourMs = 3_600_000
 const prefixExpected = 'a word of up to 32 letters and digits other than eth, net, web3 and tidegate'
 const chainIdExpected = 'up to 31 ASCII characters such as "SN_MAIN", or hex of up to 31 bytes'
 
-/** Methods are named PREFIX_method. The other prefixes name methods that a rollup network does not have. */
+/**
+ * Methods are named PREFIX_method. Prefixes of other methods are not allowed, because a rollup network has none of
+ * these.
+ */
 function prefix() {
   return text(prefixExpected).regex(/^(?!(?:eth|net|web3|tidegate)$)[a-zA-Z][a-zA-Z0-9]{0,31}$/, {
     error: `expected ${prefixExpected}`,

@@ -10,8 +10,8 @@ import { findUpstreamFaults, passThroughSchema, upstreamSchema } from './upstrea
 const intervalMsMax = 3_600_000
 
 /**
- * Unwinding a reorganisation executes one block more than this, and a branch of more than 1,024 blocks is never
- * executed at once.
+ * After a reorganisation of the script, the return to `file` executes one block more than this. A branch of more than
+ * 1,024 blocks is never executed at once.
  */
 const backMax = 1_000
 
@@ -43,7 +43,7 @@ const replaySource = object({
 })
 
 /**
- * Most blocks that a reorganisation replaces: a branch waits in memory for one transaction. Finality ends
+ * Most blocks that a reorganisation replaces: all bundles of a branch wait in memory for one transaction. Finality ends
  * reorganisations on public chains after 64 to 96 blocks; `evm_revert` on a development chain goes back further.
  */
 const reorgDepthDefault = 1_024
