@@ -89,8 +89,8 @@ export class SubmissionQueue extends SubmissionService {
   /**
    * Rejects transactions that have waited too long, and removes settled ones that were kept long enough. Must be called
    * regularly. The sequencer may have transactions that are SENT, so the forwarder decides on them (see
-   * {@link Outgoing.expiry}). Those that were never sent are rejected only for the keys `silentTo`, which get no
-   * answers from the sequencer. Those of other keys will be sent.
+   * `Outgoing.expiry` in deliveries.ts). Those that were never sent are rejected only for the keys `silentTo`, which
+   * get no answers from the sequencer. Those of other keys will be sent.
    */
   async sweep(now = Date.now(), silentTo: ReadonlySet<string> | 'all' = 'all'): Promise<void> {
     const { limits } = this.#options
