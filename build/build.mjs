@@ -1,11 +1,11 @@
 /**
- * `node build/build.mjs program|package|all`: makes what runs into `dist`, where a source changed.
+ * `node build/build.mjs program|package|all`: builds into `dist`, if a source changed.
  *
  * - `program`: the program, in few files, with its WebAssembly and the dashboard. `npm start`, the tests, the package and
  *   the container run these same files.
  * - `package`: the program and the types of `tidegate/verify`.
- * - `all`: the program, and all modules, tests and benchmarks one by one in `dist/modules`, where tests find them. What
- *   only tests use is installed the first time.
+ * - `all`: the program, and all modules, tests and benchmarks one by one in `dist/modules`, for the tests. Packages
+ *   that only tests use are installed the first time.
  *
  * Types are checked by `npm run check`, not here. JavaScript, because it runs before anything is compiled.
  */
@@ -21,11 +21,11 @@ const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** Sources of each target. The lock file stands for the compilers and packages that are installed. */
+/** Sources of each target. The lock file represents the installed compilers and packages. */
 const programSources = ['src', 'workers', 'build', 'package.json', 'package-lock.json']
 const moduleSources = [...programSources, 'bench', 'test', 'data/devnet']
 const isSource = (path) => /\.(?:[cm]?[jt]s|json|html|css|svg)$/.test(path)
-/** Files that other compilers take, or other packages. */
+/** Files for other compilers, or of other packages. */
 const noModule =
   /^src\/(?:.*\/assembly|execution\/kernel|operation\/admin\/page)\/|^test\/clients\/(?:hardhat3?|forge)\//
 
@@ -38,7 +38,9 @@ function sourcesBelow(path) {
     .sort()
 }
 
-/** Path, size and time of each: a file that was deleted, or replaced by an older one, counts as a change, too. */
+/**
+ * Digest of path, size and time of each file: a deleted file, or one replaced by an older one, counts as a change, too.
+ */
 function digestOf(paths) {
   const lines = paths.flatMap(sourcesBelow).map((path) => {
     const { size, mtimeMs } = statSync(join(root, path))
@@ -47,7 +49,7 @@ function digestOf(paths) {
   return createHash('sha256').update(lines.join('\n')).digest('hex')
 }
 
-/** Writes files; those that are as they were keep their times, by which tests know whether the program changed. */
+/** Writes files. Unchanged ones keep their times, by which tests detect a changed program. */
 function write(outputs) {
   for (const { path, contents } of outputs) {
     if (existsSync(path) && readFileSync(path).equals(contents)) continue
@@ -69,9 +71,9 @@ const common = { absWorkingDir: root, format: 'esm', write: false, logLevel: 'wa
 const forNode = { platform: 'node', target: 'node20', sourcemap: true }
 
 /**
- * The program in few files, because to find, read and link its 700 modules takes two fifths of a start, and each thread
- * does it again. What threads of different kinds share is written for each kind: in one set of files, each would load
- * four times as many.
+ * The program in few files: finding, reading and linking its 700 modules takes two fifths of a start, again in each
+ * thread. Code shared by threads of different kinds is written for each kind: with one set of files, each thread would
+ * load four times as many.
  */
 async function bundleProgram({ build }) {
   const sets = [...Object.values(aloneFiles).map((path) => [path]), Object.values(poolFiles)]
@@ -83,8 +85,8 @@ async function bundleProgram({ build }) {
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     mainFields: ['module', 'main'],
-    // Packages with binaries, threads or data of their own stay what they are; those that only the build installs are
-    // joined with the program.
+    // Packages with binaries, threads or data of their own stay separate; those that only the build installs are
+    // bundled.
     external: Object.keys(manifest.dependencies),
     metafile: true,
   }
@@ -97,7 +99,7 @@ async function bundleProgram({ build }) {
   removeOthers(join(dist, 'chunks'), outputs)
 }
 
-/** The licences of packages whose code the bundle holds; they stand beside it. */
+/** The licences of packages whose code is in the bundle; they are placed beside it. */
 function licencesOf(inputs) {
   const names = inputs.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
   return [...new Set(names)].map((name) => ({
@@ -138,7 +140,7 @@ async function bundlePage({ build }) {
   write(outputFiles)
 }
 
-/** Every module by itself: tests import one, and replace none. */
+/** Every module by itself, because tests import single modules. */
 async function transpileModules({ build }) {
   const entryPoints = ['src', 'workers', 'build', 'bench', 'test', 'data/devnet']
     .flatMap(sourcesBelow)
@@ -155,7 +157,9 @@ async function transpileModules({ build }) {
   removeOthers(join(dist, 'modules'), outputFiles)
 }
 
-/** Runs steps at the same time, and says how long each took: not to the output, which another program may read. */
+/**
+ * Runs steps at the same time, and reports the time of each: not on standard output, which another program may read.
+ */
 async function run(steps) {
   await Promise.all(
     Object.entries(steps).map(async ([name, step]) => {
@@ -169,7 +173,7 @@ async function run(steps) {
 /** Runs steps unless they succeeded before and none of their sources changed since. */
 async function whenChanged(name, sources, steps) {
   const stamp = join(dist, `.built-${name}`)
-  // Before the steps run: what changes meanwhile is built the next time.
+  // Taken before the steps run: files that change meanwhile are built the next time.
   const digest = digestOf(sources)
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
   rmSync(stamp, { force: true })

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: figures of the source, lint and format, types, and the import table. Where the packages of tests are not installed, which
- * `npm test` does, it leaves out what needs them and says so.
+ * `npm run check`: figures of the source, lint and format, types, and the import table. Without the packages of tests,
+ * which `npm test` installs, it skips the checks that need them and reports that.
  */
 import '../src/requireNode.cjs'
 import { spawnSync } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
- * Puts what the program says into the pages of its commands: below each line `$ tidegate …` of a block what that command
- * line prints. Run as a program (`npm run docs`) it rewrites the pages.
+ * Updates the output of commands in the pages: below each line `$ tidegate …` of a block, the output of that command
+ * line. Run as a program (`npm run docs`) it rewrites the pages.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export function commandLinesOf(page: string): string[] {
   return [...page.matchAll(block)].map(([, words = '']) => words)
 }
 
-/** The page with what its command lines print today. Throws Error where one is refused. */
+/** The page with the current output of its command lines. Throws Error if one is refused. */
 export async function renderCommandsPage(page: string): Promise<string> {
   const printed = new Map<string, string>()
   for (const line of commandLinesOf(page)) {

@@ -1,7 +1,7 @@
 /**
- * `npm run measure`: what a newcomer to the source pays, counted. How much there is to read, how many files a change
- * touches, how far a request walks, and in how many files a thing stands that should stand once. `npm run check` prints it;
- * the figures of the last change stand in docs/development.md.
+ * `npm run measure`: counts what a newcomer to the source has to read. How much code there is, how many files a change
+ * touches, how many functions a request passes, and in how many files one concept appears. `npm run check` prints it;
+ * the figures of the last change are in docs/development.md.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const comment = /\/\*[\s\S]*?\*\/|\/\/.*/y
 const token =
   /(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|[\w$#]+|=>|\?\?=?|\?\.|\.\.\.|[<>=!&|*]{2,3}=?|[^\s])/y
 
-/** Tokens of a text without its comments and imports. A template counts as one, whatever it holds. */
+/** Tokens of a text without its comments and imports. A template counts as one, whatever its content. */
 function tokensOf(text) {
   const code = text.replace(/^(?:import|export)\b[^;]*?\bfrom '[^']*'$/gm, '')
   let count = 0
@@ -41,7 +41,7 @@ function tokensOf(text) {
 }
 
 const median = (counts) => counts.toSorted((a, b) => a - b)[counts.length >> 1] ?? 0
-/** Of names that each stand in some files: the median of how many, and the name with the most. */
+/** For names that appear in several files: the median number of files, and the name with the most. */
 function spreadOf(names, files) {
   const counts = names.map((name) => {
     const word = new RegExp(`\\b${name}\\b`)

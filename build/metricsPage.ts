@@ -3,7 +3,7 @@ import { Metrics } from '../src/serving/metrics/metrics.js'
 import type { DeclaredMetric } from '../src/serving/metrics/register.js'
 import { TablePage } from './tablePage.js'
 
-/** Every metric, of a process that runs nothing. */
+/** Every metric, without any data. */
 export function declaredMetrics(): readonly DeclaredMetric[] {
   const none = () => []
   const nothing = { value: 0 }

@@ -1,4 +1,4 @@
-/** Makes the table of families in docs/networks.md from what the program knows of them. */
+/** Makes the table of families in docs/networks.md from the program's own data. */
 import { basisOf, provedFamilyNames } from '../src/data/chain/families/provedFamilies.js'
 import { shownParts } from '../src/data/chain/families/provedFamily.js'
 import { provedNetworks } from '../src/data/chain/families/provedNetworks.js'

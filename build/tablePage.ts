@@ -1,4 +1,4 @@
-/** Pages of the docs with a table that is made of the program, between two comments. */
+/** Pages of the docs with a table generated from the program, between two comments. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -22,7 +22,7 @@ export class TablePage {
     this.path = join(packageRoot(), name)
   }
 
-  /** The page with a new table. Throws RangeError where the page has no marks around the table. */
+  /** The page with a new table. Throws RangeError if the page lacks the comments around the table. */
   render(page: string): string {
     if (!tablePattern.test(page)) throw new RangeError(`${this.#name} has lost the comments around its table`)
     const { head, rows } = this.#table()
@@ -30,7 +30,7 @@ export class TablePage {
     return page.replace(tablePattern, () => `\n${lines.join('')}\n`)
   }
 
-  /** Rewrites the page where its module is run as a program (`npm run docs`). */
+  /** Rewrites the page if its module is run as a program (`npm run docs`). */
   writeIfRun(moduleUrl: string): void {
     if (moduleUrl !== pathToFileURL(process.argv[1] ?? '').href) return
     writeFileSync(this.path, this.render(readFileSync(this.path, 'utf8')))

@@ -11,7 +11,7 @@ export function hasTestPackages() {
   return Object.keys(devDependencies).every((name) => existsSync(join(root, 'node_modules', name)))
 }
 
-/** Installs it where something is missing. Throws Error where npm fails. */
+/** Installs missing packages. Throws Error if npm fails. */
 export function installTestPackages() {
   if (hasTestPackages()) return
   console.error('Installing what tests and benchmarks use, 700 MB, once …')

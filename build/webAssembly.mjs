@@ -23,8 +23,8 @@ const root = join(import.meta.dirname, '..')
 const compiler = join(root, 'node_modules/assemblyscript')
 
 /**
- * Without garbage collector and runtime, because memory is laid out by hand. `abort=` removes the import for error
- * messages of traps.
+ * Without garbage collector and runtime, because the sources lay out memory by hand. `abort=` removes the import for
+ * error messages of traps.
  */
 const flags = ['-O3', '--runtime', 'stub', '--noAssert', '--use', 'abort=']
 
@@ -38,7 +38,7 @@ const hasherFlags = ['--initialMemory', '2', ...mapFlags]
  * @typedef {{ entry: string, sources: string[], target: string, flags: string[] }} Module `sources` has the entry, too
  */
 
-/** Those that take longest first. @returns {Module[]} */
+/** Slowest compilations first. @returns {Module[]} */
 function findModules() {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
@@ -64,7 +64,7 @@ function findModules() {
   ]
 }
 
-/** Names everything that a module is made from. @param {Module} module */
+/** Identifies all inputs of a module. @param {Module} module */
 function digestOf({ sources, flags }) {
   const hash = createHash('sha256').update(JSON.stringify(flags))
   for (const path of [...sources, import.meta.filename, join(compiler, 'package.json')]) {
@@ -73,7 +73,7 @@ function digestOf({ sources, flags }) {
   return hash.digest('hex')
 }
 
-/** Where the digest stands that a module was last compiled with. @param {Module} module */
+/** File with the digest of a module's last compilation. @param {Module} module */
 function digestPath({ target }) {
   return join(root, 'dist/build', `${basename(target)}.digest`)
 }
@@ -84,7 +84,7 @@ function isCompiled(module) {
   return existsSync(module.target) && existsSync(path) && readFileSync(path, 'utf8') === digestOf(module)
 }
 
-/** Writes a file under another name first: the rest of an interrupted build is not taken for a whole file. */
+/** Writes a file under another name first, so that an interrupted build leaves no partial file. */
 function writeWhole(path, bytes) {
   writeFileSync(`${path}.new`, bytes)
   renameSync(`${path}.new`, path)
@@ -106,12 +106,12 @@ async function compile(asc, module) {
   writeWhole(digestPath(module), digestOf(module))
 }
 
-/** Compiles modules on threads, each the next one when it is done with one: a thread loads the compiler, 13 MB, once. */
+/** Compiles modules on threads; each takes the next one when it is done, so it loads the compiler, 13 MB, only once. */
 async function compileOnThreads(modules) {
   if (!existsSync(compiler)) {
     throw new Error('assemblyscript is not installed, which compiles WebAssembly; run npm ci')
   }
-  // The optimizer is WebAssembly of 10 MB: to optimize it takes more time than it gains (kernel: 9 s and 4 s of CPU).
+  // The optimizer is WebAssembly of 10 MB: optimizing it takes more time than it gains (kernel: 9 s and 4 s of CPU).
   setFlagsFromString('--liftoff-only')
   const threads = Math.min(modules.length, availableParallelism())
   const runs = Array.from({ length: threads }, () => {
@@ -127,7 +127,7 @@ async function compileOnThreads(modules) {
   await Promise.all(runs)
 }
 
-/** A thread compiles each module that it is sent, and ends at `undefined`. */
+/** A thread compiles each module that it receives, and ends at `undefined`. */
 async function compileWhatComes(port) {
   const asc = await import(pathToFileURL(join(compiler, 'dist/asc.js')).href)
   port.on('message', async (module) => {
@@ -137,7 +137,9 @@ async function compileWhatComes(port) {
   })
 }
 
-/** The package has its binary within a script, which instantiates it by a promise; blocks are executed without any. */
+/**
+ * The package has its binary within a script that instantiates it asynchronously; blocks are executed synchronously.
+ */
 function unpackMcl() {
   const script = readFileSync(join(root, 'node_modules/mcl-wasm/dist/mcl_c.js'), 'utf8')
   const folder = join(root, 'dist/src/execution/evm/precompiles')

@@ -5,7 +5,7 @@ import { listedAccesses, returnedJson, withTexts } from '../src/execution/evm/me
 import { jobHandler } from './jobThread.js'
 import { perStore } from './perStore.js'
 
-/** Keeps kernels and recently read state. */
+/** Caches kernels and recently read state. */
 const executionOn = perStore((store, { execution }) => new Execution(store, execution))
 
 export const call = jobHandler((request: ExecutionRequest, context) =>

@@ -1,7 +1,7 @@
 /**
  * Entry of an ingest thread, the only writer of one network's store. Owns the thread's messages; the work is in
- * `ingest`, of which a thread loads what its source needs: connections to nodes, curves and archives of history take
- * as long to load as all else together.
+ * `ingest`. A thread loads only the modules of its source: connections to nodes, curves and archives of history take as
+ * long to load as all else together.
  */
 
 import { parentPort, workerData } from 'node:worker_threads'
@@ -16,7 +16,7 @@ import type { SourceHost } from '../src/sources/ingest/runSource.js'
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
-/** How long a source that met a defect has to end in order; its questions to nodes take 20 s at most. */
+/** Time for a source to end in order after a defect; its requests to nodes take 20 s at most. */
 const endMsMax = 30_000
 
 const stop = new AbortController()
@@ -69,13 +69,13 @@ async function run(task: SourceTask): Promise<void> {
   return task.publish === undefined ? takeChain(task, host) : publish(task, task.publish)
 }
 
-// What nobody waits for holds nothing up, whatever comes of it.
+// Errors of background tasks are reported, and the source continues.
 process.on('unhandledRejection', (error) => {
   const text = error instanceof Error ? error.stack : String(error)
   host.report({ type: 'said', text: `a defect; the source goes on: ${text}`, isError: true })
 })
 let defect: unknown
-// What it leaves behind is not known, so the source ends, in order: its store is closed before the thread is.
+// After an uncaught exception the state of the source is unknown, so it ends in order: it closes its store first.
 process.on('uncaughtException', (error) => {
   defect ??= error
   stop.abort()

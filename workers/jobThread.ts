@@ -1,6 +1,6 @@
 /**
- * What every thread of the pool does around a job: opens stores, gives each job a new snapshot, encodes its result or
- * exception, and lets the thread be ended only while the job's own work runs. Owns no work.
+ * The frame around every job of the pool: opens stores, gives each job a new snapshot, and encodes its result or
+ * exception. Lets the edge end the thread only while the job's own work runs. Owns no work.
  */
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
@@ -20,10 +20,12 @@ import {
 } from '../src/serving/pool/messages.js'
 import { sendPart } from './parts.js'
 
-/** Handlers that are not joined with this module (build/build.mjs) take it from here: faults are known by their class. */
+/**
+ * Handlers bundled apart from this module (build/build.mjs) import these from here: a fault is recognised by its class.
+ */
 export { FaultError, NotHeldError }
 
-/** What a job gets besides its arguments. */
+/** Services for a job besides its arguments. */
 export interface JobContext {
   /**
    * The store of the job's network, read-only. The job sees one snapshot as long as it does not wait for timers or
@@ -32,27 +34,27 @@ export interface JobContext {
   readonly store: OpenRows
   /** The settings that the pool was opened with. */
   readonly settings: unknown
-  /** Whether to stop: nobody waits, or the time is over. Call it every few thousand steps. */
+  /** Whether to stop: no caller waits, or the time is over. Call it every few thousand steps. */
   shouldStop(): boolean
   /**
-   * Sends a part of the result, whose memory is transferred, and waits while {@link partsMax} parts are not taken; passes
-   * over those that were sent before the job was interrupted, so it must give the same ones again. Throws FaultError
-   * RequestTimedOut where the job is to stop, or where none is taken for {@link stallMsMax}.
+   * Sends a part of the result, whose memory is transferred, and waits while {@link partsMax} parts are not taken.
+   * Skips the parts sent before an interruption, so the job must produce the same ones again. Throws FaultError
+   * RequestTimedOut if the job should stop, or if no part is taken for {@link stallMsMax}.
    */
   put(part: Uint8Array<ArrayBuffer>): void
 }
 
-/** Parts on their way: enough to keep the connection busy while the thread makes the next. */
+/** Parts in transit: enough to keep the connection busy while the thread makes the next. */
 const partsMax = 4
 
-/** A client that reads nothing for so long does not get the rest: meanwhile its trace keeps the thread from others. */
+/** A client that reads nothing for this long does not get the rest: its trace occupies a thread meanwhile. */
 const stallMsMax = 10_000
 
 const { cells, stores: locations, settings, niceness } = workerData as ThreadData
 const jobCell = new JobSignal(cells)
 /**
- * Network → its store. Each read, and each step of a walk, holds the lock of the running job's cell, so that the
- * thread is never ended inside lmdb. The read itself takes far longer.
+ * Network → its store. Each read, and each step of a walk, takes the lock of the running job's cell, so that the thread
+ * is never ended inside lmdb. The lock costs far less than the read.
  */
 const stores = new Map<string, OpenRows>()
 
@@ -60,15 +62,15 @@ const stores = new Map<string, OpenRows>()
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
 
 /**
- * Does a job and resolves to its reply as msgpack, in memory that may be transferred; `long` for one on trial that is
- * longer than that may be. Never rejects.
+ * Does a job and resolves to its reply as msgpack, in memory that may be transferred; `long` for a job that takes
+ * longer than its trial. Never rejects.
  */
 export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer> | 'long'>
 
 /**
- * Looks at {@link JobContext.shouldStop} after which a trial is over. An execution looks each 200,000 gas: a token
- * transfer or a swap twice at most, a loop of two million gas as often as this, in 2 to 4 ms. Counted, because a clock
- * goes on while others have the core.
+ * Calls of {@link JobContext.shouldStop} after which a trial is over. An execution calls it each 200,000 gas: for a
+ * token transfer or a swap twice at most, for a loop of two million gas this often, in 2 to 4 ms. Counts calls, because
+ * a clock also runs while other threads have the core.
  */
 const trialLooksMax = 10
 
@@ -99,21 +101,21 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
     }
     jobCell.begin(cell, serial)
     try {
-      // While a thread was replaced, the job's caller may have left.
+      // While a dead thread was replaced, the job's caller may have left.
       if (jobCell.isStopped) throw new FaultError({ kind: 'RequestTimedOut' })
       const args = decodeArgs(message.args) as A
       return encodeResult(await runUnlocked(() => work(args, context)), encodePiece)
     } catch (thrown) {
       return isTrialOver() && !jobCell.isStopped ? 'long' : encodeThrown(thrown)
     } finally {
-      // A snapshot kept after its job would show the next job an old head, and would keep the writer from reusing
+      // A snapshot kept after its job would show the next job an old head. It would also keep the writer from reusing
       // freed pages while the thread waits.
       if (network !== undefined) stores.get(network)?.refresh()
     }
   }
 }
 
-/** Runs the work itself; only during it may the thread be ended. */
+/** Runs the work itself; the thread may be ended only during it. */
 async function runUnlocked<R>(work: () => R | Promise<R>): Promise<R> {
   jobCell.unlock()
   try {

@@ -4,7 +4,7 @@ import type { JobPart } from '../src/serving/pool/messages.js'
 
 let port: MessagePort | undefined
 
-/** Call it before the first job. */
+/** Must be called before the first job. */
 export function openParts(own: MessagePort): void {
   port = own
 }

@@ -2,7 +2,7 @@ import type { OpenRows } from '../src/data/state/provedRows.js'
 import type { JobSettings } from '../src/serving/pool/jobPool.js'
 import type { JobContext } from './jobThread.js'
 
-/** What a thread keeps between the jobs of one store: made by the first job that needs it. */
+/** A thread's cache between jobs, one value per store: made by the first job that needs it. */
 export function perStore<T>(
   make: (store: OpenRows, settings: JobSettings) => T,
 ): (context: Pick<JobContext, 'store' | 'settings'>) => T {

@@ -1,7 +1,6 @@
 /**
- * Traces by tracers in JavaScript: each runs in a thread with a kernel of its own, which end with it, so that nothing
- * that a tracer breaks is met by another call. Owns the start and the end of that thread; scriptThread.ts is what runs
- * in it.
+ * Traces by tracers in JavaScript: each runs in a thread with a kernel of its own. Both end with the trace, so that
+ * damage done by a tracer affects no other call. Owns the start and the end of that thread; scriptThread.ts runs in it.
  */
 import { performance } from 'node:perf_hooks'
 import { Worker, workerData } from 'node:worker_threads'
@@ -21,7 +20,7 @@ export interface ScriptThreadData extends ThreadData {
   readonly message: JobMessage
 }
 
-/** What the thread says last, once it has said that it begins. */
+/** Last message of the thread, after `begins`. */
 export interface ScriptReply {
   readonly reply: Uint8Array<ArrayBuffer>
   readonly cpuMs: number
@@ -31,22 +30,23 @@ export type ScriptMessage = 'begins' | ScriptReply
 /** JavaScript heap: a result of 16 MiB of text, its million values, its text written anew, and as much again. */
 const heapBytesMax = 192 * 2 ** 20
 
-/** Between two looks whether the trace is to stop. */
+/** Time between two checks whether the trace should stop. */
 const lookMs = 20
 
 /**
- * How long a trace may take whose time is over: it looks within milliseconds, but for what the engine does at once, such
- * as a search in a list without end. Less than the grace of the pool, which would end this thread too.
+ * Grace of a trace whose time is over. It checks within milliseconds, except during one engine operation, such as a
+ * search in an endless list. Less than the grace of the pool, which would end this thread too.
  */
 const graceMs = 500
 
-// Compiled by each thread anew, they make the trace of a small transaction take 565 ms of CPU in place of 270.
+// Compiled once: if each thread compiled them, the trace of a small transaction would take 565 ms of CPU in place of
+// 270.
 compileKernels()
 compileJavaScript()
 
 export const script: JobHandler = async (message) => {
   const data = workerData as ThreadData
-  // Its bytes are a piece of a group's.
+  // Copied, because the bytes are a view of a group's message.
   const args = message.args.slice()
   const thread = new Worker(startedUrl('scriptThread'), {
     workerData: { ...data, message: { ...message, args } } satisfies ScriptThreadData,
@@ -61,11 +61,11 @@ export const script: JobHandler = async (message) => {
   }
 }
 
-/** Resolves once the thread has ended: it shares the job's cell, which is not to be given to another job before. */
+/** Resolves once the thread has ended: it shares the job's cell, which must not go to another job before. */
 function replyOf(thread: Worker, ending: Ending): Promise<Uint8Array<ArrayBuffer>> {
   const beganAtMs = performance.now()
   return new Promise((resolve) => {
-    // Of a thread that was ended, which cannot say what it took.
+    // Stays undefined for a thread that was ended, which cannot report its time.
     let cpuMs: number | undefined
     let reply: Uint8Array<ArrayBuffer> | undefined
     thread.on('message', (said: ScriptMessage) => {
@@ -86,7 +86,7 @@ function replyOf(thread: Worker, ending: Ending): Promise<Uint8Array<ArrayBuffer
   })
 }
 
-/** Ends the thread of a trace that goes on when its time is over, as soon as that is safe; see jobCells.ts. */
+/** Ends the thread of a trace that runs past its time, as soon as that is safe; see jobCells.ts. */
 class Ending {
   readonly #signal: JobSignal
   readonly #timer: NodeJS.Timeout
@@ -111,7 +111,7 @@ class Ending {
     }, lookMs)
   }
 
-  /** The time of the trace begins. */
+  /** Starts the clock of the trace. */
   begin(): void {
     this.#endsAtMs = performance.now() + this.#timeMs
   }
@@ -120,7 +120,7 @@ class Ending {
     clearInterval(this.#timer)
   }
 
-  /** Why it was ended. */
+  /** The reason for its end. */
   get fault(): FaultError {
     if (this.#signal.isStopped) return new FaultError({ kind: 'RequestTimedOut' })
     return new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: this.#timeMs / 1_000 })

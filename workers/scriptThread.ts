@@ -20,7 +20,7 @@ const trace = jobHandler((request: TraceRequest, { store, settings, shouldStop, 
 await loadJavaScript()
 port.postMessage('begins' satisfies ScriptMessage)
 const reply = await trace(message)
-// It is not on trial, of which this would be the end.
+// Not on trial, so `long` cannot come.
 const encoded = reply === 'long' ? encodeThrown(new Error('a trace was put off')) : reply
 const said: ScriptMessage = { reply: encoded, cpuMs: readThreadCpuMs() ?? 0 }
 port.postMessage(said, [encoded.buffer])

@@ -1,6 +1,6 @@
 /**
  * Entry of every thread of the pool: waits for jobs, passes each to its handler, and sends the replies. Owns the
- * thread's port and loop; jobThread.ts owns what is done around a job, and the other entries the work.
+ * thread's port and loop. jobThread.ts owns the frame around a job, and the other entries the work.
  */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
@@ -27,22 +27,24 @@ import { openParts } from './parts.js'
  */
 const jobsPerTurn = 64
 
-/** Below this the elapsed time of a job counts as its CPU time: to read that is a call into the system, and it lags behind. */
+/**
+ * Below this, the elapsed time of a job counts as its CPU time: reading that is a system call, and its value lags
+ * behind.
+ */
 const exactMsMin = 2
 
 /**
- * Once jobs on trial have taken so long, those of them that are left have to wait again: their callers wait for nobody
- * longer.
+ * Once jobs on trial have taken this long, the rest of them wait again, so that no caller waits longer for the others.
  */
 const trialsMsMax = 5
 
-/** Least time between two looks at the size of the heap, which take some microseconds. */
+/** Least time between two readings of the heap size, which take some microseconds. */
 const heapMs = 1_000
 
 const { works, preload } = workerData as ThreadData
 const handlers = new Map<string, JobHandler>()
 
-/** Does jobs as long as the thread lives. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
+/** Does jobs until the thread ends. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
 export async function runSession({ port, posted, heap }: SessionTask): Promise<never> {
   openParts(port)
   await import(preload)
@@ -96,7 +98,7 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<JobReply[]> {
   return replies
 }
 
-/** The handler of a job, or one that replies with the reason why there is none. */
+/** The handler of a job. If it cannot be loaded, a handler that replies with the reason. */
 async function loadHandler(name: string): Promise<JobHandler> {
   try {
     const work = works[name]

@@ -8,7 +8,7 @@ import { perStore } from './perStore.js'
 const tracingOn = perStore((store, { trace }) => new Tracing(store, trace))
 const statePartsOn = perStore((store, { trace }) => new StateParts(store, trace))
 
-/** By all tracers but those in JavaScript, whose engine is not loaded here; see script.ts. */
+/** All tracers but those in JavaScript, whose engine is not loaded here; see script.ts. */
 export const trace = jobHandler((request: TraceRequest, context) =>
   tracingOn(context).trace(request, context.shouldStop, context.put),
 )

@@ -1,7 +1,7 @@
 /**
- * The listener for operators, on an address of its own: `/live`, `/ready`, `/metrics`, the API and the
- * dashboard. Owns paths, the token, and what makes a request acceptable. Does not own what they show. It is node:http
- * on the main thread, whatever serves the public.
+ * The listener for operators, on an address of its own: `/live`, `/ready`, `/metrics`, the API and the dashboard. Owns
+ * paths, the token, and which requests are acceptable. Does not own the data. It is node:http on the main thread,
+ * whatever transport serves the public.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -27,18 +27,17 @@ interface AdminOptions {
   /** Names that a Host header may have besides addresses, `localhost` and `host`. */
   readonly hosts: readonly string[]
   readonly token: string
-  /** Of this program. */
   readonly version: string
-  /** Parts of the process whose event loops have not turned for long; none where all is well. */
+  /** Names of threads whose event loops are stuck; none if all is well. */
   stuck(): readonly string[]
   ready(): Readiness | Promise<Readiness>
   metrics(): { readonly contentType: string; readonly text: string }
   readonly api: ApiServices
-  /** Called with wrong tokens that were sent, at most once a minute. */
+  /** Called about wrong tokens, at most once a minute. */
   noteFailedLogIns(failed: FailedLogInsNote): void
   /** Called each second. */
   tick(): void
-  /** Called when it closes, and waited for. */
+  /** Called and awaited when the listener closes. */
   onClose(): Promise<void>
   logDefect(error: unknown): void
 }
@@ -50,15 +49,15 @@ interface Page {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Time for a request to arrive, headers and body: nobody here is slow. */
+/** Time for a whole request, headers and body: no client here is slow. */
 const requestMsMax = 10_000
-/** Time for its head, or the first byte of it. */
+/** Time for the request's head. */
 const headMsMax = 2_000
-/** Time between two looks at which of these are over. */
+/** Time between two checks of these limits. */
 const checkMs = 500
 /** Bytes of headers; a token is short. */
 const headerBytesMax = 8 * 1024
-/** Connections at once: scrapers, probes and a few people. Those that rest give their places to new ones. */
+/** Connections at once: scrapers, probes and a few people. Idle ones give their places to new ones. */
 const connectionsMax = 100
 
 export class AdminListener {
@@ -67,7 +66,7 @@ export class AdminListener {
   readonly #gate: TokenGate
   readonly #hosts: ReadonlySet<string>
   readonly #live: LiveStreams
-  /** Made when it is first asked for: that takes a twentieth of the time of a start. */
+  /** Made on the first request: making it takes a twentieth of the time of a start. */
   #openApi: string | undefined
   readonly #dashboard = readDashboard()
   readonly #failedLogIns: FailedLogIns
@@ -92,13 +91,13 @@ export class AdminListener {
       const { socket } = request
       places.begin(socket)
       const answered = this.#answer(request, response).catch((error) => {
-        // Of a client that left before its body was whole there is nothing to mend.
+        // The client left before its body was complete; no answer is needed.
         if (request.errored === error) return
         options.logDefect(error)
         if (response.headersSent) response.destroy()
         else send(response, request.method, problem(500, 'internal error; see the log'))
       })
-      // A stream is not ended by then, and keeps its place until it closes.
+      // A stream does not end here, and keeps its place until it closes.
       void answered.then(() => response.writableEnded && places.end(socket))
     })
     this.#server.on('connection', (socket) => places.take(socket))
@@ -111,8 +110,8 @@ export class AdminListener {
   }
 
   /**
-   * Listens on the first free one of so many ports, from the given one on. Rejects with OperatorError where the address
-   * cannot be listened on.
+   * Listens on the first free port of `portsMax` ports, from the given one. Rejects with OperatorError if it cannot
+   * listen on the address.
    */
   async listen(portsMax = 1): Promise<void> {
     const { host, port } = this.#options
@@ -146,7 +145,7 @@ export class AdminListener {
     if (page !== undefined) send(response, request.method, page)
   }
 
-  /** The answer; undefined where it is sent already. */
+  /** The answer; undefined if it is sent already. */
   async #page(request: IncomingMessage, response: ServerResponse): Promise<Page | undefined> {
     const { method = '', headers, socket } = request
     const [path = '', search = ''] = (request.url ?? '').split('?')
@@ -171,7 +170,7 @@ export class AdminListener {
     return this.#callApi(path, search, request, response)
   }
 
-  /** The answer to whom the gate does not admit. */
+  /** The answer to a request without the right token; undefined for a right one. */
   async #refuse(address: string, authorization: string | undefined): Promise<Page | undefined> {
     if (this.#gate.admits(authorization)) return undefined
     if (authorization !== undefined) {
@@ -243,7 +242,7 @@ function notAllowed(allow: readonly string[]): Page {
   return { ...problem(405, `method not allowed: use ${methods}`), headers: { allow: methods } }
 }
 
-/** The answer to a request that was refused; throws what is no refusal. */
+/** The answer to a refused request; throws any other error again. */
 function refusalPage(thrown: unknown): Page {
   if (thrown instanceof Refusal) return problem(thrown.status, thrown.message)
   if (thrown instanceof UnknownKey) return problem(404, thrown.message)

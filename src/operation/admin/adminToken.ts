@@ -1,7 +1,7 @@
 /**
- * The token of the admin listener: made at the first start, kept in a private file, and compared in constant time.
- * Wrong ones are answered late. Nobody is locked out: none goes through 2^256 tokens, and whoever sends wrong ones from
- * an operator's address would lock out the operator.
+ * The token of the admin listener: made at the first start, stored in a private file, and compared in constant time.
+ * Wrong ones are answered late. No address is locked out: nobody can try 2^256 tokens, and wrong ones sent from an
+ * operator's address would lock out the operator.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { OperatorError } from '../../primitives/faults.js'
@@ -9,12 +9,12 @@ import { setTimeout } from '../../primitives/timers.js'
 import { createPrivateFile, readPrivateFile } from '../../serving/access/privateFile.js'
 
 const tokenBytes = 32
-/** Shortest token that an operator may write into the file: as many digits as no guesser can go through. */
+/** Shortest token that an operator may write into the file: too long to guess. */
 const tokenLengthMin = 32
 
 /**
- * The token in the file; a new one where there is no file. Throws OperatorError where others can read the file, it
- * cannot be written, or its token is too short.
+ * The token in the file; makes a new one if there is no file. Throws OperatorError if others can read the file, if it
+ * cannot be written, or if its token is too short.
  */
 export function readAdminToken(path: string): string {
   if (readPrivateFile(path) === undefined) {
@@ -27,9 +27,9 @@ export function readAdminToken(path: string): string {
   )
 }
 
-/** Time after which a wrong token is answered: long for a program that guesses, short for a person who mistypes. */
+/** Delay of the answer to a wrong token: long for a guessing program, short for a person who mistypes. */
 const wrongMs = 1_000
-/** Answers to wrong tokens that wait at the same time: a tenth of the connections that the listener takes. */
+/** Delayed answers to wrong tokens at the same time: a tenth of the listener's connections. */
 const waitingMax = 10
 
 export class TokenGate {
@@ -43,14 +43,13 @@ export class TokenGate {
     this.#later = later
   }
 
-  /** Whether an Authorization header has the token. */
   admits(authorization: string | undefined): boolean {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? ''
-    // Digests have one length, so the time does not tell that of the token.
+    // Digests have one length, so the time does not reveal the token's length.
     return timingSafeEqual(digestOf(token), this.#digest)
   }
 
-  /** Resolves to true when a wrong token is to be answered; at once to false where {@link waitingMax} wait already. */
+  /** Resolves to true when a wrong token may be answered; at once to false if {@link waitingMax} wait already. */
   async delayWrong(): Promise<boolean> {
     if (this.#waiting === waitingMax) return false
     this.#waiting++

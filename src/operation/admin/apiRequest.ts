@@ -1,10 +1,10 @@
-/** Requests to the admin API: what makes one acceptable, whatever its route. */
+/** The checks of a request to the admin API, whatever its route. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type * as z from 'zod'
 import type { Route } from './routes.js'
 
-/** A request that is refused, and why, for its sender. */
+/** A refused request, with the reason for its sender. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -17,12 +17,14 @@ export class Refusal extends Error {
 /** Longest body; a key with many scopes has some thousand bytes. */
 const bodyBytesMax = 64 * 1024
 
-/** Deepest nesting of a body, as of requests to the public listener; what is deeper cannot be written as JSON again. */
+/**
+ * Deepest nesting of a body, as for requests to the public listener; a deeper value cannot be written as JSON again.
+ */
 const depthMax = 64
 
 /**
- * Whether a Host header names this machine by address, as `localhost`, or by one of `names` (lower case). A page of
- * a name that was bound to this machine's address (DNS rebinding) sends that name.
+ * Whether a Host header names this machine by address, as `localhost`, or by one of `names` (lower case). With DNS
+ * rebinding, a page whose name points to this machine's address sends that name.
  */
 export function isOwnHost(header: string | undefined, names: ReadonlySet<string>): boolean {
   const host = (header ?? '').replace(/:[0-9]*$/, '').toLowerCase()
@@ -31,8 +33,9 @@ export function isOwnHost(header: string | undefined, names: ReadonlySet<string>
 }
 
 /**
- * The body of a request, parsed as JSON; undefined where it has none. Throws Refusal for another content type than
- * JSON, which a foreign web page could send without asking first, for what is encoded, for what is too long or nested too deeply, and for what is not JSON.
+ * The body of a request, parsed as JSON; undefined if it has none. Throws Refusal for another content type than JSON,
+ * which a foreign web page could send without a preflight request. Also throws it for an encoded body, for one that is
+ * too long or nested too deeply, and for invalid JSON.
  */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const { headers } = request
@@ -46,7 +49,8 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
     throw new Refusal(415, 'a body must be sent as it is, without a content encoding')
   const parts: Uint8Array[] = []
   let bytes = 0
-  // To the end, which the time limit of requests sets at the latest: who still sends may not read the refusal.
+  // Reads to the end, at most until the time limit of requests: a client that is still sending may not read the
+  // refusal.
   for await (const part of request as AsyncIterable<Uint8Array>) {
     bytes += part.length
     if (bytes <= bodyBytesMax) parts.push(part)
@@ -66,7 +70,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Level by level, since a function that calls itself ends where the stack does. */
+/** Level by level, because recursion would end with the stack. */
 function isDeeper(value: unknown, max: number): boolean {
   let level = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -81,7 +85,7 @@ function hasBody({ 'content-length': length, 'transfer-encoding': encoding }: In
   return encoding !== undefined || (length !== undefined && length !== '0')
 }
 
-/** Query and body as a route's schemas have them. Throws Refusal where they do not fit. */
+/** Query and body as parsed by a route's schemas. Throws Refusal if they do not fit. */
 export function fitToRoute({ query, body }: Route, search: URLSearchParams, sent: unknown) {
   if (body === undefined && sent !== undefined) throw new Refusal(400, 'this request takes no body')
   const asked = Object.fromEntries(search)

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 
 /**
- * The places of connections. Where all are taken, a new connection gets that of the one that rests for longest, of the
- * address that has most of those that rest. A connection rests while none of its requests is answered: before its first
- * request, between two, and while its client does not read. So whoever opens many takes places from itself alone.
+ * The places of connections. If all are taken, a new connection gets the place of an idle one: from the address with
+ * the most idle connections, the one that is idle longest. A connection is idle while none of its requests is answered:
+ * before its first request, between two, and while its client does not read. So a client that opens many takes places
+ * only from itself.
  */
 export class ConnectionPlaces {
   readonly #max: number
@@ -15,7 +16,7 @@ export class ConnectionPlaces {
     this.#max = max
   }
 
-  /** Takes a place until the connection closes. The connection is ended where all others work. */
+  /** Takes a place until the connection closes. Ends the connection if all others are busy. */
   take(socket: Socket): void {
     if (this.#resting.size + this.#working.size >= this.#max) {
       const other = this.#next()
@@ -33,14 +34,14 @@ export class ConnectionPlaces {
     })
   }
 
-  /** A request of it is being answered. */
+  /** One of its requests is being answered. */
   begin(socket: Socket): void {
     if (socket.destroyed) return
     this.#resting.delete(socket)
     this.#working.set(socket, (this.#working.get(socket) ?? 0) + 1)
   }
 
-  /** The answer to a request is made. */
+  /** The answer to one of its requests is complete. */
   end(socket: Socket): void {
     const left = (this.#working.get(socket) ?? 0) - 1
     if (left > 0) this.#working.set(socket, left)

@@ -1,6 +1,6 @@
 /**
- * The files of the dashboard, a page for operators. `npm run build` makes them of `page/`, which runs in browsers.
- * They hold no secret, so they need no token; all that they show comes from `/api`, which does.
+ * The files of the dashboard, a page for operators. `npm run build` makes them from `page/`, which runs in browsers.
+ * They contain no secret, so they need no token. Their data comes from `/api`, which does.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,8 +20,8 @@ const fileNames = {
 } as const
 
 /**
- * Nothing but the files above and requests to this listener; no text becomes a script, and no other page shows this
- * one in a frame.
+ * Allows only the files above and requests to this listener. No text becomes a script, and no other page may frame this
+ * one.
  */
 const policy = [
   "default-src 'none'",
@@ -36,7 +36,7 @@ const policy = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** Sent with each of the files. */
+/** Sent with each file. */
 export const dashboardHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': policy,
   'cross-origin-opener-policy': 'same-origin',
@@ -44,7 +44,6 @@ export const dashboardHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
 }
 
-/** The files by path, read from disk. */
 export function readDashboard(): ReadonlyMap<string, DashboardFile> {
   const folder = builtPath('src/operation/admin/page')
   return new Map(

@@ -1,17 +1,17 @@
-/** Wrong tokens, told in summary: whoever guesses must not be able to fill the audit log. */
+/** Wrong tokens, reported in summary: a guesser must not be able to fill the audit log. */
 import { setTimeout } from '../../primitives/timers.js'
 
 export interface FailedLogInsNote {
   readonly count: number
-  /** The first of them came from here. */
+  /** Address of the first one. */
   readonly address: string
-  /** How many others sent wrong tokens, too; beyond {@link addressesMax} they are not told apart. */
+  /** Number of other addresses with wrong tokens; addresses beyond {@link addressesMax} are not counted. */
   readonly otherAddresses: number
 }
 
 const intervalMs = 60_000
 
-/** Addresses told apart within an interval. */
+/** Addresses counted separately within an interval. */
 const addressesMax = 1_000
 
 export class FailedLogIns {
@@ -25,14 +25,17 @@ export class FailedLogIns {
     this.#tell = tell
   }
 
-  /** Counts a wrong token; told at once where none was told within a minute, otherwise when that is over. */
+  /**
+   * Counts a wrong token. Reports it at once if there was no report within a minute, otherwise at the end of that
+   * minute.
+   */
   note(address: string): void {
     this.#count++
     if (this.#addresses.size < addressesMax) this.#addresses.add(address)
     if (this.#timer === undefined) this.#tellAll()
   }
 
-  /** Tells what was not told yet. */
+  /** Reports the remaining ones. */
   close(): void {
     if (this.#count > 0) this.#tellAll()
     clearTimeout(this.#timer)

@@ -6,13 +6,13 @@ const intervalMs = 1_000
 /** Streams at once, far fewer than connections, so that scrapers and probes always find room. */
 const streamsMax = 32
 
-/** Server-sent events: the same text to all who listen, each second. */
+/** Server-sent events: the same text to all listeners, each second. */
 export class LiveStreams {
   readonly #streams = new Set<ServerResponse>()
   readonly #read: () => unknown
   readonly #timer: NodeJS.Timeout
 
-  /** `tick` is called each second, listeners or not; `read` gives the data of an event. Neither throws. */
+  /** `tick` is called each second, with or without listeners; `read` returns the data of an event. Neither throws. */
   constructor(tick: () => void, read: () => unknown) {
     this.#read = read
     this.#timer = setInterval(() => {
@@ -22,7 +22,7 @@ export class LiveStreams {
     this.#timer.unref()
   }
 
-  /** Begins a stream with an event; false where there are too many. */
+  /** Begins a stream with an event; false if there are too many. */
   open(response: ServerResponse): boolean {
     if (this.#streams.size >= streamsMax) return false
     this.#streams.add(response)
@@ -42,7 +42,7 @@ export class LiveStreams {
   }
 
   #send(streams: Iterable<ServerResponse>): void {
-    // A reader who has not read the last event gets the next one that it has room for.
+    // A slow reader skips events until it has read the last one.
     const waiting = [...streams].filter(({ writableNeedDrain }) => !writableNeedDrain)
     if (waiting.length === 0) return
     const event = `event: state\ndata: ${JSON.stringify(this.#read())}\n\n`

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Route, routes } from './routes.js'
 import { auditEntry, key, liveState, network, problem, usage } from './shapes.js'
 
-/** Schemas that the document names. */
+/** Schemas with a name in the document. */
 const named = {
   LiveState: liveState,
   Network: network,
@@ -12,7 +12,6 @@ const named = {
   Problem: problem,
 } as const
 
-/** The OpenAPI document of the admin listener. */
 export function buildOpenApi(version: string): object {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {

@@ -1,31 +1,30 @@
-/** Whether requests should be sent here: the checks of `/ready`, and which of them fail. */
+/** Readiness for requests: the checks of `/ready`, and which of them fail. */
 import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 
-/** What the checks are made of. */
 export interface ReadinessFigures {
   readonly transport: string
   /** Whether the server accepts no further requests. */
   readonly isDraining: boolean
   readonly networks: readonly {
     readonly network: string
-    /** Why it has no block to answer from yet; undefined where it has. */
+    /** Why it has no block yet; undefined if it has one. */
     readonly opening: string | undefined
     readonly isReadable: boolean
-    /** Whether its source ended with an error, or no node that it asks answers. */
+    /** Whether its source ended with an error, or none of its nodes answers. */
     readonly isCutOff: boolean
-    /** Whether its source has delivered since the start what it had then, or it has none. */
+    /** Whether its source has delivered all blocks that it had at the start; true without a source. */
     readonly hasCaughtUp: boolean
-    /** Since the timestamp of its newest block; undefined where no blocks are to come. */
+    /** Time since the timestamp of its newest block; undefined without a source. */
     readonly headAgeMs: number | undefined
   }[]
   readonly rollups: readonly {
     readonly network: string
     /** Whether the last attempt to store submissions succeeded. */
     readonly isStoring: boolean
-    /** How long the oldest submission has waited; undefined where the sequencer answers, or there is none. */
+    /** How long the oldest submission has waited; undefined if the sequencer answers or there is none. */
     readonly queueAgeMs: number | undefined
   }[]
-  /** Undefined where no keys are needed, or they are not shared. */
+  /** Undefined if no keys are needed, or they are not shared. */
   readonly sharedKeys: KeyFreshnessFigures | undefined
 }
 
@@ -49,7 +48,7 @@ type CheckName = (typeof checkNames)[number]
 
 interface FailedCheck {
   readonly check: CheckName
-  /** Undefined where the check is of the whole server. */
+  /** Undefined for a check of the whole server. */
   readonly network?: string
   readonly why: string
 }

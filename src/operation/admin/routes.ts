@@ -1,29 +1,28 @@
 /**
- * The table of the admin API: its paths, what they take and answer, and what they ask of the process. Owns no data;
+ * The table of the admin API: its paths, their requests and answers, and the services that they call. Owns no data;
  * {@link ApiServices} has it.
  */
 import type * as z from 'zod'
 import { type KeySettings, keySettingsSchema } from '../../serving/access/keySettings.js'
 import * as shapes from './shapes.js'
 
-/** What the API shows and changes. */
 export interface ApiServices {
   readLive(): shapes.LiveState
   readHistory(query: shapes.HistoryQuery): shapes.CallHistory
   readNetworks(): shapes.Network[]
-  /** Newest first. Throws UsageError where no network with blocks has this name. */
+  /** Newest first. Throws UsageError if no network with blocks has this name. */
   readLastBlocks(network: string): shapes.LastBlock[]
-  /** Throws UsageError where no rollup has this name. */
+  /** Throws UsageError if no rollup has this name. */
   readSubmissions(network: string): Promise<shapes.Submissions>
   readKeys(): shapes.Key[]
   /** `address` is that of the operator who changes keys, for the audit log. */
   createKey(settings: KeySettings, address: string): Promise<shapes.NewKey>
-  /** This and what follows rejects with UnknownKey where there is none with this id. */
+  /** This and the next two reject with UnknownKey if there is no key with this id. */
   setKey(id: string, settings: KeySettings, address: string): Promise<shapes.Key>
   rotateKey(id: string, rotation: shapes.Rotation, address: string): Promise<shapes.NewKey>
   revokeKey(id: string, address: string): Promise<shapes.Key>
   readPlayground(): shapes.Playground
-  /** Throws UsageError where no network has this name. */
+  /** Throws UsageError if no network has this name. */
   callMethod(network: string, call: shapes.RpcCall): Promise<shapes.RpcAnswer>
   readAudit(query: shapes.AuditQuery): shapes.AuditEntry[]
   readUsage(query: shapes.UsageQuery): Promise<shapes.Usage>
@@ -31,9 +30,9 @@ export interface ApiServices {
 
 /** A request that fits its route. */
 interface ApiCall {
-  /** What the path has for `{id}`. */
+  /** The segment of the path at `{id}`. */
   readonly id: string
-  /** Of the client. */
+  /** IP address of the client. */
   readonly address: string
   readonly query: unknown
   readonly body: unknown
@@ -41,13 +40,13 @@ interface ApiCall {
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** With `{id}` where one segment varies. */
+  /** With `{id}` for a variable segment. */
   readonly path: string
   readonly summary: string
   readonly query: z.ZodObject | undefined
   readonly body: z.ZodType | undefined
   readonly answer: z.ZodType
-  /** Whether answers come without end, as server-sent events. */
+  /** Whether the answer is an endless stream of server-sent events. */
   readonly isStream: boolean
   readonly status: 200 | 201
   run(services: ApiServices, call: ApiCall): unknown
@@ -189,7 +188,10 @@ export const routes: readonly Route[] = [
   }),
 ]
 
-/** The route of a path and method; of a path with other methods those; undefined of no path of the API. */
+/**
+ * The route of a path and method. Returns the allowed methods if the path has only others, undefined for an unknown
+ * path.
+ */
 export function findRoute(
   path: string,
   method: string,
@@ -207,7 +209,7 @@ export function findRoute(
   }
 }
 
-/** What `path` has for `{id}` in `pattern`, '' where that has none; undefined where it does not fit. */
+/** The part of `path` at `{id}` in `pattern`, '' if the pattern has none; undefined if the path does not fit. */
 function matchPath(pattern: string, path: string): string | undefined {
   const [before = '', after] = pattern.split('{id}')
   if (after === undefined) return path === pattern ? '' : undefined

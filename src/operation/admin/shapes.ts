@@ -1,6 +1,6 @@
 /**
- * What the admin API answers and takes, as schemas: types, checks of requests and the OpenAPI document are made of
- * them. Times are ISO 8601 in UTC; durations are in seconds, amounts of data in bytes. Absent is null.
+ * Requests and answers of the admin API, as schemas: the sources of types, of request checks and of the OpenAPI
+ * document. Times are ISO 8601 in UTC; durations are in seconds, amounts of data in bytes. Absent is null.
  */
 import * as z from 'zod'
 import { overlapMsMax } from '../../serving/access/keyChanges.js'

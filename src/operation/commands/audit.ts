@@ -18,7 +18,7 @@ export async function listAudit(config: DataConfig, limit: number, asJson: boole
   return 0
 }
 
-/** Checks the chain: status 0 where it is whole, 1 where it is not. */
+/** Checks the chain: status 0 if it is whole, otherwise 1. */
 export async function verifyAudit(config: DataConfig, known: string | undefined, io: Io): Promise<number> {
   if (known !== undefined && !/^[0-9a-f]{64}$/.test(known)) {
     throw new UsageError('--hash: expected the 64 hex digits that an earlier "tidegate audit verify" printed')

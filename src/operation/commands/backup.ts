@@ -1,6 +1,6 @@
 /**
  * `tidegate backup`, `snapshot` and `restore`: a data folder, or the store of one network, copied while it is in use,
- * and made again from that copy. A copy is laid out like a data folder, with a manifest beside it.
+ * and made again from that copy. A copy has the layout of a data folder, with a manifest beside it.
  */
 import { rmSync, statSync } from 'node:fs'
 import { dirname, join, posix, relative, sep } from 'node:path'
@@ -31,8 +31,8 @@ interface Source {
 }
 
 /**
- * Copies all stores of a data folder, and the secrets without which the node store is of no use, to the new folder
- * `to`. Each store is copied as of one moment; two stores are of different moments.
+ * Copies all stores of a data folder, and the secrets that the node store needs, to the new folder `to`. Each store is
+ * copied as of one moment; two stores are of different moments.
  */
 export async function backUp(config: StoresConfig, to: string, io: Io): Promise<number> {
   const { node, networks, dataDir } = config
@@ -47,7 +47,7 @@ export async function backUp(config: StoresConfig, to: string, io: Io): Promise<
   return 0
 }
 
-/** Copies the store of one network alone to the new folder `to`. */
+/** Copies only the store of one network, to the new folder `to`. */
 export async function takeSnapshot(config: NetworkStoreConfig, to: string, io: Io): Promise<number> {
   const { dataDir, network } = config
   const contents = await copyTo(to, sourcesOf(dataDir, [network.storePath], true), config, 'snapshot', io)
@@ -55,7 +55,7 @@ export async function takeSnapshot(config: NetworkStoreConfig, to: string, io: I
   return 0
 }
 
-/** Makes the folder `to` of copies and their manifest; resolves to lines that say what is in it. */
+/** Makes the folder `to` of copies and their manifest; resolves to lines that describe its content. */
 async function copyTo(
   to: string,
   sources: readonly Source[],
@@ -92,7 +92,7 @@ async function copyTo(
   return contentLines(chains, files)
 }
 
-/** Those of these files that there are. */
+/** The existing ones of these files. */
 function sourcesOf(dataDir: string, paths: readonly string[], isStore: boolean): Source[] {
   return paths
     .filter((path) => isThere(path) && statSync(path).size > 0)
@@ -100,9 +100,8 @@ function sourcesOf(dataDir: string, paths: readonly string[], isStore: boolean):
 }
 
 /**
- * Makes a data folder from a backup, or the folder of its network from a snapshot, all of which is checked first.
- * Throws OperatorError where there is anything in that folder, and for a copy that is incomplete, damaged or of a
- * newer version.
+ * Makes a data folder from a backup, or the folder of its network from a snapshot, after checking all of it. Throws
+ * OperatorError if that folder is not empty, and for a copy that is incomplete, damaged or of a newer version.
  */
 export async function restore({ dataDir }: DataConfig, from: string, io: Io): Promise<number> {
   const { chains, files, madeAt } = readManifest(from)
@@ -130,7 +129,7 @@ export async function restore({ dataDir }: DataConfig, from: string, io: Io): Pr
   return 0
 }
 
-/** The folder that a copy stands for, in a data folder: that of the network of a snapshot, all of it for a backup. */
+/** The folder of a copy within a data folder: that of the network for a snapshot, all of it for a backup. */
 function rootOf(files: readonly ManifestFile[]): string {
   const [folder = '', other] = new Set(files.map(({ path }) => posix.dirname(path)))
   return other === undefined && folder.startsWith('networks/') ? folder : ''
@@ -147,7 +146,7 @@ function assertReadable(name: string, { schema }: StoredChain): void {
   )
 }
 
-/** Makes a folder by `fill`; if that rejects, or the process is asked to stop, nothing is left of it. */
+/** Makes a folder by `fill`; if that rejects, or the process is asked to stop, removes it again. */
 async function fillFolder(
   name: string,
   event: string,
@@ -156,7 +155,7 @@ async function fillFolder(
 ): Promise<void> {
   const draft = draftFolder(name)
   const view = copyView(event, io)
-  // A copy that LMDB makes cannot be stopped, and process.exit would wait for it.
+  // A copy by LMDB cannot be stopped, and process.exit would wait for it.
   const release = onInterrupt(() => {
     draft.abandon()
     view.clear()
@@ -184,7 +183,7 @@ function contentLines(chains: Manifest['chains'], files: readonly ManifestFile[]
   })
 }
 
-/** A file that is copied, or another work on it, and its share that is done, from 0 to 1. */
+/** A copied file, or other work on it, and the completed share, from 0 to 1. */
 interface CopyProgress {
   readonly what: string
   readonly done: number

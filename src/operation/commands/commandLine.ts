@@ -1,12 +1,12 @@
 /**
- * Commands as values: a command's name, its flags, and how the words after its name become typed values. Owns parsing
- * and its error messages; `commandList.ts` lists the commands, `help.ts` lays out their help.
+ * Commands as values: a command's name, its flags, and the conversion of the words after its name into typed values.
+ * Owns parsing and its error messages; `commandList.ts` lists the commands, `help.ts` lays out their help.
  */
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../primitives/faults.js'
 import { nearest } from '../../primitives/nearest.js'
 
-/** Where a command writes. Each call writes whole lines; the last line break is left out of `text`. */
+/** Output of a command. Each call writes whole lines; the last line break is left out of `text`. */
 export interface Io {
   /** Results, on standard output. */
   readonly out: (text: string) => void
@@ -22,9 +22,9 @@ export interface Flag<V> {
   /** The default as the help text shows it. */
   readonly shownDefault: string | undefined
   readonly isRequired: boolean
-  /** Whether it may stand several times: its values are lists, which are joined. */
+  /** Whether it may be given several times: its values are lists, which are joined. */
   readonly isList?: boolean
-  /** The typed value; undefined where `text` is not valid. */
+  /** The typed value; undefined if `text` is not valid. */
   readonly parse: (text: string) => V | undefined
   /** What `parse` accepts, for the error message. */
   readonly expected: string
@@ -63,7 +63,7 @@ export function patternFlag(
   }
 }
 
-/** A flag with a decimal integer from `min` to `max`, which any safe integer is unless given. */
+/** A flag with a decimal integer from `min` to `max`; by default any non-negative safe integer. */
 export function integerFlag(
   placeholder: string,
   summary: string,
@@ -96,7 +96,7 @@ export function choiceFlag<T extends string>(
   }
 }
 
-/** A flag that may stand several times; its values are a list. */
+/** A flag that may be given several times; its values are a list. */
 export function listFlag(
   placeholder: string,
   summary: string,
@@ -131,7 +131,7 @@ export function switchFlag(summary: string): Flag<true> {
 // biome-ignore lint/suspicious/noExplicitAny: the value type of a flag is known where its command is declared.
 type Flags = Readonly<Record<string, Flag<any>>>
 
-/** The flags that were given, under their names in {@link CommandSpec.flags}. */
+/** The given flags, under their names in {@link CommandSpec.flags}. */
 type FlagValues<F extends Flags> = {
   readonly [K in keyof F]?: F[K] extends Flag<infer V> ? V | undefined : never
 }
@@ -152,15 +152,15 @@ interface CommandSpec<F extends Flags> {
   readonly description: readonly string[]
   readonly flags: F
   readonly positionals?: Positionals
-  /** Command lines, each with what it does. */
+  /** Command lines, each with its purpose. */
   readonly examples: readonly (readonly [line: string, why: string])[]
   /** Does the work; resolves to the exit status. Flags with `isRequired` are always present. */
   readonly run: (flags: FlagValues<F>, positionals: readonly string[], io: Io) => Promise<number>
 }
 
-/** A command without its flag types, as the list of commands holds it. */
+/** A command without its flag types, as in the list of commands. */
 export interface Command extends Omit<CommandSpec<Flags>, 'run'> {
-  /** Parses the words after the name and runs the command. Throws UsageError where they are not valid. */
+  /** Parses the words after the name and runs the command. Throws UsageError if they are not valid. */
   readonly start: (words: readonly string[], io: Io) => Promise<number>
 }
 
@@ -199,7 +199,7 @@ function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly st
   const flagOfWord = new Map(
     Object.entries(command.flags).map(([name, flag]) => [flagToWord(name), { name, flag }]),
   )
-  // `strict` is off because the messages below suggest the flag that was probably meant; parseArgs' own do not.
+  // `strict` is off because the messages below suggest the flag that was probably meant; those of parseArgs do not.
   const { tokens } = parseArgs({
     args: [...words],
     strict: false,
@@ -227,8 +227,7 @@ function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly st
     if (before !== undefined && !known.flag.isList) {
       throw new UsageError(`${token.rawName} stands twice; give it once`)
     }
-    // A word that begins with a hyphen is the next flag, and the one before it lacks its value, unless "=" joins
-    // them.
+    // A word that begins with a hyphen is the next flag, so the previous one lacks its value, unless "=" joins them.
     const isNextFlag = !token.inlineValue && token.value !== undefined && /^-./.test(token.value)
     const value = parseValue(token.rawName, known.flag, isNextFlag ? undefined : token.value)
     values[known.name] = Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value

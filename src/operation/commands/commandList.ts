@@ -1,6 +1,6 @@
 /**
- * The commands, with their flags and the words that explain them. The work is in the handlers, which are loaded only
- * when they run, so that `keys list` does not wait for the EVM to load.
+ * The commands, with their flags and help texts. The work is in the handlers, which are loaded only when they run, so
+ * that `keys list` does not wait for the EVM to load.
  */
 import { resolve } from 'node:path'
 import { UsageError } from '../../primitives/faults.js'
@@ -36,7 +36,7 @@ import {
 import { common, history, urlsFlag } from './commonFlags.js'
 import { keyCommands } from './keyCommands.js'
 
-/** The commands that show what the node store keeps of the past: what keys used, and who changed what. */
+/** The commands that show records of the node store: usage of keys, and their changes. */
 const usage = defineCommand({
   name: 'usage',
   summary: 'show what the API keys used',
@@ -138,7 +138,7 @@ const access = {
   ),
 }
 
-/** Nodes that are asked and not believed. */
+/** Nodes whose answers are verified. */
 function upstreamsFlag(summary: string) {
   return urlsFlag(summary, isUpstreamUrl, 'a URL of http, https, ws or wss')
 }
@@ -147,7 +147,7 @@ function hashFlag(placeholder: string, summary: string) {
   return patternFlag(placeholder, summary, /^0x[0-9a-fA-F]{64}$/, '0x and 64 hex digits')
 }
 
-/** Flags of what the consensus layer has signed. */
+/** Flags for signatures of the consensus layer. */
 function signatures(summary: string) {
   return {
     beacon: urlsFlag(summary, isBeaconUrl, 'a URL of http or https'),

@@ -3,7 +3,7 @@ import { redactUrl } from '../../primitives/redactUrl.js'
 import { dataDirDefault, historyBlocksMin } from '../config/config.js'
 import { integerFlag, listFlag, textFlag } from './commandLine.js'
 
-/** Of all commands that use stores. */
+/** Flags of all commands that use stores. */
 export const common = {
   config: textFlag('FILE', 'configuration file (JSON); flags override it'),
   data: textFlag('DIR', 'folder of all stores', {
@@ -11,12 +11,12 @@ export const common = {
   }),
 }
 
-/** Of commands that take in blocks to be executed. */
+/** Flag of commands that execute blocks. */
 export const history = integerFlag('N', 'keep so many blocks of the past (state, tries, receipts, bodies)', {
   min: historyBlocksMin,
 })
 
-/** URLs of nodes, of which an error message shows no key. */
+/** URLs of nodes, whose keys an error message does not show. */
 export function urlsFlag(summary: string, isValid: (text: string) => boolean, expected: string) {
   return listFlag('URL', summary, { isValid, expected, redact: redactUrl })
 }

@@ -56,7 +56,7 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
   }
 }
 
-/** Writes the state after a block, and what else a store needs that begins there. */
+/** Writes the state after a block, and the headers that a store needs to begin there. */
 async function exportState(
   store: ChainReader,
   network: string,

@@ -6,8 +6,8 @@ import { onInterrupt } from './interrupt.js'
 import { logLine, type ProgressView } from './progressView.js'
 
 /**
- * Waits for an import that has begun, and says how it ended, in the words of `summary`. Resolves to the exit status: 1
- * where it was interrupted before all was imported. Rejects as {@link IngestThread.finished} does.
+ * Waits for a running import, and prints its outcome by `summary`. Resolves to the exit status: 1 if it was interrupted
+ * before all was imported. Rejects as {@link IngestThread.finished} does.
  */
 export async function followImport(
   thread: IngestThread,

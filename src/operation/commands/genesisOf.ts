@@ -4,8 +4,8 @@ import { genesisWithForks } from '../../sources/ingest/genesis.js'
 import type { NetworkConfig } from '../config/config.js'
 
 /**
- * The genesis that a network names, with the fork times of its configuration; undefined where it names none. Throws
- * OperatorError where both have another time for a fork.
+ * The genesis that a network names, with the fork times of its configuration; undefined if it names none. Throws
+ * OperatorError if they give different times for a fork.
  */
 export function genesisOf({
   genesisPath: path,

@@ -6,7 +6,6 @@ import { type Command, flagToWord, usageOf } from './commandLine.js'
 /** Width of help texts, in characters. */
 const columns = 90
 
-/** What `tidegate help` shows. */
 export function buildOverview(commands: readonly Command[], version: string): string {
   const rows = commands.map(({ name, summary }) => [name, summary] as const)
   return [
@@ -29,7 +28,7 @@ export function buildOverview(commands: readonly Command[], version: string): st
   ].join('\n')
 }
 
-/** What a group such as `keys` shows. */
+/** The text of a group such as `keys`. */
 export function buildGroupHelp(group: string, commands: readonly Command[]): string {
   return [
     `Usage: tidegate ${group} COMMAND [flags]`,

@@ -1,6 +1,6 @@
 /**
- * `tidegate import` of archives (era1, ere), on the network's ingest thread: into a store of history, beneath the blocks
- * of a gateway, or executed into the store of an archive.
+ * `tidegate import` of archives (era1, ere), on the network's ingest thread: into a store of history, beneath the
+ * blocks of a gateway, or executed into the store of an archive.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { identityWithForks, knownIdentity, knownNetworkNames } from '../../data/chain/knownNetworks.js'
@@ -20,7 +20,7 @@ import { importChain } from './importChain.js'
 import { archiveSummary, beneathSummary, importView } from './importProgress.js'
 import { logLine } from './progressView.js'
 
-/** Imports; resolves to the exit status: 1 where it was interrupted before the archives ended. */
+/** Imports; resolves to the exit status: 1 if it was interrupted before the archives ended. */
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {
   const { network, accumulatorsPath } = config
   const stored = await readStored(config)
@@ -58,12 +58,12 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
 }
 
 /**
- * The chain of the network's store. Undefined where there is none to be read yet: also for one without a whole epoch, or
- * of another version, which its writer judges.
+ * The chain of the network's store. Undefined if there is no readable one: also for a store without a whole epoch, or
+ * of another version, which its writer checks.
  */
 async function readStored({ network, mapBytes }: ImportConfig): Promise<ChainIdentity | undefined> {
   const { storePath } = network
-  // LMDB ends the process that opens an empty file for reading.
+  // LMDB crashes on an empty file that is opened for reading.
   if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined
   try {
     const store = ChainReader.open({ path: storePath, mapBytes })
@@ -76,7 +76,7 @@ async function readStored({ network, mapBytes }: ImportConfig): Promise<ChainIde
   }
 }
 
-/** Of the genesis that was named, of a public network, or of the store. */
+/** The identity of the named genesis, of a public network, or of the store. */
 function findIdentity({ network }: ImportConfig, stored: ChainIdentity | undefined): ChainIdentity {
   const { name, chainId, forks } = network
   const named = readGenesisIdentity(network)
@@ -93,7 +93,7 @@ function findIdentity({ network }: ImportConfig, stored: ChainIdentity | undefin
   )
 }
 
-/** `stored`, where a genesis that was named is its own. Throws OperatorError. */
+/** `stored`, if the named genesis is its own. Throws OperatorError otherwise. */
 function requireGenesis(stored: ChainIdentity, { network }: ImportConfig): ChainIdentity {
   const { genesisPath, name } = network
   const named = readGenesisIdentity(network) ?? stored
@@ -103,13 +103,13 @@ function requireGenesis(stored: ChainIdentity, { network }: ImportConfig): Chain
   )
 }
 
-/** The chain of the genesis that a network names; undefined where it names none. Throws OperatorError. */
+/** The chain of the genesis that a network names; undefined if it names none. Throws OperatorError. */
 function readGenesisIdentity(network: ImportConfig['network']): ChainIdentity | undefined {
   const genesis = genesisOf(network)
   return genesis && readGenesis(genesis).identity
 }
 
-/** One root a line, 64 hex digits with or without 0x; empty lines and what follows # are passed over. */
+/** One root a line, 64 hex digits with or without 0x; empty lines and text after # are ignored. */
 function readAccumulators(path: string): string[] {
   return readFileSync(path, 'utf8')
     .split('\n')

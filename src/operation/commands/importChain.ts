@@ -9,7 +9,7 @@ import { genesisOf } from './genesisOf.js'
 import { importView, summaryText } from './importProgress.js'
 import { logLine } from './progressView.js'
 
-/** Imports; resolves to the exit status: 1 where it was interrupted before the files ended. */
+/** Imports; resolves to the exit status: 1 if it was interrupted before the files ended. */
 export async function importChain(config: ImportConfig, io: Io): Promise<number> {
   const { network } = config
   if (network.genesisPath === undefined && !existsSync(network.storePath)) {

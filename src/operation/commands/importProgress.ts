@@ -9,7 +9,7 @@ export function importView(network: string, log: (fields: object) => void): Prog
   )
 }
 
-/** The counters, rates since the start, and the time left where it can be estimated. */
+/** The counters, rates since the start, and the time left if it can be estimated. */
 export function progressFields(network: string, progress: IngestProgress): object {
   const { blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
   return {

@@ -1,16 +1,16 @@
 import { isatty } from 'node:tty'
 
 /**
- * Scripts of npm that end in the program, so that it gets npm's signals. At Ctrl-C it then gets two: the terminal's, and
- * the same one from npm, which sends on what it got itself, within this time.
+ * npm scripts that run the program, which gets npm's signals then. At Ctrl-C it gets two: the terminal's, and the same
+ * one from npm, which forwards its own within this time.
  */
 const npmScripts = ['start', 'tidegate']
 const sentOnMs = 1_000
 
 /**
- * Calls `stop` at the first Ctrl-C or SIGTERM. A second one ends the process at once, by that signal: `process.exit`
- * would first end every thread in order, and aborts where one is still loading its modules. Returns a function that
- * stops listening for signals.
+ * Calls `stop` at the first Ctrl-C or SIGTERM. A second one ends the process at once, by that signal. `process.exit`
+ * would first end every thread in order, and aborts if one is still loading its modules. Returns a function that stops
+ * listening.
  */
 export function onInterrupt(stop: () => void): () => void {
   let asked: { readonly signal: NodeJS.Signals; readonly atMs: number } | undefined
@@ -38,7 +38,7 @@ export function onInterrupt(stop: () => void): () => void {
 const idleSignals = ['SIGUSR1', 'SIGUSR2'] as const
 
 /**
- * Calls `say` at SIGUSR1 and SIGUSR2, which do nothing else then. By default SIGUSR1 opens the inspector of Node.js,
+ * Calls `say` at SIGUSR1 and SIGUSR2, which then do nothing else. By default SIGUSR1 opens the inspector of Node.js,
  * through which every user of the machine could run code in this process, and SIGUSR2 ends it.
  */
 export function onIdleSignals(say: (signal: NodeJS.Signals) => void): void {
@@ -46,8 +46,8 @@ export function onIdleSignals(say: (signal: NodeJS.Signals) => void): void {
 }
 
 /**
- * Calls `reload` at SIGHUP. Where the process was started on a terminal and that is gone, the signal ends the process
- * as by default.
+ * Calls `reload` at SIGHUP. If the process was started on a terminal that is now gone, the signal ends it, as by
+ * default.
  */
 export function onHangup(reload: () => void): void {
   const hadTerminal = isatty(0)

@@ -197,5 +197,5 @@ const share = defineCommand({
     (await import('./shareKeys.js')).shareFolderKeys(resolveDataConfig(flags), chosen, io),
 })
 
-/** In the order in which help shows them. */
+/** In the order of the help text. */
 export const keyCommands: readonly Command[] = [create, set, show, list, rotate, jwt, revoke, share]

@@ -1,4 +1,4 @@
-/** `tidegate keys …`: the keys are opened for one change, beside any running server. */
+/** `tidegate keys …`: opens the keys for one change, beside any running server. */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { largest } from '../../primitives/extremes.js'
@@ -24,7 +24,7 @@ import type { Io } from './commandLine.js'
 import { type OpenKeys, type OpenKeysOptions, withKeys } from './openKeys.js'
 import { formatTime, layOutTable } from './tables.js'
 
-/** Settings as flags give them: lists of words, and words for numbers and times. */
+/** Settings as given by flags: lists of words, and words for numbers and times. */
 interface SettingFlags extends Readonly<Partial<Record<(typeof limitNames)[number], string | undefined>>> {
   readonly name?: string | undefined
   readonly network?: readonly string[] | undefined
@@ -34,7 +34,7 @@ interface SettingFlags extends Readonly<Partial<Record<(typeof limitNames)[numbe
   readonly expires?: string | undefined
 }
 
-/** Makes a key. Without `asJson` only its text goes to standard output, so that a script can read it there. */
+/** Makes a key. Without `asJson`, standard output gets only its text, for scripts. */
 export async function createKey(
   config: DataConfig,
   flags: SettingFlags,
@@ -51,7 +51,6 @@ export async function createKey(
   return showSecret({ key, text }, said, asJson, io)
 }
 
-/** Changes the settings that are named. */
 export async function setKey(
   config: DataConfig,
   nameOrId: string,
@@ -80,7 +79,7 @@ export async function showKey(
   return 0
 }
 
-/** Gives a key a new secret, printed as {@link createKey} does. */
+/** Gives a key a new secret, printed as by {@link createKey}. */
 export async function rotateKey(
   config: DataConfig,
   nameOrId: string,
@@ -104,14 +103,14 @@ export async function rotateKey(
   return showSecret({ key, text }, said, asJson, io)
 }
 
-/** As JSON, or the text alone on standard output. */
+/** As JSON, or only the text on standard output. */
 function showSecret({ key, text }: NewKey, said: string, asJson: boolean, io: Io): number {
   if (!asJson) io.err(said)
   io.out(asJson ? toText({ ...keyToJson(key), key: text }) : text)
   return 0
 }
 
-/** What `keys jwt` is told about a signer. */
+/** Flags of `keys jwt` about a signer. */
 interface SignerFlags {
   readonly publicKey?: string | undefined
   readonly secretFile?: string | undefined
@@ -191,7 +190,7 @@ function toText(value: unknown): string {
   return JSON.stringify(value, undefined, 2)
 }
 
-/** Who changes a key by the command line. */
+/** The author of a change by the command line. */
 export function actor(): string {
   try {
     return `cli:${userInfo().username}`
@@ -222,7 +221,7 @@ function readSettings(flags: SettingFlags): KeySettings {
   })
 }
 
-/** `never`, a time from now as in `90d`, or a date or time of ISO 8601, which is passed on. */
+/** `never`, a time from now as in `90d`, or a date or time of ISO 8601, which is returned unchanged. */
 function parseExpiry(text: string): string | null {
   if (text === 'never') return null
   const inMs = parseDuration(text)
@@ -231,7 +230,7 @@ function parseExpiry(text: string): string | null {
 }
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-/** Longest time that is understood; overlaps and expiries are shorter. */
+/** Longest accepted time; overlaps and expiries are shorter. */
 const durationMsMax = 3_660 * unitMs.d
 
 /** Milliseconds of `90s`, `30m`, `24h`, `7d`; undefined for anything else. */
@@ -242,7 +241,7 @@ function parseDuration(text: string): number | undefined {
   return ms <= durationMsMax ? ms : undefined
 }
 
-/** Makes one change, and closes the keys again. */
+/** Makes one change, and closes the keys. */
 async function changeKeys<T>(
   config: DataConfig,
   work: (keys: KeyStore, book: OpenKeys) => T,
@@ -251,13 +250,12 @@ async function changeKeys<T>(
   return withKeys(config, options, (book) => book.change((keys) => work(keys, book)))
 }
 
-/** Keys as the command line shows them to people. */
 function tableOfKeys(keys: readonly KeyRecord[]): string {
   const rows = keys.map((key) => [key.id, key.name, formatTime(key.createdAtMs), describeState(key)])
   return layOutTable([['ID', 'NAME', 'CREATED', 'STATE'], ...rows])
 }
 
-/** What a key may do, one line for each thing that is set. */
+/** The settings of a key, one line each. */
 function describeKey(key: KeyRecord): string {
   const { scopes, limits } = key
   const lines: (readonly [name: string, value: string])[] = [

@@ -1,4 +1,4 @@
-/** What the admin API shows of the process at the moment, asked of what the process runs. */
+/** The current state of the process, as the admin API shows it. */
 
 import { statfsSync, statSync } from 'node:fs'
 import { basisOf } from '../../data/chain/families/provedFamilies.js'
@@ -19,9 +19,9 @@ import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
 
-/** What `serve` runs, as far as its live state tells of it. */
+/** Services of `serve` that its live state reads. */
 export interface LiveServices {
-  /** Of the main thread. */
+  /** Edge of the main thread. */
   readonly edge: Edge
   /** By number of the edge. */
   readonly counts: readonly EdgeCounts[]
@@ -116,14 +116,14 @@ function orNull(value: number | undefined): number | null {
   return value ?? null
 }
 
-/** Figures of calls, with the quantiles of their times as the API tells them. */
+/** Figures of calls, with the quantiles of their times in the API's form. */
 function withTimes<
   T extends { readonly p50Seconds: number | undefined; readonly p99Seconds: number | undefined },
 >({ p50Seconds, p99Seconds, ...rest }: T, told: (seconds: number | undefined) => number | null) {
   return { ...rest, p50Seconds: told(p50Seconds), p99Seconds: told(p99Seconds) }
 }
 
-/** The digits that a chart can show, since an hour has thousands of figures. */
+/** Rounds to the digits that a chart can show: an hour has thousands of figures. */
 function brief(value: number): number {
   return Number(value.toPrecision(4))
 }
@@ -228,13 +228,13 @@ function queueOf(rollup: OpenRollup): Network['queue'] {
   return { waiting, waitingBytes, oldestSeconds: oldestWaitingMs / 1_000, settled, isStoring }
 }
 
-/** That this user may still write. */
+/** Bytes that this user may still write. */
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
 }
 
-/** The last time that ISO 8601 can write with four digits of the year; a header may have any number. */
+/** The latest time that ISO 8601 writes with a four-digit year. A header may have any number. */
 const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 export function isoTime(timeMs: number): string {

@@ -11,15 +11,15 @@ import { ChainFeed, type SourceProgress, type SourceState, upToDate } from '../e
 import { genesisOf } from './genesisOf.js'
 
 /**
- * Wait before a source that ended is started again: at first, and at most; doubled each time. A node that restarts is back
- * within some seconds, and what lasts is looked at once a minute at the cost of starting a thread.
+ * Wait before an ended source starts again: at first, and at most; doubled each time. A restarted node is back within
+ * seconds. A lasting failure is retried once a minute, at the cost of starting a thread.
  */
 const pauseMsMin = 1_000
 const pauseMsMax = 60_000
-/** A source that ran so long did not fail for what made it fail before. */
+/** A source that ran this long has recovered: the wait is short again after its next failure. */
 const steadyMs = 5 * 60_000
 
-/** Longest time in which one thing is fetched from upstreams; a request's own limit may end it before. */
+/** Longest time to fetch one thing from upstreams; a request's own limit may end it earlier. */
 const fetchMsMax = 20_000
 
 function taskOf(
@@ -34,7 +34,7 @@ function taskOf(
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   if (source.type === 'develop') return { ...store, develop: source }
   if (source.type === 'replay') return { ...store, replay: source }
-  // A reorganisation goes back no further than the past is kept.
+  // A reorganisation goes back no further than the stored history.
   const reorgDepthMax = smallest([source.reorgDepthMax, ...Object.values(historyLimits(history))])
   return { ...store, follow: { ...source, reorgDepthMax } }
 }
@@ -42,11 +42,11 @@ function taskOf(
 interface SourceListeners {
   readonly onProgress?: (progress: IngestProgress) => void
   readonly onSaid?: (text: string, isError: boolean) => void
-  /** The source ended with an error; it starts again after so long, or never where that is undefined. */
+  /** The source ended with an error. It starts again after `againMs`, or never if that is undefined. */
   readonly onEnded?: (error: Error, againMs: number | undefined) => void
 }
 
-/** Starts a network's source; undefined where it has none. */
+/** Starts a network's source; undefined if it has none. */
 export function startSource(
   network: NetworkConfig,
   mapBytes: number,
@@ -60,29 +60,31 @@ export function startSource(
   return new NetworkSource(name, task, listeners)
 }
 
-/** What it has to deliver is not known yet, so that it counts as behind. */
+/** The source does not yet know which blocks it has to deliver, so it counts as behind. */
 const behind: SourceProgress = { startingBlock: undefined, number: 0 }
 
-/** The running source of one network: its ingest thread, and the news of it that every edge gets. */
+/** The running source of one network: its ingest thread, and its state for every edge. */
 export class NetworkSource extends ChainFeed {
   readonly name: string
   /**
-   * Resolves once the network's store can be opened, for the first time or as an earlier run left it. Rejects where the
-   * source ended before; then it may be started again nevertheless.
+   * Resolves once the network's store can be opened, new or from an earlier run. Rejects if the source ended before;
+   * the source may still start again.
    */
   readonly opened: Promise<void>
-  /** Resolves when the source has delivered all its blocks; rejects where it failed for good. */
+  /** Resolves when the source has delivered all its blocks; rejects if it failed for good. */
   readonly ingested: Promise<void>
-  /** Of a source with upstreams, and of a developer chain. */
+  /** For a source with upstreams and for a developer chain. */
   readonly calls = sourceCallsBy((name, args) => this.#thread.call(name, args))
   readonly #task: SourceTask
   readonly #listeners: SourceListeners
   readonly #caughtUp = defer<void>()
   readonly #closing = new AbortController()
   #thread: IngestThread
-  /** What its thread told last; undefined before the first time. */
+  /** Figures that the thread sent last; undefined before the first. */
   figures: IngestFigures | undefined
-  /** Whether {@link caughtUp} has resolved. Until then its blocks are those of an earlier run, or part of what it has. */
+  /**
+   * Whether {@link caughtUp} has resolved. Until then the store has blocks of an earlier run, or part of the new ones.
+   */
   hasCaughtUp = false
 
   constructor(name: string, task: SourceTask, listeners: SourceListeners) {
@@ -91,7 +93,7 @@ export class NetworkSource extends ChainFeed {
     this.#task = task
     this.#listeners = listeners
     this.#thread = this.#begin()
-    // What is stored can be served where nothing can be added.
+    // A store on a full disk can still be read.
     this.opened = waitedForLater(
       this.#thread.opened.catch((error) => {
         if (!isRoom(error)) throw error
@@ -103,8 +105,8 @@ export class NetworkSource extends ChainFeed {
   }
 
   /**
-   * Resolves when the network is up to date: with {@link ingested}, or once a replay has reached the blocks that it
-   * plays at intervals.
+   * Resolves when the network is up to date: with {@link ingested}, or once a replay comes to the blocks that it plays
+   * at intervals.
    */
   get caughtUp(): Promise<void> {
     return this.#caughtUp.promise
@@ -150,7 +152,7 @@ export class NetworkSource extends ChainFeed {
     return thread
   }
 
-  /** Resolves once the source has delivered all, or was closed; it is started again where it may be. */
+  /** Resolves once the source has delivered all blocks or was closed. Restarts it if {@link startsAgain} allows. */
   async #run(): Promise<void> {
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       const begunMs = performance.now()
@@ -183,7 +185,7 @@ export class NetworkSource extends ChainFeed {
     this.#caughtUp.resolve()
   }
 
-  /** Says why the store cannot be opened, as long as it cannot be. */
+  /** Publishes why the store cannot be opened yet; does nothing once it is open. */
   #waitFor(what: string): void {
     if (this.state.opening !== undefined) this.#publish({ opening: what })
   }
@@ -195,9 +197,9 @@ export class NetworkSource extends ChainFeed {
   }
 }
 
-/** Whether a source that ended with `error` is started again: what it lives on is outside, and may be mended there. */
+/** Whether a source that ended with `error` starts again: its nodes are outside the process and may recover. */
 function startsAgain(error: Error, task: SourceTask): boolean {
-  // What files have is the same the next time, and a replay would take back what was served.
+  // A file has the same content the next time, and a replay would take back blocks already served.
   if ('files' in task || 'replay' in task) return false
   if (error instanceof StoreError) return !error.isLasting
   return !(error instanceof OperatorError) || 'upstreams' in task || 'follow' in task

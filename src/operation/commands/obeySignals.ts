@@ -1,4 +1,4 @@
-/** What a serving process does at signals: it stops, reloads its configuration, or says that it does nothing. */
+/** Signals of a serving process: it stops, reloads its configuration, or logs that a signal does nothing. */
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
@@ -15,7 +15,7 @@ import { onHangup, onIdleSignals, onInterrupt } from './interrupt.js'
 import type { SystemdNotices } from './systemdNotices.js'
 import { TlsWatch } from './tlsWatch.js'
 
-/** Reading the configuration again while the server runs: what changes at once, and what needs a restart. */
+/** The result of reading the configuration again: changes that apply at once, and those that need a restart. */
 interface Reload {
   /** Keys whose new values apply at once. */
   readonly changed: readonly string[]
@@ -23,17 +23,17 @@ interface Reload {
   readonly restart: readonly string[]
 }
 
-/** Keys that `edge/settings.ts` holds. */
+/** Keys that `edge/settings.ts` contains. */
 const isReloadable = (key: string): boolean =>
   /^(?:logLevel|logSample|cors|allowedHosts|trustedProxies|tls\.(?:cert|key)|networks\.[^.]+\.hosts)$/.test(
     key,
   )
 
-/** Compares a configuration with the one that applies, and with the one that the server was started with. */
+/** Compares a configuration with the current one, and with the one of the server's start. */
 function compareConfigs(started: Config, current: Config, next: Config): Reload {
   const changed = changedKeys(current, next).filter(isReloadable)
   const restart = changedKeys(started, next).filter((key) => !isReloadable(key))
-  // What belongs to a network that is not served, or to TLS that is off, comes with it.
+  // Members of a network that is not served, or of TLS that is off, change with it at the restart.
   const isThere = (key: string) => !restart.some((other) => key.startsWith(`${other}.`))
   return { changed: changed.filter(isThere), restart }
 }
@@ -45,7 +45,7 @@ function changedKeys(before: Config, after: Config): string[] {
   return [...keys].filter((key) => !isDeepStrictEqual(old.get(key), young.get(key))).sort()
 }
 
-/** Values by key of the file; networks are named, since their order means nothing. */
+/** Values by key of the file; networks are identified by name, since their order does not matter. */
 function valuesOf({
   networks,
   rollups,
@@ -69,10 +69,10 @@ function valuesOf({
 
 interface Serving {
   readonly config: Config
-  /** Reads the configuration again. Throws OperatorError where it is not valid. */
+  /** Reads the configuration again. Throws OperatorError if it is not valid. */
   readonly read: () => Config
   readonly log: Logger
-  /** Of the main thread. */
+  /** Edge of the main thread. */
   readonly edge: Edge
   readonly others: EdgeThreads | undefined
   readonly notices: SystemdNotices
@@ -82,7 +82,7 @@ interface Serving {
   onStopping(): void
 }
 
-/** Resolves to the exit status when the server is to be closed. */
+/** Resolves to the exit status when the server should close. */
 export function obeySignals(serving: Serving): Promise<number> {
   let isStopping = false
   onIdleSignals((signal) => serving.log.warn(`${signal} does nothing: SIGHUP reloads, SIGTERM stops`))
@@ -115,7 +115,7 @@ function announceStop({ config, log, edge, others, notices, onStopping }: Servin
   }, config.graceMs).unref()
 }
 
-/** A function that reads the configuration again and applies it as far as a running server can. */
+/** A function that reads the configuration again and applies the part that a running server can change. */
 function reloader({ config, read, log, edge, others, notices, keys }: Serving): () => void {
   let current = config
   const apply = () => {

@@ -1,4 +1,4 @@
-/** The admin listener of `serve`: what it shows, asked of what the process runs. */
+/** The admin listener of `serve`, and the figures that it shows of the process. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
@@ -45,13 +45,13 @@ import { isoTime, type LiveServices, readHistory, readLive, readNetworks } from 
 import type { OpenRollup } from './openRollup.js'
 import { demoExample, networkUrls } from './welcome.js'
 
-/** What `serve` runs, as far as the admin listener shows it. */
+/** Services of `serve` that the admin listener shows. */
 interface AdminServices extends LiveServices {
-  /** That its edge listens on. */
+  /** Port of the edge. */
   readonly port: number
   readonly store: NodeStore
   readonly keys: KeyRepository
-  /** Undefined where keys are not shared. */
+  /** Undefined if keys are not shared. */
   readonly reach: KeyFreshness | undefined
   readonly ring: KeyChecker
   readonly log: Logger
@@ -60,11 +60,11 @@ interface AdminServices extends LiveServices {
 
 /* The newest blocks of a network, and submissions of a rollup, as the admin API lists them. */
 
-/** As many as one looks at without searching. */
+/** As many as a person looks at without searching. */
 const blocksMax = 10
 const submissionsMax = 50
 
-/** Newest first; of a gateway those that it holds. Throws UsageError where no network with blocks has this name. */
+/** Newest first; of a gateway, only stored blocks. Throws UsageError if no network with blocks has this name. */
 function readLastBlocks(networks: readonly OpenNetwork[], name: string): LastBlock[] {
   const network = networks.find((candidate) => candidate.name === name)
   if (network === undefined) throw new UsageError(`there is no network "${name}" with blocks`)
@@ -92,7 +92,7 @@ function readLastBlocks(networks: readonly OpenNetwork[], name: string): LastBlo
   return blocks
 }
 
-/** What is read; undefined where it would have to be fetched first. */
+/** Returns the result of `read`; undefined if the data would have to be fetched first. */
 function held<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -102,15 +102,15 @@ function held<T>(read: () => T): T | undefined {
   }
 }
 
-/** Ports that are tried where none was chosen: several servers on one machine, each with the next. */
+/** Ports tried if the operator chose none: several servers on one machine take one after the other. */
 const portsMax = 16
 
-/** Edges publish their figures each second; one that has not for so long does not turn. */
+/** Edges publish their figures each second. An edge without news for this long is stuck. */
 const stuckMs = 10_000
 
 /**
- * Opens the admin listener, and says in the log where it listens. Undefined where it is off, and where the operator
- * chose no port and none could be had. Throws OperatorError where a chosen one cannot be had.
+ * Opens the admin listener and logs its address. Returns undefined if it is off, or if the operator chose no port and
+ * none of the tried ones is free. Throws OperatorError if it cannot listen on the chosen port.
  */
 export async function openAdmin(config: Config, services: AdminServices): Promise<AdminListener | undefined> {
   const { admin } = config
@@ -180,7 +180,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   }
 }
 
-/** Throws UsageError where no rollup has this name. */
+/** Throws UsageError if no rollup has this name. */
 async function readSubmissions(
   { rollups }: Config,
   open: readonly OpenRollup[],
@@ -203,7 +203,7 @@ async function readSubmissions(
   }
 }
 
-/** Names of keys by id. They are read again when keys changed, not each second: there may be thousands. */
+/** Names of keys by id. They are read again only when keys changed, because there may be thousands. */
 function keyNames(store: NodeStore): (keyId: string) => string | undefined {
   let generation = -1
   let names = new Map<string, string>()
@@ -225,21 +225,21 @@ async function readUsage(ledger: UsageLedger, query: UsageQuery): Promise<Usage>
   return { from: toIso(report.from), to: toIso(report.to), rows: report.rows() }
 }
 
-/** Edges whose event loops have not turned for long. */
+/** Names edges whose event loop has been stuck for {@link stuckMs}. */
 export function stuckEdges(counts: readonly EdgeCounts[]): string[] {
   const nowMs = Date.now()
-  // The main thread turns, since it asks.
+  // The main thread runs this code, so it is not stuck.
   return counts.flatMap(({ figures }, edge) =>
     edge > 0 && nowMs - figures.atMs > stuckMs ? [`edge ${edge}`] : [],
   )
 }
 
-/** In seconds since 1970; undefined before there is a head. */
+/** In seconds since 1970; undefined without a head. */
 function headTimestamp(network: OpenNetwork): number | undefined {
   return network.opening === undefined ? Number(network.current.head.header.timestamp) : undefined
 }
 
-/** In seconds, of the networks that have a head. */
+/** In seconds, for the networks that have a head. */
 function headAges(networks: readonly OpenNetwork[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     networks.flatMap((network) => {
@@ -262,7 +262,7 @@ function readiness(
   const sourceOf = new Map(sources.map((source) => [source.name, source]))
   const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {
     const { isStoring, sequencerAnswers, oldestWaitingMs } = rollup.health()
-    // While the sequencer answers, a long wait is that of one key, behind what it submitted itself.
+    // While the sequencer answers, only submissions of one key wait long, behind earlier ones of that key.
     const queueAgeMs = sequencerAnswers === false ? oldestWaitingMs : undefined
     return { network: rollup.name, isStoring, queueAgeMs }
   }
@@ -327,7 +327,7 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
   }
 }
 
-/** Calls of the operator: they pass through the main thread's edge as those of clients do, but need no key. */
+/** Calls of the operator pass through the main thread's edge like calls of clients, but need no key. */
 function openPlayground(
   config: Config,
   { endpoints }: Edge,
@@ -357,7 +357,7 @@ function openPlayground(
   }
 }
 
-/** Who acts over the admin listener from this address, as keys and the audit log name them. */
+/** The actor at this address, as keys and the audit log name it. */
 function adminActor(address: string): string {
   return `admin:${address}`
 }

@@ -6,13 +6,13 @@ import { Pepper } from '../../serving/access/pepper.js'
 import type { DataConfig } from '../config/config.js'
 import { SharedKeys, type SharedKeysOptions } from '../shared/sharedKeys.js'
 
-/** Where the keys of a data folder are kept, as a command reads and changes them. */
+/** The keys of a data folder, as a command reads and changes them. */
 export interface OpenKeys extends KeyRepository {
-  /** What keys are hashed with; made with the first of them. */
+  /** The secret for hashing keys; made with the first key. */
   readonly pepper: Pepper
 }
 
-/** Options of shared keys; undefined where they are kept in the data folder. */
+/** Options of shared keys; undefined if the data folder has the keys. */
 export function sharedKeysOptions({ node, mapBytes, shared }: DataConfig): SharedKeysOptions | undefined {
   if (shared === undefined) return undefined
   const { url, schema } = shared
@@ -20,15 +20,15 @@ export function sharedKeysOptions({ node, mapBytes, shared }: DataConfig): Share
 }
 
 export interface OpenKeysOptions {
-  /** Of a data folder. */
+  /** Applies to keys in a data folder. */
   readonly readOnly?: boolean
-  /** Makes them where there are none. */
+  /** Makes the store of keys if there is none. */
   readonly make?: boolean
 }
 
 /**
- * Opens the keys for `work`, and closes them again. Rejects with OperatorError where there are none, unless `make`, and
- * where the database that has them does not answer.
+ * Opens the keys for `work`, and closes them again. Rejects with OperatorError if there are none, unless `make`, and if
+ * the database of shared keys does not answer.
  */
 export async function withKeys<T>(
   config: DataConfig,

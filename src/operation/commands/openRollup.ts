@@ -27,19 +27,19 @@ import { queueSchemaOf, type RollupConfig } from '../config/config.js'
 import { chainIdOf, type EdgeRollup, type RollupHealth, rollupNetworkOf } from '../edge/edgeRollup.js'
 
 /**
- * Time between two removals of old submissions: short enough for the shortest age that may be configured; most
- * find nothing.
+ * Time between two removals of old submissions: short enough for the shortest age that can be configured; most find
+ * nothing.
  */
 const sweepMs = 1_000
 
 export interface OpenRollup extends EdgeRollup {
   readonly queue: SubmissionQueue
-  /** For reads of other edges, where these cannot read themselves. */
+  /** For reads of other edges that cannot read themselves. */
   readonly submissions: SubmissionReader
   health(): RollupHealth
-  /** Undefined where the queue is that of this process alone. */
+  /** Undefined if only this process uses the queue. */
   sharedQueue(): SharedQueueFigures | undefined
-  /** Ends deliveries under way; waiting submissions stay on disk. */
+  /** Ends open deliveries; waiting submissions stay on disk. */
   close(): Promise<void>
 }
 
@@ -87,12 +87,13 @@ export async function openRollup(
     )
   let sweeping: Promise<void> | undefined
   const sweep = setInterval(() => {
-    // Without a sequencer nothing is ever sent. Where another process sends, that one knows to whom it is silent.
+    // Without a sequencer nothing is ever sent. If another process sends, only that one knows which keys get no
+    // answers.
     const silentTo = upstream === undefined ? 'all' : (forwarding?.forwarder?.silentTo ?? new Set<string>())
     sweeping ??= queue
       .sweep(Date.now(), silentTo)
       .catch((error: Error) => {
-        // Of a store that takes nothing at all, the store tells.
+        // A store that accepts no writes at all reports that itself.
         if (store.isStoring) log(`old submissions could not be removed: ${error.message}`)
       })
       .finally(() => {
@@ -128,9 +129,9 @@ export async function openRollup(
   }
 }
 
-/* Where the submissions of a rollup network are kept, and whose turn it is to send them. */
+/* The stores of a rollup network's submissions, and the process that sends them. */
 
-/** The forwarder of this process, while it is this one that sends. */
+/** The forwarder of this process, while it is the one that sends. */
 export interface Forwarding {
   readonly forwarder: Forwarder | undefined
   stop(): Promise<void>
@@ -138,9 +139,9 @@ export interface Forwarding {
 
 export interface OpenSubmissions {
   readonly store: SubmissionStore
-  /** The same store, where several processes share it. */
+  /** The same store, if several processes share it. */
   readonly shared?: SharedSubmissions
-  /** Begins to send as soon and as long as this process may, with a forwarder made by `make`. */
+  /** Sends while this process may, with a forwarder made by `make`. */
   forward(make: (writer: SubmissionWriter) => Forwarder): Forwarding
   close(): Promise<void>
 }
@@ -148,8 +149,8 @@ export interface OpenSubmissions {
 type Config = Pick<RollupConfig, 'name' | 'queue' | 'lockPath'>
 
 /**
- * Opens the submissions of a network, in the node store or where they are shared. Rejects with OperatorError where
- * another process serves the network from the same data folder, or they are of another chain.
+ * Opens the submissions of a network, in the node store or in the shared database. Rejects with OperatorError if
+ * another process serves the network from the same data folder, or if they are of another chain.
  */
 function openSubmissions(
   config: Config,
@@ -189,7 +190,7 @@ async function openLocal(
   }
 }
 
-/** The lock, or why there is none where the disk has not a byte for it: what is stored can be read. */
+/** The lock, or the error if the disk is too full for it: stored submissions can still be read. */
 function lockWhereRoom(path: string): { readonly lock?: WriterLock; readonly refusal?: StoreError } {
   try {
     return { lock: lockForWriting(path) }

@@ -21,19 +21,19 @@ import type { OpenRollup } from './openRollup.js'
 /** The port and the counters that all edges share; see {@link EdgeData}. */
 type Shared = Pick<EdgeData, 'port' | 'totals'>
 
-/** What exists once per process, whatever the number of edges. */
+/** Services that exist once per process, whatever the number of edges. */
 interface ProcessServices {
   readonly pool: Pool<Jobs>
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]
-  /** Networks of the main thread's edge, which holds their polled filters. */
+  /** Networks of the main thread's edge, which owns their polled filters. */
   readonly networks: readonly OpenNetwork[]
   readonly usage: UsageLedger
 }
 
 /**
- * What several edges share; undefined where there is one. Throws UsageError where the platform allows only one,
- * OperatorError where the port is taken.
+ * Port and counters for several edges; undefined if there is one. Throws UsageError if the platform allows only one,
+ * OperatorError if the port is taken.
  */
 export async function shareBetweenEdges(config: Config, transport: Transport): Promise<Shared | undefined> {
   const { edges } = config
@@ -49,7 +49,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
   }
 }
 
-/** Starts the edges other than the main thread's, and connects them with what exists once per process. */
+/** Starts the edges other than the main thread's, and connects them with the services of the process. */
 export function startOtherEdges(
   config: Config,
   shared: Shared & Pick<EdgeData, 'transport' | 'spent' | 'reach' | 'counts'>,
@@ -80,7 +80,7 @@ export function startOtherEdges(
       ): Promise<unknown> | unknown => filtersOf(network)[name](argument, caller, turnMsDefault),
       used: (report) => usage.take(report),
       health: ([name]: [string]) => rollupOf(name).health(),
-      // Copies, because the bytes lie in those of the whole message, all of which would cross once more.
+      // Copies, because the bytes are views of the whole message, which would be sent again with them.
       source: async ([network, name, ...args]: [string, SourceCallName, ...unknown[]]) => {
         const own = args.map((each) => (each instanceof Uint8Array ? new Uint8Array(each) : each))
         const source = sources.find((candidate) => candidate.name === network)

@@ -1,17 +1,17 @@
 import { hostname } from 'node:os'
 
-/** Time between lines of the log: often enough to show that the work goes on, rare enough for a log file. */
+/** Time between lines of the log: often enough to show that the work continues, rare enough for a log file. */
 const lineMs = 3000
 const barWidth = 24
 
-/** Shows how work goes: a bar that redraws itself on a terminal, lines of the log elsewhere. */
+/** Shows the progress of work: a bar that redraws itself on a terminal, lines of the log elsewhere. */
 export interface ProgressView<P> {
   update(progress: P): void
   /** Removes the bar, so that later output begins on an empty line. */
   clear(): void
 }
 
-/** `barText` is what a terminal shows, `fields` those of a line of the log. */
+/** `barText` is for a terminal, `fields` for a line of the log. */
 export function createProgressView<P>(
   barText: (progress: P) => string,
   fields: (progress: P) => object,
@@ -35,7 +35,7 @@ export function createProgressView<P>(
   }
 }
 
-/** A line as the log of a server has them, for commands that have no log of their own. */
+/** A line in the form of a server's log, for commands without a log. */
 export function logLine(fields: object): string {
   return JSON.stringify({ level: 30, time: Date.now(), pid: process.pid, hostname: hostname(), ...fields })
 }

@@ -1,4 +1,4 @@
-/** The command line: finding the command that was typed, and turning failures into one sentence and an exit status. */
+/** The command line: finds the typed command, and turns failures into one sentence and an exit status. */
 
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { nearest } from '../../primitives/nearest.js'
@@ -65,7 +65,7 @@ async function dispatch(words: readonly string[], io: Io): Promise<number> {
   return command.start(words.slice(command.name.split(' ').length), io)
 }
 
-/** The words that name a command: one, or two where the first names a group. */
+/** The words that name a command: one, or two if the first names a group. */
 function wordsOfName(words: readonly string[]): string[] {
   const name = words.slice(0, groups.has(words[0] ?? '') ? 2 : 1)
   return name.filter((word) => !word.startsWith('-'))
@@ -103,7 +103,7 @@ function commandsOf(group: string): Command[] {
   return commands.filter((command) => command.name.startsWith(`${group} `))
 }
 
-// Not at the start, so that what goes wrong here is told like any other failure.
+// Loaded late, so that an error here is reported like any other failure.
 async function readVersion(): Promise<string> {
   return (await import('../../primitives/version.js')).version
 }

@@ -1,6 +1,6 @@
 /**
- * `tidegate serve`: opens what exists once per process (keys, pool, sources, rollups) and the edges, answers until it
- * is interrupted, and closes everything in order.
+ * `tidegate serve`: opens the parts that exist once per process (keys, pool, sources, rollups) and the edges, answers
+ * until it is interrupted, and closes everything in order.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -45,19 +45,19 @@ import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { SystemdNotices } from './systemdNotices.js'
 import { type DemoAccess, openingLine, welcomeLines } from './welcome.js'
 
-/** What is said at a start on a full disk. */
+/** Part of the log line at a start on a full disk. */
 const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; what is stored is served`
 
-/** How long jobs may continue after the edges are closed; nobody waits for their results then. */
+/** Time for running jobs to end after the edges are closed. No client waits for their results then. */
 const poolCloseMsMax = 1_000
 
-/** Serves; resolves to the exit status once stopped. `read` reads the configuration again. */
+/** Serves until stopped; resolves to the exit status. `read` reads the configuration again. */
 export async function serve(config: Config, read: () => Config, io: Io): Promise<number> {
   const log = createLog(config)
-  // First, so that a mistake in these files is reported before anything has been started.
+  // First, so that a mistake in these files is reported before anything starts.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
   const chosen = await chooseTransport(config.transport, isLoopback(config.host))
-  // Before anything is made or imported, so that nobody waits for what cannot be served.
+  // Before anything is made or imported: an occupied port fails here, not after a long import.
   await chosen.transport.findPort(config, false)
   const halted = defer<number>()
   let isBroken = false
@@ -73,8 +73,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   // Before any thread starts, so that all share it.
   if (config.networks.some(({ gateway }) => gateway !== undefined)) HeldUse.shared()
   const served = new ServedProcess({ config, log, io, layouts, chosen, access, pool: openPool(config, log) })
-  // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
-  // first: uWebSockets.js aborts a process that exits within one of its callbacks.
+  // After an uncaught exception the state of the process is unknown, so it ends. The server is abandoned first:
+  // uWebSockets.js aborts a process that exits within one of its callbacks.
   const onDefect = (error: unknown) => {
     const stack = error instanceof Error ? error.stack : String(error)
     log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
@@ -89,7 +89,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   } finally {
     await served.stopListening()
     process.off('uncaughtException', onDefect)
-    // A broken store is left open, because it cannot be closed; see {@link StoreError}.
+    // A broken store cannot be closed, so it stays open; see {@link StoreError}.
     await served.close(!isBroken)
   }
 }
@@ -104,7 +104,7 @@ interface Opened {
   readonly pool: Pool<Jobs>
 }
 
-/** What one process serves, in the order in which it is opened, and how it is closed. */
+/** The services of one process. Opens them in order and closes them. */
 class ServedProcess {
   readonly #opened: Opened
   readonly #sources: NetworkSource[] = []
@@ -134,7 +134,7 @@ class ServedProcess {
     this.#usage = openUsage(access.store, this.#used, log)
   }
 
-  /** Opens rollups, and starts the sources of networks. Rejects where one cannot be, for a cause that shows before. */
+  /** Opens rollups and starts the sources of networks. Rejects if one fails within `limits.startMsMax`. */
   async openSources(onStoreFailure: (failure: StoreError) => void): Promise<void> {
     const { config, log, access, pool } = this.#opened
     for (const rollup of config.rollups) {
@@ -147,7 +147,7 @@ class ServedProcess {
     if (full.length > 0) log.error(`the disk that holds ${full.join(', ')} is full: ${readOnlyUntil}`)
   }
 
-  /** Opens this thread's edge and those of other threads; resolves once all listen, and the admin listener does. */
+  /** Opens the edges of all threads, then the admin listener. Resolves once all listen. */
   async openEdges(): Promise<void> {
     const { config, log, chosen, access, pool } = this.#opened
     const shared = await shareBetweenEdges(config, chosen.transport)
@@ -204,7 +204,7 @@ class ServedProcess {
     return this.#edge
   }
 
-  /** Serves until a signal comes or an edge is lost; the exit status of either. */
+  /** Serves until a signal comes or an edge is lost. Each promise resolves to the exit status. */
   run(read: () => Config): Promise<number>[] {
     const { config, log, access } = this.#opened
     const notices = new SystemdNotices({
@@ -232,7 +232,7 @@ class ServedProcess {
   async #welcome(): Promise<void> {
     const { config, io, chosen, access } = this.#opened
     await embeddedCaughtUp(config, this.#sources)
-    // A source also ends when the server stops, and then there is nobody to welcome.
+    // A source also ends when the server stops; then no welcome is printed.
     if (this.#isStopping) return
     const { networks } = this.#edge as Edge
     const rollups = this.#rollups
@@ -243,7 +243,7 @@ class ServedProcess {
       io.out(line)
   }
 
-  /** Takes nothing more from the network, at once. */
+  /** Stops taking requests, at once. */
   abandon(): void {
     this.#edge?.server.abandon()
   }
@@ -255,7 +255,7 @@ class ServedProcess {
     await this.#usage.close()
   }
 
-  /** Closes everything but what listens; the stores of this thread where they can be closed. */
+  /** Closes all that does not listen; with `withStores`, also the stores of this thread. */
   async close(withStores: boolean): Promise<void> {
     const { access, pool } = this.#opened
     await Promise.all(this.#rollups.map((rollup) => rollup.close()))
@@ -280,8 +280,8 @@ function warnOfFewFiles({ limits }: Config, log: Logger): void {
 }
 
 /**
- * Starts the source of every network that has one. Resolves once all stores can be opened, or after `limits.startMsMax`;
- * rejects where one cannot be, for a cause that shows before.
+ * Starts the source of every network that has one. Resolves once all stores can be opened, or after
+ * `limits.startMsMax`. Rejects if a source fails before that.
  */
 async function startSources(
   config: Config,
@@ -296,7 +296,7 @@ async function startSources(
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
       onEnded(error, againMs) {
-        // Of a mistake in the configuration the end of the program tells.
+        // At the start, a mistake in the configuration ends the program, which reports it itself.
         if (isStarting && error instanceof OperatorError && source?.state.opening !== undefined) return
         const again = againMs === undefined ? '' : `; it is started again in ${againMs / 1_000} s`
         log.error({ network: name }, `the source ended: ${error.message}${again}`)
@@ -361,12 +361,12 @@ interface Access {
   readonly ring: KeyChecker
   readonly allowances: Allowances
   readonly spent: SpentMemory
-  /** With its memory; undefined where keys are not shared. */
+  /** Undefined if keys are not shared. */
   readonly reach: KeyFreshness | undefined
   readonly reachMemory: SharedArrayBuffer | undefined
-  /** Writes what was spent today. */
+  /** Writes the units spent today. */
   readonly quotas: { close(): Promise<void> }
-  /** Leases of units that are shared; undefined where they are not. */
+  /** Leases of shared units; undefined if keys are not shared. */
   readonly leases: QuotaLeases | undefined
   readonly demo: DemoAccess
 }
@@ -385,7 +385,7 @@ async function openAccess(
   const ring = KeyChecker.open(keys.store, node, { allowances, reach })
   const access = { store, keys, ring, allowances, spent, reach, reachMemory, quotas, leases }
   if (!auth) return { ...access, demo: { kind: 'open' } }
-  // Shared keys are made by their operator, once for all processes.
+  // The operator makes shared keys once for all processes.
   if (reach !== undefined) return { ...access, demo: { kind: 'unknown' } }
   const key = ring.ensureDemoKey({
     keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),
@@ -393,7 +393,7 @@ async function openAccess(
   return { ...access, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
 }
 
-/** The keys of the node store, or those that are shared, which are followed from here on. */
+/** Opens the keys of the node store, or the shared keys, which it follows from then on. */
 async function openServedKeys(config: Config, store: NodeStore, allowances: Allowances, log: Logger) {
   const options = sharedKeysOptions(config)
   if (options === undefined || config.shared === undefined) return { keys: embeddedKeyRepository(store) }
@@ -411,14 +411,14 @@ function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageL
   const tables = store.openUsage()
   if (tables === undefined) throw new Error('a store that is written has all tables')
   return new UsageLedger(tables, counter, {
-    // Of a store that takes nothing at all, the store tells.
+    // A store that accepts no writes at all reports that itself.
     onFailure: (error) => {
       if (store.isStoring) log.warn(`usage is not stored yet: ${error.message}`)
     },
   })
 }
 
-/** Resolves once the embedded network has blocks to show. */
+/** Resolves once the embedded network has caught up with its source. */
 async function embeddedCaughtUp(config: Config, sources: readonly NetworkSource[]): Promise<void> {
   // A source that failed has been logged already; the blocks in its store are served.
   await Promise.all(

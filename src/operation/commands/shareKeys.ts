@@ -1,4 +1,4 @@
-/** `tidegate keys share`: takes the keys of a data folder over into the database that several processes share. */
+/** `tidegate keys share`: copies the keys of a data folder into the database that several processes share. */
 
 import { keyIdOf } from '../../data/store/keyTables.js'
 import { NodeStore } from '../../data/store/nodeStore.js'
@@ -12,7 +12,7 @@ import type { Io } from './commandLine.js'
 import { actor } from './keys.js'
 import { sharedKeysOptions } from './openKeys.js'
 
-/** Takes over the keys that `chosen` names, or all. */
+/** Copies the keys that `chosen` names, or all. */
 export async function shareFolderKeys(
   config: DataConfig,
   chosen: readonly string[],
@@ -28,7 +28,7 @@ export async function shareFolderKeys(
   const from = NodeStore.open({ path: node.store, readOnly: true, mapBytes: config.mapBytes })
   try {
     if (!from.hasKeys()) throw none
-    // Before the database, which would take any pepper as its first.
+    // Before opening the database, which would accept any pepper as its first.
     Pepper.open(from, node.pepper)
     const keys = await openShared(options, dataDir)
     try {

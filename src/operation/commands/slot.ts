@@ -63,7 +63,7 @@ function parseType(name: string): KeyType {
 /** `position` is the key's place on the command line, from 1. */
 function encode(type: KeyType | undefined, key: string, position: number): Uint8Array {
   try {
-    // A key of digits only is a decimal number here; in a JSON string it could also be meant as hex.
+    // A key of digits only is a decimal number here; in a JSON string it could also be hex.
     if (type === undefined && /^[0-9]+$/.test(key)) {
       return encodeKey({ kind: 'integer', isSigned: false, bits: 256 }, key)
     }

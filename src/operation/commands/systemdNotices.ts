@@ -1,16 +1,16 @@
 /**
- * Tells systemd what the server does, where a unit of `Type=notify` started it: that it is ready, reloads, stops, and
- * still runs (the watchdog). Node.js has no datagram sockets of the Unix domain, so each message is sent by the
- * program `systemd-notify`, which is there wherever systemd is.
+ * Reports the server's state to systemd if a unit of `Type=notify` started it: ready, reloading, stopping, and alive
+ * (the watchdog). Node.js has no datagram sockets of the Unix domain, so the program `systemd-notify` sends each
+ * message. It is installed wherever systemd is.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setInterval } from '../../primitives/timers.js'
 
 interface SystemdNoticesOptions {
-  /** Usually that of the process: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are read. */
+  /** Usually the environment of the process. Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Whether the server still works; the watchdog restarts it where it does not for long. */
+  /** Whether the server still works; if it does not for long, the watchdog restarts it. */
   isWell(): boolean
   /** Called with the first message that cannot be sent. */
   onFailure(why: string): void
@@ -29,7 +29,7 @@ export class SystemdNotices {
     this.#isThere = (options.env.NOTIFY_SOCKET ?? '') !== ''
   }
 
-  /** The server answers. Begins the watchdog's messages where systemd waits for them. */
+  /** Reports that the server answers. Begins the watchdog's messages if systemd waits for them. */
   ready(): void {
     this.#send('READY=1')
     const { WATCHDOG_USEC: usec = '', WATCHDOG_PID: pid = '' } = this.#options.env
@@ -42,9 +42,9 @@ export class SystemdNotices {
     this.#watchdog.unref()
   }
 
-  /** Call {@link ready} when that is over. */
+  /** Call {@link ready} after the reload. */
   reloading(): void {
-    // systemd compares the time with its own, to tell this message from those of an earlier reload.
+    // systemd compares this time with its own, to distinguish this message from those of an earlier reload.
     this.#send('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
   }
 
@@ -52,7 +52,7 @@ export class SystemdNotices {
     this.#send('STOPPING=1')
   }
 
-  /** Resolves once everything is sent. */
+  /** Resolves once all messages are sent. */
   async close(): Promise<void> {
     clearInterval(this.#watchdog)
     await this.#sent
@@ -71,7 +71,7 @@ export class SystemdNotices {
     if (status !== 0) throw new Error(`systemd-notify ended with status ${status}`)
   }
 
-  /** Later messages are sent all the same: without the watchdog's, systemd would end a server that is well. */
+  /** Later messages are still sent: without the watchdog's, systemd would end a healthy server. */
   #fail({ message }: Error): void {
     if (!this.#hasFailed) this.#options.onFailure(message)
     this.#hasFailed = true

@@ -1,6 +1,6 @@
 import { largest } from '../../primitives/extremes.js'
 
-/** Rows of cells with equal columns, the last one as long as it is. */
+/** Rows of cells in equally wide columns; the last column is not padded. */
 export function layOutTable(rows: readonly (readonly string[])[]): string {
   const columns = rows[0]?.length ?? 0
   const widths = Array.from({ length: columns - 1 }, (_, column) =>

@@ -3,28 +3,30 @@ import type { Logger } from 'pino'
 import { setTimeout } from '../../primitives/timers.js'
 import { readTlsFiles, type TlsFiles } from '../../serving/transport/tlsFiles.js'
 
-/** Time between two looks at the files: two calls of the system each. Links may change as well, which no event tells. */
+/**
+ * Time between two checks of the files: two system calls each. Links may change as well, for which there is no event.
+ */
 const lookMs = 1_000
 
-/** Notices that the files of a certificate were replaced. */
+/** Notices a replaced certificate. */
 export class TlsWatch {
   readonly #log: Logger
   readonly #renew: () => void
   #files: TlsFiles | undefined
-  /** What tells the files from others that replace them; undefined before the first look. */
+  /** Identifies the versions of the files; undefined before the first check. */
   #seen: string | undefined
   #timer: NodeJS.Timeout | undefined
 
   /**
-   * `renew` is called when files have changed that fit each other, and after the first look: they may have changed since
-   * they were read.
+   * `renew` is called when the files have changed and fit each other. It is also called after the first check, because
+   * the files may have changed since they were read.
    */
   constructor(log: Logger, renew: () => void) {
     this.#log = log
     this.#renew = renew
   }
 
-  /** Watches these files instead of those before. */
+  /** Watches these files instead of the previous ones. */
   follow(files: TlsFiles | undefined): void {
     clearTimeout(this.#timer)
     this.#files = files
@@ -52,7 +54,7 @@ export class TlsWatch {
         this.#log.info({ cert: files.cert }, 'new connections get the new certificate')
       }
     } catch (error) {
-      // Perhaps one of the two is still to come.
+      // One of the two may not be replaced yet.
       this.#log.warn(`${(error as Error).message}; the former certificate stays`)
     }
   }

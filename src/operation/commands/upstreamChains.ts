@@ -1,6 +1,6 @@
 /**
- * Which networks `--upstream` without `--network` makes: one for each chain that the nodes say they have, under the name by
- * which people call it. What they said is kept, so that a network has its name also while its nodes are away.
+ * The networks that `--upstream` without `--network` makes: one for each chain id that the nodes report, under its
+ * common name. The reports are stored, so that a network keeps its name while its nodes are away.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -32,8 +32,9 @@ const knownFile = z.record(z.string(), z.strictObject({ chainId: z.int(), name: 
 type KnownChains = z.infer<typeof knownFile>
 
 /**
- * Asks the upstreams of the one network of `config`, for as long as a start may wait. One that says nothing, and never did,
- * counts as of the first chain until the next start. Undefined where nobody ever said which chain it has.
+ * Asks the upstreams of the one network of `config` for their chain ids, for at most `limits.startMsMax`. A node that
+ * never answered counts as one of the first chain until the next start. Returns undefined if no node ever reported its
+ * chain.
  */
 export async function upstreamChains(config: Config): Promise<UpstreamChain[] | undefined> {
   const { node, limits, networks } = config
@@ -67,7 +68,7 @@ export async function upstreamChains(config: Config): Promise<UpstreamChain[] | 
   return chains
 }
 
-/** A safe integer; undefined where it does not say one in time. */
+/** A safe integer; undefined if the node does not report one in time. */
 async function chainIdOf(
   options: UpstreamOptions,
   deadline: number,
@@ -87,7 +88,7 @@ async function chainIdOf(
   }
 }
 
-/** The name by which people call a chain, unless the data folder has something else under it. */
+/** The common name of a chain; `chain-ID` if the data folder has another network under that name. */
 function nameOf(chainId: number, { dataDir, mapBytes }: Config): string {
   const plain = `chain-${chainId}`
   const name = networkOf(chainId)?.name ?? plain
@@ -104,7 +105,7 @@ function keyOf({ url }: UpstreamOptions): string {
   return bytesToHex(keccak256(Buffer.from(new URL(url).href)))
 }
 
-/** Empty where it is missing or damaged: then it is asked for again. */
+/** Empty if the file is missing or damaged; then the nodes are asked again. */
 function readKnown(path: string): KnownChains {
   try {
     return knownFile.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -113,7 +114,7 @@ function readKnown(path: string): KnownChains {
   }
 }
 
-/** Does nothing on a full disk: then nodes are asked at the next start, too. */
+/** Ignores a full disk; then nodes are asked at the next start, too. */
 function writeKnown(path: string, known: KnownChains): void {
   makeFolder(dirname(path), 0o700)
   try {

@@ -1,4 +1,4 @@
-/** `tidegate usage`: what keys used, as a table, JSON or CSV. */
+/** `tidegate usage`: usage of keys, as a table, JSON or CSV. */
 
 import { NodeStore } from '../../data/store/nodeStore.js'
 import { UsageError } from '../../primitives/faults.js'
@@ -43,7 +43,7 @@ async function readRows(config: DataConfig, { key }: UsageFlags, report: UsageRe
   }
 }
 
-/** Names of keys by id; of shared keys as this data folder knows them, since usage is that of this process. */
+/** Names of keys by id. For shared keys reads the copy in this data folder, since usage is that of this process. */
 async function readNames(
   { node, mapBytes, shared }: DataConfig,
   store: NodeStore,
@@ -80,14 +80,14 @@ function toTable(report: UsageReport, rows: readonly NamedRow[]): string[][] {
   return [columns.map((name) => name.toUpperCase()), ...lines]
 }
 
-/** Lines as RFC 4180 has them, with a head. */
+/** Lines in the form of RFC 4180, with a header line. */
 function toCsv(report: UsageReport, rows: readonly NamedRow[]): string[] {
   const columns = columnsOf(report)
   const lines = rows.map((row) => columns.map((column) => quoted(String(row[column] ?? ''))))
   return [columns, ...lines].map((line) => line.join(','))
 }
 
-/** A cell that begins as a formula is kept from being one: a key may be named by whom it is for. */
+/** Prevents a cell from being read as a formula: a key's name may come from its user. */
 function quoted(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

@@ -17,8 +17,8 @@ import type { Io } from './commandLine.js'
 import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
 
 /**
- * Checks a store; resolves to the exit status: 1 where a fault was found. Rejects with OperatorError where there is
- * no store or it cannot be read.
+ * Checks a store; resolves to the exit status: 1 if a fault was found. Rejects with OperatorError if there is no store
+ * or it cannot be read.
  */
 export async function verify(config: VerifyConfig, io: Io): Promise<number> {
   const { network } = config
@@ -44,12 +44,12 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
 }
 
 /**
- * Rejects with OperatorError where the store cannot be read, where the child crashed while reading it, and where the
- * child was ended.
+ * Rejects with OperatorError if the store cannot be read, if the child crashed while reading it, or if the child was
+ * ended.
  */
 function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
   return new Promise((resolve, reject) => {
-    // LMDB prints lines of its own about pages that are missing, which an error of the process may explain.
+    // LMDB prints lines about missing pages, which an error of the process may explain.
     const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'pipe'
     const child = fork(startedPath('verifyProcess'), { stdio: ['ignore', output, output, 'ipc'] })
     let printed = Buffer.alloc(0)
@@ -70,7 +70,7 @@ function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
       else reject(unreadable(task.storePath, message.why.split('\n')[0] ?? ''))
     })
     child.on('error', reject)
-    // The report may arrive after the child has exited; none will come only once the channel is closed as well.
+    // The report may arrive after the child has exited; once the channel is closed, too, none will come.
     const onOver = () => {
       if (child.connected || (child.exitCode === null && child.signalCode === null)) return
       reject(
@@ -81,10 +81,10 @@ function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
         ),
       )
     }
-    // After the end of what it prints.
+    // On `close`, all its output has arrived.
     child.on('close', onOver)
     child.on('disconnect', onOver)
-    // A child that is gone before it has its task is known by its end.
+    // If the child ends before it has its task, its end is reported.
     child.send(task, () => undefined)
   })
 }
@@ -95,14 +95,14 @@ function unreadable(path: string, why: string): OperatorError {
   )
 }
 
-/** What the end of a child says that has reported nothing: the signal, and how it ended with what it printed. */
+/** The error for a child that ended without a report: from its signal, or from its status and output. */
 function withoutReport(path: string, signal: string | null, account: string): OperatorError {
   switch (signal) {
     // LMDB followed a damaged page out of its map.
     case 'SIGSEGV':
     case 'SIGBUS':
       return unreadable(path, signal)
-    // LMDB and V8 both end so: one at a page that contradicts itself, the other without memory.
+    // LMDB ends so at an inconsistent page, V8 without memory.
     case 'SIGABRT':
     case 'SIGTRAP':
       return new OperatorError(

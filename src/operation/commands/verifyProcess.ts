@@ -31,7 +31,7 @@ process.once('message', async (task: VerifyTask) => {
 })
 
 /**
- * Any error while the store is read, in LMDB's tree as in RLP, is a fault of the store, because there is no other
+ * Any error while the store is read, in LMDB's tree or in RLP, is a fault of the store, because there is no other
  * input.
  */
 async function check({ storePath, mapBytes, blocks, seed }: VerifyTask): Promise<VerifyMessage> {

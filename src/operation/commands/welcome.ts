@@ -7,7 +7,7 @@ import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { OpenRollup } from './openRollup.js'
 
-/** How a newcomer gets access. `open`: no key is needed. `unknown`: keys exist, but their texts are not stored. */
+/** A newcomer's access. `open`: no key is needed. `unknown`: keys exist, but their texts are not stored. */
 export type DemoAccess =
   | { readonly kind: 'open' }
   | { readonly kind: 'unknown' }
@@ -28,7 +28,7 @@ interface DemoExamples {
   }[]
 }
 
-/** Where a network is called over HTTP and WebSocket, with a key where keys are needed. */
+/** URLs of a network over HTTP and WebSocket, with a key if keys are needed. */
 export function networkUrls(config: Config, port: number, network: string, key: string | undefined) {
   const origin = httpOrigin(config.host, port, config.tls !== undefined)
   const prefix = origin + (network === config.defaultNetwork ? '' : `/${network}`)
@@ -41,19 +41,19 @@ export interface Welcome {
   readonly rollups: readonly OpenRollup[]
   readonly port: number
   readonly demo: DemoAccess
-  /** Of the dashboard; undefined where there is none. */
+  /** Address of the dashboard; undefined if there is none. */
   readonly adminUrl: string | undefined
-  /** What the operator should know of the transport. */
+  /** A note for the operator about the transport. */
   readonly note: string | undefined
 }
 
-/** What `serve` prints before it opens anything, which takes a while where blocks are imported first. */
+/** The line that `serve` prints before it opens anything, which takes a while if blocks are imported first. */
 export function openingLine({ networks, rollups }: Config): string {
   const names = [...networks, ...rollups].map(({ name }) => name)
   return `Tidegate ${version} opens ${names.join(', ')} …`
 }
 
-/** What `serve` prints once it listens: the networks, their addresses, the dashboard's, and requests to copy. */
+/** Lines that `serve` prints once it listens: the networks, their addresses, the dashboard's, and requests to copy. */
 export function welcomeLines(
   config: Config,
   { networks, rollups, port, demo, adminUrl, note }: Welcome,
@@ -99,10 +99,10 @@ function stateOf(network: OpenNetwork): string {
   return `chain id ${identity.chainId}, head ${head.number}`
 }
 
-/** Accounts of the demo network that are printed. */
+/** Number of printed accounts of the demo network. */
 const accountsShown = 3
 
-/** What to know of a chain whose blocks are made here. */
+/** Description of a chain whose blocks are made here. */
 function developerLines({ name, source, isEmbedded }: NetworkConfig): string[] {
   if (source?.type !== 'develop') return []
   const { blockSeconds } = source
@@ -137,7 +137,7 @@ function readCalls({ name: network, isEmbedded }: NetworkConfig): ExampleCall[] 
   return [...general, { network, method: 'eth_getStorageAt', params: [slot.address, slot.slot, 'latest'] }]
 }
 
-/** A transaction for the embedded rollup, where nobody executes it; for other rollups only a read. */
+/** A transaction for the embedded rollup, which executes none; for other rollups only a read. */
 function submissionCalls({ name: network, prefix, isEmbedded }: RollupConfig): ExampleCall[] {
   if (!isEmbedded) return [{ network, method: `${prefix}_chainId`, params: [] }]
   const transaction = {
@@ -157,7 +157,7 @@ function submissionCalls({ name: network, prefix, isEmbedded }: RollupConfig): E
   return [{ network, method: `${prefix}_addInvokeTransaction`, params: { invoke_transaction: transaction } }]
 }
 
-/** What is worth asking the demo network for: a token, a slot and a variable of it, a transaction with logs. */
+/** Example data of the demo network: a token, a slot and a variable of it, a transaction with logs. */
 export function demoExample() {
   const { slots, transactions } = readExamples()
   const { address: contract, slot } = slots.find(

@@ -1,9 +1,9 @@
-/** Where a network learns which head is signed: the schema of `beacon`, with the reasons for its limits. */
+/** Beacon nodes that confirm the head by signatures: the schema of `beacon`, with the reasons for its limits. */
 import * as z from 'zod'
 import { integer, list, object, withShortForm } from './schema.js'
 import { proxyUrl } from './upstream.js'
 
-/** A block is signed each 12 s; a local node has the signatures 4 s after its beginning. */
+/** A block is signed every 12 s; a local node has the signatures 4 s after the start of its slot. */
 const pollMsDefault = 2_000
 /** Time of one attempt; then another node is asked. */
 const timeoutMsDefault = 5_000
@@ -22,10 +22,10 @@ const nodeSchema = withShortForm(
       url: beaconUrl,
       /** Headers of every request, for instance with a key; never logged. */
       headers: z.record(z.string(), z.string(), { error: 'expected an object' }).optional(),
-      /** As of an upstream. */
+      /** As for an upstream. */
       proxy: proxyUrl.optional(),
       timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
-      /** Most questions per second; absent: no limit. */
+      /** Most requests per second; absent: no limit. */
       requestsPerSecond: integer(1, 1_000_000).optional(),
     },
     `${urlExpected}, or an object`,
@@ -39,12 +39,12 @@ function hex(bytes: number) {
 
 const forkNames = ['genesis', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu', 'gloas'] as const
 
-/** The consensus layer of a network that is not Ethereum's mainnet, Sepolia or Hoodi; its preset is that of mainnet. */
+/** The consensus layer of a network other than Ethereum's mainnet, Sepolia or Hoodi; its preset is that of mainnet. */
 const networkSchema = object({
   /** Seconds since 1970. */
   genesisTime: integer(0),
   genesisValidatorsRoot: hex(32),
-  /** In order, from `genesis` at epoch 0 on; those that are not planned are left out. */
+  /** In order, from `genesis` at epoch 0; without forks that are not planned. */
   forks: list(
     object({
       name: z.enum(forkNames, { error: `expected one of ${forkNames.join(', ')}` }),
@@ -55,18 +55,18 @@ const networkSchema = object({
 })
 
 export const beaconSchema = object({
-  /** Nodes with the Beacon API, asked and not believed. */
+  /** Nodes with the Beacon API; their answers are verified. */
   nodes: list(nodeSchema).min(1, { error: 'expected at least one node' }),
-  /** Root of a beacon block that is final; not needed once the store has a later one that follows from it. */
+  /** Root of a final beacon block; not needed once the store has a later block that follows from it. */
   checkpoint: hex(32).optional(),
-  /** Time between two questions for the newest signed block. */
+  /** Time between two requests for the newest signed block. */
   pollMs: integer(50, 600_000).default(pollMsDefault),
   network: networkSchema.optional(),
 })
 
 export type BeaconConfig = z.output<typeof beaconSchema>
 
-/** Of flags; undefined where none names a node. */
+/** From flags; undefined if they name no node. */
 export function beaconOf(urls: readonly string[] | undefined, checkpoint?: string): BeaconConfig | undefined {
   return urls && beaconSchema.parse({ nodes: urls, checkpoint })
 }

@@ -7,12 +7,15 @@ import type { GatewayConfig } from './gateway.js'
 import { type HistoryConfig, keepAll } from './history.js'
 import type { SourceConfig } from './source.js'
 
-/** Long enough to read a head, short enough that nobody waits long for one. */
+/** Long enough to read a head, short enough to wait for the next. */
 const demoBlockSeconds = 2
 
 export interface NetworkConfig {
   readonly name: string
-  /** With all state, blocks and receipts alone, or what was asked of upstreams; undefined without an entry: as its store is. */
+  /**
+   * `archive` has all state, `history` only blocks and receipts, `gateway` the data requested from upstreams. Undefined
+   * without an entry: the kind of its store.
+   */
   readonly kind: 'archive' | 'history' | 'gateway' | undefined
   /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
   readonly isEmbedded: boolean
@@ -20,18 +23,18 @@ export interface NetworkConfig {
   /** Compared with the chain id of the store; undefined: not compared. */
   readonly chainId: number | undefined
   readonly networkId: number | undefined
-  /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
+  /** Undefined for a network found only in the data folder: its store has the genesis block. */
   readonly genesisPath: string | undefined
-  /** Times of forks that the genesis, or the table of public networks, does not have yet. */
+  /** Times of forks that are missing in the genesis or in the table of public networks. */
   readonly forks: { readonly amsterdamTime?: number | undefined }
   readonly source: SourceConfig | undefined
-  /** Where what the source brings is published. */
+  /** Where the source's blocks are published. */
   readonly publish: PublishConfig | undefined
-  /** How much of the past is kept, of a network that executes blocks. */
+  /** How much history is kept, for a network that executes blocks. */
   readonly history: HistoryConfig
   /** Of a gateway. */
   readonly gateway: GatewayConfig | undefined
-  /** Whether callers' tracers in JavaScript are run; undefined without an entry that says so. */
+  /** Whether tracers in JavaScript that callers send are run; undefined if no entry says. */
   readonly javascriptTracers: boolean | undefined
   /** Absolute path of a file of storage layouts by address. */
   readonly storageLayoutsPath: string | undefined
@@ -76,7 +79,7 @@ export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfi
   }
 }
 
-/** A network of which there is a store, or is to be one, and no entry. */
+/** A network without an entry in the configuration, whose store exists or will be made. */
 export function storedNetwork(name: string, dataDir: string): NetworkConfig {
   return {
     name,
@@ -113,7 +116,7 @@ export function demoNetwork(dataDir: string): NetworkConfig {
   }
 }
 
-/** A network that asks these upstreams and keeps what it has proved. */
+/** A network that asks these upstreams and stores proved data. */
 export function gatewayNetwork(name: string, dataDir: string, gateway: GatewayConfig): NetworkConfig {
   return { ...storedNetwork(name, dataDir), kind: 'gateway', gateway }
 }

@@ -1,4 +1,4 @@
-/** Members of the configuration file that say which clients are answered, and who may speak for them. */
+/** Members of the configuration file that say which clients are answered, and which proxies may name them. */
 import { isIP } from 'node:net'
 import { list, object, text } from './schema.js'
 
@@ -33,9 +33,9 @@ function isAddressOrNetwork(value: string): boolean {
 
 export const clientsShape = {
   /**
-   * Origins whose web pages may call, "localhost" for those of this machine, "*" for all. Absent: all where keys are
-   * needed, which a page of another origin does not have, since no cookie is read; without keys those of this machine
-   * where all networks are developer chains, otherwise none.
+   * Origins whose web pages may call; "localhost" for those of this machine, "*" for all. Default with keys: all,
+   * because a page of another origin has no key and no cookie is read. Default without keys: those of this machine if
+   * all networks are developer chains, otherwise none.
    */
   cors: object({
     origins: list(
@@ -44,13 +44,13 @@ export const clientsShape = {
         .toLowerCase(),
     ).optional(),
   }).prefault({}),
-  /** Host names that are answered besides addresses, `localhost` and those of networks; where absent, see `Config`. */
+  /** Host names that are answered besides addresses, `localhost` and those of networks; if absent, see `Config`. */
   allowedHosts: list(
     text(allowedHostExpected)
       .refine((name) => name === '*' || hostPattern.test(name), { error: `expected ${allowedHostExpected}` })
       .toLowerCase(),
   ).optional(),
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies: list(
     text(addressExpected).refine(isAddressOrNetwork, { error: `expected ${addressExpected}` }),
   ).default([]),

@@ -1,14 +1,14 @@
 /**
- * The settings of one run of a command: the configuration file (see `file.ts`), overridden by the flags of the
- * command line, as one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo
- * network. Opens no store; commands pass the values on. Other modules import only this file of `config`.
+ * The settings of one run of a command: the configuration file (see `file.ts`), overridden by command line flags, as
+ * one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo network. Opens no
+ * store; commands pass the values on. Other modules import only this file of `config`.
  *
  *   DIR/node/node.mdb             API keys, and transactions submitted to rollup networks
- *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
+ *   DIR/node/rollup-NAME.writer   locked by the process that serves a rollup network
  *   DIR/node/pepper               secret under which API keys are hashed
  *   DIR/node/demo-key             plaintext of the demo network's key
  *   DIR/node/calls.jsonl          history of calls
- *   DIR/node/upstreams.json       which chains upstreams without a network had
+ *   DIR/node/upstreams.json       chain ids that upstreams without a named network reported
  *   DIR/node/admin-token          token of the admin listener
  *   DIR/node/shared-keys.mdb      copy of the API keys that several processes share
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
@@ -56,7 +56,7 @@ export { queueSchemaOf } from './rollup.js'
 export type { RollupConfig } from './rollupNetwork.js'
 export { isUpstreamUrl } from './upstream.js'
 
-/** Names of archives of history end so. */
+/** Archives of history have these endings. */
 const archivePattern = /\.(?:era1|ere)$/
 
 /** Default data folder, relative to the current folder. */
@@ -68,10 +68,10 @@ export const dataDirDefault = 'data/live'
  */
 export const verifyBlocksDefault = 8
 
-/** Time to close what is left once all requests are answered. */
+/** Time for closing after all requests are answered. */
 const closeMs = 5_000
 
-/** Flags with values of one type, where they are given; commands/commandList.ts says what each means. */
+/** Flags with values of one type, if given; commands/commandList.ts describes each. */
 type Flags<V, K extends string> = { readonly [N in K]?: V | undefined }
 
 /** Flags of every command that works on a data folder. */
@@ -113,11 +113,11 @@ export interface DataConfig {
   readonly node: ReturnType<typeof nodePaths>
   /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
-  /** Undefined: keys are kept in the node store. */
+  /** Undefined: the node store has the keys. */
   readonly shared: SharedConfig | undefined
 }
 
-/** Settings of `backup`, which takes all stores of a data folder. */
+/** Settings of `backup`, which copies all stores of a data folder. */
 export interface StoresConfig extends DataConfig {
   readonly networks: readonly NetworkConfig[]
 }
@@ -127,7 +127,7 @@ export interface NetworkStoreConfig extends DataConfig {
   readonly network: NetworkConfig
 }
 
-/** Keys of the file that are settings of `serve` as they are. */
+/** Keys of the file that become settings of `serve` unchanged. */
 const asInFile = [
   ...overridden,
   'tls',
@@ -146,7 +146,7 @@ type AsInFile = { readonly [K in (typeof asInFile)[number]]: ConfigFile[K] }
 /** Settings of `serve`; see {@link fileSchema}. */
 export interface Config extends DataConfig, AsInFile {
   readonly graceMs: number
-  /** Undefined where there is none. */
+  /** Undefined: no admin listener. */
   readonly admin: AdminConfig | undefined
   /** Origins whose web pages may call; "localhost" for those of this machine, "*" for all. */
   readonly cors: { readonly origins: readonly string[] }
@@ -159,13 +159,13 @@ export interface Config extends DataConfig, AsInFile {
 
 export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
-  /** Absolute, in the order given; of a folder its archives by name. */
+  /** Absolute, in the order given; a folder stands for its archives, by name. */
   readonly chainPaths: readonly string[]
   /** Whether they are archives (era1, ere). */
   readonly areArchives: boolean
   /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
-  /** Where the store is to begin: a block, and files that have the whole state after it, or nodes that tell it. */
+  /** Start of the store: a block, with files or nodes that have the whole state after it. */
   readonly start: ReturnType<typeof startOf>
 }
 
@@ -179,12 +179,12 @@ export interface VerifyConfig extends NetworkStoreConfig {
 export interface ExportConfig {
   readonly mapBytes: number
   readonly network: NetworkConfig
-  /** Blocks; all that are there where undefined. */
+  /** Blocks; undefined: from the first, to the last. */
   readonly from: number | undefined
   readonly to: number | undefined
   /** Absolute. */
   readonly folder: string
-  /** Number of the block whose state is exported in place of blocks, `latest` for the head; undefined: none. */
+  /** Number of the block whose state is exported in place of blocks, `latest` for the head; undefined: blocks. */
   readonly stateOf: number | 'latest' | undefined
 }
 
@@ -214,7 +214,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
   })
 }
 
-/** The file with what flags override, and with what follows from other members of it. */
+/** The file, overridden by flags and completed from its other members. */
 function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
   const auth = flags.noAuth ? false : file.auth
   return {
@@ -234,13 +234,15 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
   }
 }
 
-/** Whoever runs a node for themselves, or a developer chain, has nobody beside whom tracers in JavaScript would run. */
+/**
+ * Tracers in JavaScript run by default if no other users can suffer from them: without keys, or on a developer chain.
+ */
 function withScripts(network: NetworkConfig, auth: boolean): NetworkConfig {
   const byDefault = !auth || network.source?.type === 'develop'
   return { ...network, javascriptTracers: network.javascriptTracers ?? byDefault }
 }
 
-/** Pages of this machine may call a developer chain, as they may call anvil: it holds nothing of value. */
+/** Pages of this machine may call a developer chain, as they may call anvil: it has nothing of value. */
 function originsDefault(auth: boolean, served: readonly Served[]): string[] {
   if (auth) return ['*']
   const isForTests = (network: Served) =>
@@ -249,8 +251,8 @@ function originsDefault(auth: boolean, served: readonly Served[]): string[] {
 }
 
 /**
- * The file with defaults, flags and absolute paths in it, as a file would have them, and without secrets: see
- * {@link redactSecrets}. Throws as {@link resolveServeConfig} does.
+ * The file with defaults, flags and absolute paths, in the form of a file, without secrets: see {@link redactSecrets}.
+ * Throws as {@link resolveServeConfig} does.
  */
 export function mergedConfig(flags: MergedFlags): unknown {
   const { dataDir, cors } = resolveServeConfig(flags)
@@ -262,8 +264,8 @@ export function configSchema(): unknown {
 }
 
 /**
- * Settings of `import`. Throws UsageError where the network, its genesis or a file is not found, and for chain files and
- * archives in one call.
+ * Settings of `import`. Throws UsageError if the network, its genesis or a file is not found, and for chain files mixed
+ * with archives.
  */
 export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
   if (chainFiles.length === 0 && flags.state === undefined && flags.stateFrom === undefined)
@@ -303,7 +305,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   })
 }
 
-/** Where the store is to begin, with absolute paths; undefined: at its genesis. */
+/** Start of the store, with absolute paths; undefined: its genesis. */
 function startOf(flags: ImportFlags, areArchives: boolean) {
   const { header, state, stateFrom, beacon, checkpoint, hash, totalDifficulty } = flags
   if (state === undefined && stateFrom === undefined) {
@@ -335,7 +337,7 @@ function startOf(flags: ImportFlags, areArchives: boolean) {
   }
 }
 
-/** Settings of `snapshot`, and of others that read one store. Throws UsageError where there is none, or no data folder. */
+/** Settings of `snapshot`, and of others that read one store. Throws UsageError without a store or a data folder. */
 export function resolveNetworkStoreConfig(flags: NetworkStoreFlags): NetworkStoreConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
@@ -348,13 +350,13 @@ export function resolveNetworkStoreConfig(flags: NetworkStoreFlags): NetworkStor
   return deepFreeze({ ...data, network })
 }
 
-/** Settings of `verify`. Throws UsageError where there is no store to verify. */
+/** Settings of `verify`. Throws UsageError if there is no store to verify. */
 export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
   const blocks = flags.blocks ?? verifyBlocksDefault
   return deepFreeze({ ...resolveNetworkStoreConfig(flags), blocks, seed: flags.seed })
 }
 
-/** Settings of `export`. Throws UsageError where there is no store to export from. */
+/** Settings of `export`. Throws UsageError if there is no store to export from. */
 export function resolveExportConfig(flags: ExportFlags): ExportConfig {
   const { mapBytes, network } = resolveNetworkStoreConfig(flags)
   const { state = false, block, from, to } = flags
@@ -385,7 +387,7 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
   return { dataDir, node: nodePaths(dataDir), mapBytes: file.store.mapBytes, shared: file.shared }
 }
 
-/** Files of the node store; what they are stands at the top. */
+/** Files of the node store, listed at the top of this module. */
 function nodePaths(dataDir: string) {
   const node = join(dataDir, 'node')
   return {
@@ -406,7 +408,10 @@ function deepFreeze<T extends object>(value: T): T {
   return Object.freeze(value)
 }
 
-/** The archives of a folder, by name, which is their order; a file as it is. Throws UsageError for a folder without any. */
+/**
+ * The archives of a folder in order of name, which is their order; a file unchanged. Throws UsageError for a folder
+ * without archives.
+ */
 function archivesIn(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
   const names = namesIn(path).filter((name) => archivePattern.test(name))
@@ -414,7 +419,7 @@ function archivesIn(path: string): string[] {
   return names.sort().map((name) => join(path, name))
 }
 
-/** Whether all files are archives. Throws UsageError where only some are. */
+/** Whether all files are archives. Throws UsageError if only some are. */
 function isArchiveImport(paths: readonly string[]): boolean {
   const archives = paths.filter((path) => archivePattern.test(path))
   if (archives.length === 0 || archives.length === paths.length) return archives.length > 0

@@ -15,12 +15,12 @@ import { findMissingFiles, rawPath } from './paths.js'
 import { findSourceFaults } from './source.js'
 import { findUpstreamFaults } from './upstream.js'
 
-/** Least time for a server to answer what it has taken, and to close. */
+/** Least time for a server to answer accepted requests and to close. */
 export const afterDrainMsMin = 3_000
 
 /**
- * The parts of a file that are compared with each other. Parts of the wrong type are left out: the schema reports
- * them, and one run should report every fault.
+ * The parts of a file that are compared with each other. A part of the wrong type is left out: the schema reports it,
+ * and one run should report every fault.
  */
 const crossSchema = z
   .object({
@@ -70,19 +70,19 @@ const crossSchema = z
   })
   .catch({ networks: [], drainDelayMs: 0 })
 
-/** How limits are to stand to each other. */
+/** Required order of limits. */
 const limitOrder = [
   ['bufferedBodyBytesMax', 'at least', 'bodyBytesMax'],
   ['socketIdleMsMax', 'more than', 'socketPingMs'],
   ['subscriptionQueueBytesMax', 'at least', 'subscriptionQueueBytes'],
 ] as const
 
-/** Whether a source, as it stands in the file, brings blocks that are executed. */
+/** Whether a source, as written in the file, delivers blocks that are executed. */
 function isExecuting(source: unknown): boolean {
   return typeof source === 'object' && source !== null && (source as { type?: unknown }).type !== 'feed'
 }
 
-/** Values that contradict each other, and files that are missing, as lines that begin with a path. */
+/** Finds values that contradict each other, and missing files. Each line begins with a path. */
 export function findCrossFaults(raw: unknown, folder: string): string[] {
   const { networks, defaultNetwork, limits, drainDelayMs, graceMs, tls, traces } = crossSchema.parse(raw)
   const faults: string[] = []

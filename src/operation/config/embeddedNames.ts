@@ -1,6 +1,6 @@
-/** Names of the networks that are served where nothing else is configured. */
+/** Names of the networks that are served without a configuration. */
 
 /** The demo chain. */
 export const demoNetworkName = 'demo'
-/** The rollup network that stands beside it, without a sequencer. */
+/** The rollup network beside it, without a sequencer. */
 export const demoRollupName = 'rollup'

@@ -5,8 +5,8 @@ import { isThere } from '../../primitives/isThere.js'
 import { redactUrl } from '../../primitives/redactUrl.js'
 
 /**
- * The absolute path of a file or folder that the command line names. Throws UsageError where there is none, and for a
- * URL; OperatorError where access is denied.
+ * The absolute path of a file or folder that the command line names. Throws UsageError if there is none, and for a URL;
+ * OperatorError if access is denied.
  */
 export function existingPath(path: string): string {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) {
@@ -17,7 +17,7 @@ export function existingPath(path: string): string {
   return absolute
 }
 
-/** The same, of a file alone. */
+/** As {@link existingPath}, for files only. */
 export function existingFile(path: string): string {
   const absolute = existingPath(path)
   if (!statSync(absolute).isDirectory()) return absolute

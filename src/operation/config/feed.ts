@@ -13,22 +13,22 @@ const databaseShape = {
 }
 
 /**
- * A writer that loses its database goes on for this many blocks: twelve minutes of Ethereum's, in which a database
- * starts again. They are the ones that a standby has to execute again if the writer never comes back.
+ * A writer without its database continues for this many blocks: twelve minutes of Ethereum's, enough for a restart of
+ * the database. If the writer never comes back, a standby has to execute these blocks again.
  */
 const feedAheadDefault = 64
-/** Two weeks of Ethereum's blocks: replicas that were away for less go on by themselves. */
+/** Two weeks of Ethereum's blocks: replicas continue by themselves after a shorter absence. */
 const retainBlocksDefault = 100_000
-/** Longer than a garbage collection or a busy database, short enough that a standby is soon a writer. */
+/** Longer than a garbage collection or a busy database, short enough that a standby soon becomes the writer. */
 const leaseMsDefault = 5_000
 
 export const publishSchema = object({
   ...databaseShape,
-  /** Blocks that the writer may be ahead of what is published. */
+  /** Blocks that the writer may be ahead of the published ones. */
   feedAheadMax: integer(1, 65_536).default(feedAheadDefault),
   /** Blocks below the head that stay in the database. */
   retainBlocks: integer(256).default(retainBlocksDefault),
-  /** How long a writer that is gone keeps a standby from taking over. */
+  /** How long a dead writer keeps a standby from taking over. */
   leaseMs: integer(200, 600_000).default(leaseMsDefault),
 })
 

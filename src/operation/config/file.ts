@@ -1,6 +1,6 @@
 /**
  * The configuration file: its schema (limits in `limits.ts`), and reading it, with each fault named by its path. Owns
- * what a file may contain; `config.ts` combines it with the command line.
+ * the permitted content of a file; `config.ts` combines it with the command line.
  */
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod'
@@ -30,8 +30,8 @@ const MiB = 2 ** 20
 export const edgesMax = 64
 
 /**
- * Longest map of a store, 16 TiB: no file of ext4 is longer, and seven fit into the 128 TiB of a process. Of 32 TiB not
- * even two always find a place.
+ * Longest map of a store, 16 TiB: the longest file of ext4, and seven fit into the 128 TiB of a process. At 32 TiB,
+ * even two do not always fit.
  */
 const mapBytesMax = 2 ** 44
 
@@ -63,16 +63,16 @@ const nameShape = {
 const chainShape = {
   /** Compared with the chain id of the store at start, so that a wrong store is noticed. */
   chainId: integer(1).optional(),
-  /** Answer of net_version. Where absent, the networkId of the genesis, or else its chain id. */
+  /** Answer of net_version. If absent, the networkId of the genesis, or else its chain id. */
   networkId: integer(1).optional(),
   /**
-   * geth's genesis.json, relative to the configuration file. Not needed without execution on networks that are known
-   * by their name or chain id, nor where upstreams are believed to say the rules of the chain.
+   * geth's genesis.json, relative to the configuration file. Networks without execution that are known by name or chain
+   * id need none. Neither do networks that trust their upstreams for the rules of the chain.
    */
   genesis: text('the path of a genesis.json').optional(),
-  /** Times of forks that were fixed after the genesis file, or this release, was made. */
+  /** Times of forks that were fixed after the genesis file or this release was made. */
   forks: object({ amsterdamTime: integer(0).optional() }).default({}),
-  /** Whether the `safe` tag is answered; if not, callers are told to use `finalized`. */
+  /** Whether the `safe` tag is answered; if not, the error advises `finalized`. */
   safe: flag().default(true),
   /** Blocks by which `safe` follows the head. */
   safeLag: integer(0).default(0),
@@ -80,11 +80,11 @@ const chainShape = {
   finalizedLag: integer(0).default(0),
 }
 
-/** Members of those that execute. */
+/** Members of networks that execute. */
 const executionShape = {
   /**
-   * Whether callers' tracers in JavaScript are run; absent: on developer chains, and where requests need no key. Nobody
-   * needs them to run beside the calls of others.
+   * Whether tracers in JavaScript that callers send are run. Absent: on developer chains, and if requests need no key;
+   * elsewhere they would run beside the calls of other users.
    */
   javascriptTracers: flag().optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
@@ -101,11 +101,11 @@ const archiveShape = {
   kind: z.literal('archive'),
   ...chainShape,
   genesis: chainShape.genesis.unwrap(),
-  /** Where new blocks come from; absent: only imported blocks are served. */
+  /** Origin of new blocks; absent: only imported blocks are served. */
   source: sourceSchema.optional(),
-  /** Where what this network's source brings is published, for replicas. */
+  /** Where the blocks of this network's source are published, for replicas. */
   publish: publishSchema.optional(),
-  /** How much of the past is kept; what is older is removed as blocks come. */
+  /** How much history is kept; older data is removed as blocks come. */
   history: historySchema.prefault({}),
   ...executionShape,
 }
@@ -119,7 +119,7 @@ const historyShape = {
 
 const gatewayShape = {
   ...nameShape,
-  /** Asks upstream nodes, proves their answers, and keeps what is proved. */
+  /** Asks upstream nodes, proves their answers, and stores proved data. */
   kind: z.literal('gateway'),
   ...chainShape,
   ...gatewaySchemaParts,
@@ -142,7 +142,7 @@ const networkKinds = z.discriminatedUnion(
   },
 )
 
-/** A network of any kind; `archive` where it names none. */
+/** A network of any kind; `archive` if it names none. */
 const network = z.preprocess(
   (value) =>
     typeof value === 'object' && value !== null && !('kind' in value) ? { ...value, kind: 'archive' } : value,
@@ -150,38 +150,38 @@ const network = z.preprocess(
 )
 
 export const fileSchema = object({
-  /** Address to listen on. Only this machine can reach the default. */
+  /** Address to listen on. Only this machine can connect to the default. */
   host: text('a host name or IP address').default('127.0.0.1'),
   /** Port to listen on, 8545 as with other nodes; 0 takes a free one. */
   port: integer(0, 65_535).default(8545),
   /**
    * Threads that listen on the port, read the stores and answer. Default 1: each further one fills caches of its own,
-   * and is of use only with a core of its own.
+   * and helps only with a core of its own.
    */
   edges: integer(1, edgesMax).default(1),
   /** uWebSockets.js (`uws`), node:http (`node`), or the faster one that can be loaded (`auto`). */
   transport: z.enum(transports, { error: `expected one of ${transports.join(', ')}` }).default('auto'),
-  /** Where given, HTTPS and WSS are spoken instead of HTTP and WS. Paths are relative to the configuration file. */
+  /** If given, HTTPS and WSS replace HTTP and WS. Paths are relative to the configuration file. */
   tls: tlsSchema.optional(),
-  /** Folder of all stores, relative to the configuration file; where absent, `data/live` in the current folder. */
+  /** Folder of all stores, relative to the configuration file; if absent, `data/live` in the current folder. */
   dataDir: text('the path of a folder').optional(),
-  /** Whether requests need an API key. `false` is refused on an address that other machines can reach. */
+  /** Whether requests need an API key. `false` is refused on an address that other machines can connect to. */
   auth: flag().default(true),
   ...clientsShape,
   /** Whether answers are compressed for clients that accept it. Copies take a fifth of `limits.answerCacheBytes`. */
   compression: flag().default(true),
-  /** How long a server that is to stop goes on as before, while `/ready` and `/health` already say that it stops. */
+  /** How long a stopping server still takes requests, while `/ready` and `/health` already report that it stops. */
   drainDelayMs: integer(0, hourMs).default(0),
-  /** Time from the signal to the exit. Where absent, that of a request longer than `drainDelayMs`, and 5 s more. */
+  /** Time from the signal to the exit. If absent: `drainDelayMs`, the time limit of a request, and 5 s. */
   graceMs: milliseconds(afterDrainMsMin).optional(),
   ...loggingShape,
   /** The listener for operators, or `false`. */
   admin: adminSchema,
-  /** Where keys and the audit log are kept; absent: in the data folder. */
+  /** Database of keys and the audit log; absent: the data folder. */
   shared: sharedSchema.optional(),
-  /** The network of URLs that name none; where absent, the first one. */
+  /** The network of URLs that name none; if absent, the first one. */
   defaultNetwork: text('the name of a network').optional(),
-  /** Where absent, the embedded demo network and a rollup network without a sequencer. */
+  /** If absent, the embedded demo network and a rollup network without a sequencer. */
   networks: list(network).min(1, { error: 'expected at least one network' }).optional(),
   limits: object(limitsShape).prefault({}),
   store: object({
@@ -197,7 +197,7 @@ export type ChainEntry = Extract<NetworkEntry, { readonly kind: 'archive' | 'his
 export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']
 
-/** What each key may spend, with the default burst filled in; undefined where keys have no limit. */
+/** The rate and burst of each key, with the default burst filled in; undefined if keys have no limit. */
 export function keyRates({ keyUnitsPerSecond, keyUnitsBurst }: Limits) {
   if (keyUnitsPerSecond === undefined) return undefined
   const unitsBurst = keyUnitsBurst ?? Math.max(keyUnitsPerSecond * burstSeconds, unitsMax)
@@ -209,7 +209,7 @@ export function defaultConfigFile(): ConfigFile {
   return fileSchema.parse({})
 }
 
-/** Reads and checks a file. Throws UsageError that lists every fault, or the place where the file is not JSON. */
+/** Reads and checks a file. Throws UsageError that lists every fault, or the position of a JSON syntax error. */
 export function readConfigFile(path: string): ConfigFile {
   const raw = readJson(path)
   const folder = dirname(resolve(path))

@@ -1,9 +1,9 @@
-/** How much of a network's past is kept: the schema of `history`, and of the flag for all of it. */
+/** How much history of a network is kept: the schema of `history`, and of the flag for all of it. */
 import * as z from 'zod'
 import { object } from './schema.js'
 
 /**
- * Fewest blocks that can be kept: as far back as reorganisations of public chains go. More are removed with one of the
+ * Fewest blocks that can be kept: the depth of reorganisations on public chains. Older ones are removed with one of the
  * next commits.
  */
 export const historyBlocksMin = 64
@@ -11,7 +11,7 @@ const error = `expected "all" or a number of blocks of at least ${historyBlocksM
 
 const extent = z.union([z.literal('all'), z.int({ error }).min(historyBlocksMin, { error })], { error })
 
-/** Of each kind `all`, or the number of blocks below the head that have it. */
+/** For each kind `all`, or the number of blocks below the head that have it. */
 export const keepAll = { state: 'all', trie: 'all', receipts: 'all', bodies: 'all' } as const
 
 export const historySchema = object({
@@ -30,7 +30,7 @@ export const historySchema = object({
 
 export type HistoryConfig = z.output<typeof historySchema>
 
-/** Of each kind the number of blocks; infinite for `all`. */
+/** For each kind the number of blocks; infinite for `all`. */
 export function historyLimits({ state, trie, receipts, bodies }: HistoryConfig) {
   return {
     state: blocksOf(state),
@@ -40,7 +40,7 @@ export function historyLimits({ state, trie, receipts, bodies }: HistoryConfig) 
   }
 }
 
-/** What `--history N` stands for. */
+/** The value of `--history N`. */
 export function historyOf(blocks: number): HistoryConfig {
   return { state: blocks, trie: blocks, receipts: blocks, bodies: blocks }
 }
@@ -50,7 +50,7 @@ const played = z.object({
   history: z.record(z.string(), z.unknown()),
 })
 
-/** What contradicts the source, as lines that begin with the path within the network. */
+/** Finds contradictions to the source. Each line begins with the path within the network. */
 export function findHistoryFaults(history: unknown, source: unknown): string[] {
   const kept = played.safeParse({ history, source }).data?.history ?? {}
   return Object.entries(kept).flatMap(([kind, extent]) =>

@@ -3,7 +3,7 @@ import { excerpt } from '../../primitives/excerpt.js'
 import { nearest } from '../../primitives/nearest.js'
 import { redactSecrets } from './redactSecrets.js'
 
-/** Longest part of a value that an error message repeats: enough for its writer to recognise it. */
+/** Longest part of a value that an error message repeats: enough to recognise it. */
 const quotedMax = 60
 
 type Path = readonly PropertyKey[]

@@ -16,8 +16,7 @@ interface JsonFault {
 const depthMax = 64
 
 /**
- * The first syntax fault or repeated key of `text`; undefined where it is one JSON value. Takes time linear in its
- * length.
+ * The first syntax fault or repeated key of `text`; undefined if it is one JSON value. Takes time linear in its length.
  */
 export function findJsonFault(text: string): JsonFault | undefined {
   try {
@@ -35,7 +34,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
 /** Far above any configuration; a larger file was given by mistake. */
 const fileBytesMax = 2 ** 20
 
-/** The JSON value of a file. Throws UsageError that names the place of its first fault. */
+/** The JSON value of a file. Throws UsageError that names the position of its first fault. */
 export function readJson(path: string): unknown {
   let content: string
   try {

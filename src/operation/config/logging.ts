@@ -1,4 +1,4 @@
-/** Members of the configuration file that say what is logged, and which requests are traced. */
+/** Members of the configuration file for the log and for traces. */
 import * as z from 'zod'
 import { integer, object, text } from './schema.js'
 
@@ -19,17 +19,19 @@ export const loggingShape = {
   logStyle: z.enum(logStyles, { error: `expected one of ${logStyles.join(', ')}` }).default('numbers'),
   /** One in this many requests is logged at level info; 0: none. */
   logSample: integer(0, oneInMax).default(0),
-  /** Where given, requests are traced. */
+  /** If given, requests are traced. */
   traces: object({
     /** The whole URL to which OTLP is posted. */
     endpoint: z
       .url({ protocol: /^https?$/, error: `expected ${endpointExpected}` })
       .regex(/^[^:]+:\/\/[^/?#@]+(?:[/?#]|$)/, { error: `expected ${endpointExpected}` }),
-    /** One in this many requests is traced; 0: only those that belong to a client's trace. */
+    /** One in this many requests is traced; 0: only requests that belong to a client's trace. */
     sample: integer(0, oneInMax).default(1_000),
-    /** Most requests a second that are traced because their client traces them, which any client may ask for. */
+    /** Most requests a second that are traced because their client traces them; any client can ask for that. */
     parentsPerSecond: integer(0, 100_000).default(100),
-    /** Headers of what is sent, by lines, relative to the configuration file; only its owner may read it. */
+    /**
+     * File of headers for the collector, one per line, relative to the configuration file; only its owner may read it.
+     */
     headersFile: text('the path of a file').optional(),
   }).optional(),
 }

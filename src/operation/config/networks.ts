@@ -1,4 +1,4 @@
-/** Which networks a command works on: those of the configuration, of the data folder, and of the command line. */
+/** The networks of one command: from the configuration, the data folder and the command line. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readStoredIdentity } from '../../data/store/manifest.js'
@@ -29,22 +29,22 @@ import { demoRollup, entryToRollup, type RollupConfig } from './rollupNetwork.js
 import { followUrl } from './source.js'
 import { findUpstreamFaults, isUpstreamUrl, upstreamSchema } from './upstream.js'
 
-/** Flags that choose what is served. */
+/** Flags that choose the served networks. */
 export interface NetworkFlags {
   readonly network?: string | undefined
   /** URLs: serve a gateway to these nodes. */
   readonly upstream?: readonly string[] | undefined
-  /** The networks of these nodes, where `network` names none; absent: they are not known yet. */
+  /** The networks of these nodes if `network` names none; absent: not known yet. */
   readonly chains?: readonly UpstreamChain[] | undefined
-  /** Number of the block from which on that gateway completes its logs. */
+  /** Block number from which that gateway completes its logs. */
   readonly logsFrom?: number | undefined
   /** Blocks below the head whose state, receipts and bodies are kept. */
   readonly history?: number | undefined
   /** URL of a node whose chain is followed. */
   readonly follow?: string | undefined
-  /** The genesis of a gateway's chain, or of the node that is followed. */
+  /** The genesis of a gateway's chain, or of the followed node. */
   readonly genesis?: string | undefined
-  /** URLs of beacon nodes, which tell what the head is by signatures. */
+  /** URLs of beacon nodes, whose signatures confirm the head. */
   readonly beacon?: readonly string[] | undefined
   /** Root of a beacon block, hex. */
   readonly checkpoint?: string | undefined
@@ -54,13 +54,13 @@ export interface NetworkFlags {
 export interface UpstreamChain {
   readonly name: string
   readonly chainId: number
-  /** Time between two blocks, where that is known. */
+  /** Time between two blocks, if known. */
   readonly blockMs: number | undefined
   /** At least one. */
   readonly urls: readonly string[]
 }
 
-/** Name of a network whose nodes did not say yet which chain they have. */
+/** Name of a network whose nodes did not report their chain yet. */
 export const unknownChainName = 'upstream'
 
 interface DataFolder {
@@ -70,12 +70,12 @@ interface DataFolder {
 
 export type Served = NetworkConfig | RollupConfig
 
-/** What `serve` serves. Throws UsageError where flags contradict each other or the configuration. */
+/** The networks that `serve` serves. Throws UsageError if flags contradict each other or the configuration. */
 export function servedNetworks(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
   return withHistory(networksOf(file, data, flags), flags.history)
 }
 
-/** The networks with what `--history` says, where they execute blocks. Throws UsageError where none does. */
+/** Applies `--history` to the networks that execute blocks. Throws UsageError if none does. */
 export function withHistory<N extends Served>(networks: readonly N[], blocks: number | undefined): N[] {
   if (blocks === undefined) return [...networks]
   if (!networks.some(canForget)) {
@@ -111,7 +111,7 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
 }
 
-/** The networks of `--upstream`: the one of `--network`, or one for each chain. */
+/** The networks of `--upstream`: that of `--network`, or one for each chain. */
 function upstreamNetworks(
   file: ConfigFile,
   { dataDir }: DataFolder,
@@ -138,7 +138,7 @@ function upstreamNetworks(
       )
     }
     const gateway = gatewayOf(urls, logsFrom, beaconOf(beacon, checkpoint))
-    // Times of blocks are whole seconds, which do not tell when one of a faster chain is due.
+    // Block times are whole seconds, too coarse to predict the next block of a faster chain.
     const known = gatewayNetwork(name, dataDir, { ...gateway, pollMs: Math.min(gateway.pollMs, blockMs) })
     return { ...known, chainId, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }
   })
@@ -149,10 +149,10 @@ function requireBeacon(beacon: readonly string[] | undefined, checkpoint: string
     throw new UsageError('--checkpoint is where signatures begin, which beacon nodes have; add --beacon URL')
 }
 
-/** A page of accounts with their code, or of slots, is asked of a node that may have to look for them. */
+/** Time for a page of accounts with their code, or of slots: a node may have to search for them. */
 const stateTimeoutMs = 60_000
 
-/** The nodes that tell a state and the block that it is of, of flags. Throws UsageError. */
+/** Nodes that send a state and its block, from flags. Throws UsageError. */
 export function startNodes(
   urls: readonly string[],
   beacon: readonly string[] | undefined,
@@ -184,16 +184,16 @@ function findServedNetwork(file: ConfigFile, data: DataFolder, name: string): Se
   return network
 }
 
-/** The embedded network, unless somebody made a store under its name. */
+/** The embedded network, unless its name belongs to a store of the operator. */
 function findDemo({ dataDir, mapBytes }: DataFolder): NetworkConfig {
   const stored = storedNetwork(demoNetworkName, dataDir)
-  // Who makes it says why it cannot be looked at. LMDB crashes on an empty file that is opened for reading.
+  // An unreadable path is reported when the store is made. LMDB crashes on an empty file that is opened for reading.
   const isMade = existsSync(stored.storePath) && statSync(stored.storePath).size > 0
   const identity = isMade ? readStoredIdentity(stored.storePath, mapBytes) : undefined
   return identity === undefined || identity.embedded ? demoNetwork(dataDir) : stored
 }
 
-/** The network of `--follow`: one of the configuration, of the data folder, or a new one. */
+/** The network of `--follow`: from the configuration, from the data folder, or new. */
 function followedNetwork(
   file: ConfigFile,
   data: DataFolder,
@@ -216,8 +216,8 @@ function followedNetwork(
 }
 
 /**
- * The entry of a configured network; undefined where the file has no list of networks. Throws UsageError where the
- * list lacks this one.
+ * The entry of a configured network; undefined if the file has no list of networks. Throws UsageError if the list lacks
+ * this name.
  */
 function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
   if (!networkNamePattern.test(name) || reservedNames.has(name)) {
@@ -231,7 +231,7 @@ function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
   throw new UsageError(`the configuration has no network ${name}; ${suggestName(name, names)}`)
 }
 
-/** Names of the configured networks that have a chain; undefined where the file has no list of networks. */
+/** Names of the configured networks that have a chain; undefined if the file has no list of networks. */
 export function chainNames(file: ConfigFile): string[] | undefined {
   return file.networks?.filter(({ kind }) => kind !== 'rollup').map(({ name }) => name)
 }
@@ -243,7 +243,9 @@ export function onlyName(names: readonly string[]): string {
   throw new UsageError(`name the network with --network NAME${choice}`)
 }
 
-/** Throws UsageError where the network has no store; it names those that have one, and `others`, which need none. */
+/**
+ * Throws UsageError if the network has no store. The message names those that have one, and `others`, which need none.
+ */
 export function requireStore(network: NetworkConfig, data: DataFolder, others: readonly string[] = []): void {
   if (isThere(network.storePath)) return
   const names = storedNames(data)
@@ -274,8 +276,8 @@ function entryToServed(entry: NetworkEntry, { limits }: ConfigFile, { dataDir }:
 }
 
 /**
- * A network with a chain: that of the configuration, or where it has no list of networks one of the data folder, which
- * may have no store yet. Throws UsageError where the list lacks it, and for a network without a chain.
+ * A network with a chain: from the configuration or, if it lists no networks, from the data folder, which may have no
+ * store yet. Throws UsageError if the list lacks it, or if the network has no chain.
  */
 export function chainNetwork(file: ConfigFile, { dataDir }: DataFolder, name: string): NetworkConfig {
   const entry = findEntry(file, name)

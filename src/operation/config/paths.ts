@@ -3,12 +3,12 @@ import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import * as z from 'zod'
 
-/** A path as a check of the raw file reads it: one of the wrong type is left out, since the schema reports it. */
+/** A path in a check of the raw file: one of the wrong type is left out, since the schema reports it. */
 export const rawPath = z.string().min(1).optional().catch(undefined)
 
 type NamesOf<T> = T extends unknown ? keyof T & string : never
 
-/** The same value; those of its members `names` that are given are absolute. */
+/** The same value, with absolute paths for those of its members `names` that are given. */
 export function withAbsolute<T extends object>(value: T, folder: string, ...names: readonly NamesOf<T>[]): T {
   const given = Object.entries(value).filter(
     ([name, path]) => path !== undefined && names.includes(name as NamesOf<T>),
@@ -16,7 +16,7 @@ export function withAbsolute<T extends object>(value: T, folder: string, ...name
   return { ...value, ...Object.fromEntries(given.map(([name, path]) => [name, resolve(folder, path)])) }
 }
 
-/** Files that are named and not there, or are folders, as lines that begin with where they are named. */
+/** Named files that are missing, or are folders. Each line begins with the path of the member that names the file. */
 export function findMissingFiles(
   files: Readonly<Record<string, string | undefined>>,
   folder: string,

@@ -1,11 +1,11 @@
 import { redactUrl } from '../../primitives/redactUrl.js'
 
-/** Keys whose texts are URLs of nodes, also where somebody writes one in place of an object. */
+/** Keys whose values are URLs of nodes, also if an object was expected. */
 const urlKey = /url$|^upstreams?$/i
 
 /**
- * A copy of a value of the configuration file, or of what was meant as one, that may be shown: of URLs scheme and host,
- * of headers the names. `path` leads to the value; its last key tells what the value is.
+ * A copy of a value of the configuration file, or of an invalid one, without secrets: URLs keep scheme and host,
+ * headers their names. `path` leads to the value; its last key gives the kind of the value.
  */
 export function redactSecrets(value: unknown, path: readonly PropertyKey[] = []): unknown {
   const key = String(path.findLast((step) => typeof step !== 'number') ?? '')

@@ -9,7 +9,10 @@ const hourMs = 3_600_000
 const prefixExpected = 'a word of up to 32 letters and digits other than eth, net, web3 and tidegate'
 const chainIdExpected = 'up to 31 ASCII characters such as "SN_MAIN", or hex of up to 31 bytes'
 
-/** Methods are named PREFIX_method. Prefixes of the other methods are not allowed: this network has none of those. */
+/**
+ * Methods are named PREFIX_method. Prefixes of other methods are not allowed, because a rollup network has none of
+ * these.
+ */
 function prefix() {
   return text(prefixExpected).regex(/^(?!(?:eth|net|web3|tidegate)$)[a-zA-Z][a-zA-Z0-9]{0,31}$/, {
     error: `expected ${prefixExpected}`,
@@ -23,22 +26,22 @@ const upstreamShape = {
   url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }),
   /** JSON-RPC with `PREFIX_addInvokeTransaction`, or a gateway with `/gateway/add_transaction`. */
   form: z.enum(['rpc', 'gateway'], { error: 'expected "rpc" or "gateway"' }).default('rpc'),
-  /** JSON-RPC endpoint for reads; `url` where absent and `form` is `rpc`. */
+  /** JSON-RPC endpoint for reads; `url` if absent and `form` is `rpc`. */
   readUrl: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).optional(),
-  /** Prefix of the sequencer's methods; where absent, the network's own. */
+  /** Prefix of the sequencer's methods; if absent, the network's own. */
   prefix: prefix().optional(),
   /** `wait`: the answer is the sequencer's verdict. `accept`: the hash, as soon as the transaction is on disk. */
   mode: z.enum(['wait', 'accept'], { error: 'expected "wait" or "accept"' }).default('wait'),
   /** Time limit of one exchange with the sequencer, connecting included. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
   /**
-   * How long an answer waits for the verdict. After that the hash is answered, and delivery goes on. Where absent, see
+   * How long a request waits for the verdict. After that the hash is the answer, and delivery continues. If absent, see
    * {@link verdictMsMaxOf}.
    */
   waitMs: integer(0, 600_000).optional(),
   /** Transactions sent to the sequencer at the same time: at 0.2 s each, 300 per second. */
   inFlightMax: integer(1, 1_000).default(64),
-  /** Unknown answers to one transaction after which it is given up: 8 take some 10 s. */
+  /** A transaction is given up after this many unknown answers: 8 take some 10 s. */
   unknownAnswersMax: integer(1, 1_000).default(8),
 }
 
@@ -47,29 +50,31 @@ const leaseMsDefault = 5_000
 
 const sharedShape = {
   url: databaseUrl,
-  /** The PostgreSQL schema of the tables; where absent, it is named after the network. */
+  /** The PostgreSQL schema of the tables; if absent, it is named after the network. */
   schema: schemaName.optional(),
-  /** How long a process that is gone keeps the others from sending to the sequencer. */
+  /** How long a dead process keeps the others from sending to the sequencer. */
   leaseMs: integer(200, 600_000).default(leaseMsDefault),
 }
 
 const queueShape = {
-  /** The PostgreSQL that keeps the transactions for several processes; where absent, the data folder keeps them. */
+  /** The PostgreSQL that stores the transactions for several processes; if absent, the data folder stores them. */
   shared: object(sharedShape).optional(),
   /** Transactions that wait for the sequencer: 50 s at 200 per second. */
   transactionsMax: integer(1).default(10_000),
   /** The same in bytes of JSON: 25 KB each, ten times an ordinary one. */
   bytesMax: integer(1).default(256 * MiB),
   /**
-   * What one API key may have of the places and bytes that other keys leave, in percent. Of eight keys that take all that
-   * they may, each has less than the one before, and a tenth of the places is left.
+   * Share of one API key, in percent of the places and bytes that other keys leave free. If eight keys take their full
+   * share, each has less than the one before, and a tenth of the places stays free.
    */
   keySharePercent: integer(1, 100).default(25),
   /** Time after which a transaction is given up. A wallet has sent another one by then. */
   ageMsMax: integer(1_000).default(24 * hourMs),
   /** How long the outcome of a transaction can be read. */
   retentionMs: integer(0).default(24 * hourMs),
-  /** Settled transactions kept; the oldest of the keys with the most are removed first. Some 250 MB of ordinary ones. */
+  /**
+   * Settled transactions kept: some 250 MB of ordinary ones. The oldest of the keys with the most are removed first.
+   */
   settledMax: integer(0).default(100_000),
 }
 
@@ -84,7 +89,7 @@ export const rollupShape = {
   prefix: prefix().default('rollupx'),
   /** Further prefixes of the same methods. */
   aliases: list(prefix()).default([]),
-  /** Where absent, transactions are stored and sent nowhere. */
+  /** If absent, transactions are only stored. */
   upstream: object(upstreamShape).optional(),
   /** Felts of calldata. The sequencers' limit. */
   calldataMax: integer(0, 100_000).default(5_000),
@@ -95,10 +100,10 @@ export const rollupShape = {
   queue: object(queueShape).prefault({}),
 }
 
-/** Left of the time of a request for the answer with the hash, where no verdict came. */
+/** Part of a request's time reserved for sending the hash if no verdict came. */
 const lastAnswerMs = 1_000
 
-/** How long an answer waits for the verdict of the sequencer; undefined where it waits for none. */
+/** How long a request waits for the sequencer's verdict; undefined if it does not wait. */
 export function verdictMsMaxOf(
   upstream: z.output<z.ZodObject<typeof upstreamShape>> | undefined,
   requestMsMax: number,

@@ -1,7 +1,4 @@
-/**
- * The settings of a rollup network as `serve` uses them, and those of the rollup network that is served without a
- * file.
- */
+/** The settings of a rollup network for `serve`, and those of the rollup network that is served without a file. */
 import { join } from 'node:path'
 import { demoRollupName } from './embeddedNames.js'
 import type { RollupEntry } from './file.js'
@@ -15,7 +12,7 @@ export interface RollupConfig extends RollupEntry {
   readonly isEmbedded: boolean
   /** Locked while served, so that no second process serves it from the same data folder. */
   readonly lockPath: string
-  /** How long an answer waits for the verdict of the sequencer; undefined where it waits for none. */
+  /** How long a request waits for the sequencer's verdict; undefined if it does not wait. */
   readonly verdictMsMax: number | undefined
 }
 
@@ -33,9 +30,9 @@ export function demoRollup(dataDir: string): RollupConfig {
     name: demoRollupName,
     kind: 'rollup',
     chainId: demoRollupChainId,
-    // The prefix of the clients that users of rollups have.
+    // The prefix that existing clients of rollups use.
     aliases: ['starknet'],
-    // So that the printed example may be sent twice.
+    // Lets users send the printed example twice.
     idempotent: true,
   })
   return { ...entry, isEmbedded: true, lockPath: lockPath(entry.name, dataDir), verdictMsMax: undefined }

@@ -16,7 +16,7 @@ export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
   return z.number({ error }).int({ error }).min(min, { error }).max(max, { error })
 }
 
-/** A time that a timer waits for. */
+/** A delay that a timer can have. */
 export function milliseconds(min: number) {
   return integer(min, timerMsMax)
 }
@@ -25,10 +25,10 @@ export function list<T extends z.ZodType>(item: T) {
   return z.array(item, { error: 'expected an array' })
 }
 
-/** Short forms of values by the schemas of {@link withShortForm}. */
+/** Short forms of values, by the schemas of {@link withShortForm}. */
 const shortForms = new WeakMap<z.core.$ZodType, z.ZodType>()
 
-/** A value that may also be written as `short`, in place of the one that `expand` returns for it. */
+/** A value that may also be written as `short`; `expand` converts it to the long form. */
 export function withShortForm<T extends z.ZodType>(
   short: z.ZodType,
   expand: (value: unknown) => unknown,
@@ -39,7 +39,7 @@ export function withShortForm<T extends z.ZodType>(
   return both
 }
 
-/** For `z.toJSONSchema`, which shows of such a value only the long form. */
+/** For `z.toJSONSchema`, which shows only the long form of such a value. */
 export function addShortForm({
   zodSchema,
   jsonSchema,

@@ -5,10 +5,10 @@ import { integer, object } from './schema.js'
 
 /** No feed has this name: those begin with `tidegate_`. */
 const schemaDefault = 'tidegate'
-/** A database that starts again, or another that takes its place, needs a minute or two. */
+/** The restart or the replacement of a database takes a minute or two. */
 const graceMsDefault = 600_000
 const graceMsMax = 7 * 86_400_000
-/** Three reports of a process: units that it had leased are back soon, and one slow answer loses no lease. */
+/** Three reports of a process: units leased by a dead process are back soon, and one slow answer loses no lease. */
 const leaseMsDefault = 15_000
 
 export const sharedSchema = object({
@@ -16,9 +16,9 @@ export const sharedSchema = object({
   url: databaseUrl,
   /** The PostgreSQL schema of the tables. */
   schema: schemaName.default(schemaDefault),
-  /** How long keys are accepted that were valid when the database was last heard. */
+  /** How long keys are accepted that were valid when the database last answered. */
   graceMs: integer(0, graceMsMax).default(graceMsDefault),
-  /** How long a process that is gone keeps the units that it had leased. */
+  /** How long a dead process keeps its leased units. */
   leaseMs: integer(1_000, 600_000).default(leaseMsDefault),
 })
 

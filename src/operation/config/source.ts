@@ -1,4 +1,4 @@
-/** Where a network's blocks come from: the schema of `source`, and the checks that a schema cannot express. */
+/** The origin of a network's blocks: the schema of `source`, and the checks that a schema cannot express. */
 import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
@@ -10,8 +10,8 @@ import { findUpstreamFaults, passThroughSchema, upstreamSchema } from './upstrea
 const intervalMsMax = 3_600_000
 
 /**
- * After a reorganisation the way back executes one block more than this, and no branch of more than 1,024 blocks is
- * executed at once.
+ * After a reorganisation of the script, the return to `file` executes one block more than this. A branch of more than
+ * 1,024 blocks is never executed at once.
  */
 const backMax = 1_000
 
@@ -28,7 +28,6 @@ const replaySource = object({
   file: text('the path of a chain file'),
   /** Number of the last block that is imported at full speed; every start plays again from there. */
   from: integer(0),
-  /** Time between two blocks. */
   intervalMs: integer(1, intervalMsMax),
   /** Reorganisations, in the order in which they happen. */
   script: list(
@@ -50,7 +49,7 @@ const replaySource = object({
 const reorgDepthDefault = 1_024
 const reorgDepthMax = 8_192
 
-/** Longer than one of several nodes behind one address is behind the others; `evm_revert` is noticed after as long. */
+/** Longer than the lag between nodes behind one address; `evm_revert` is noticed after this time. */
 const revertAfterMsDefault = 2_000
 
 /** Two polls a second see a block of the fastest public chains; a node with a WebSocket is not polled for heads. */
@@ -71,7 +70,9 @@ const followSource = object({
   /** How long a node that had our head must deny it until its lower one is followed. */
   revertAfterMs: integer(1, intervalMsMax).default(revertAfterMsDefault),
   passThrough: passThroughSchema,
-  /** Where it learns which head is signed; absent: the head is the highest that `quorum` nodes have. */
+  /**
+   * Beacon nodes that confirm the head by signatures; absent: the head is the highest block that `quorum` nodes have.
+   */
   beacon: beaconSchema.optional(),
 })
 
@@ -79,7 +80,7 @@ const developSource = object({
   type: z.literal('develop'),
   /** A chain file whose blocks come first, at full speed. */
   recorded: text('the path of a chain file').optional(),
-  /** Time between two blocks that are made; 0: one for each transaction. The timestamps of headers are whole seconds. */
+  /** Time between two new blocks; 0: one block for each transaction. The timestamps of headers are whole seconds. */
   blockSeconds: integer(0, intervalMsMax / 1_000).default(2),
 })
 
@@ -92,7 +93,7 @@ export const sourceSchema = z.discriminatedUnion(
   },
 )
 
-/** The source that a URL on the command line stands for. */
+/** The source for a URL on the command line. */
 export function followUrl(url: string, beacon: BeaconConfig | undefined): SourceConfig {
   return { ...followSource.parse({ type: 'follow', upstreams: [url] }), beacon }
 }
@@ -105,7 +106,7 @@ export function withAbsoluteSource(source: SourceConfig, folder: string): Source
   return { ...absolute, script: absolute.script.map((step) => withAbsolute(step, folder, 'file')) }
 }
 
-/** The parts that are compared with each other. Parts of the wrong type are left out: the schema reports them. */
+/** The parts that are compared with each other. A part of the wrong type is left out: the schema reports it. */
 const crossSchema = z
   .object({
     path: rawPath,
@@ -126,7 +127,7 @@ const crossSchema = z
   })
   .catch({ from: 0, script: [] })
 
-/** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
+/** Finds missing files and steps that contradict each other. Each line begins with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
   const { path, file, recorded, from, script } = crossSchema.parse(raw)
   const faults = [...findUpstreamFaults(raw), ...findMissingFiles({ path, file, recorded }, folder)]

@@ -2,7 +2,7 @@
 import { object, text } from './schema.js'
 
 export const tlsSchema = object({
-  /** PEM; the certificate first, then those that lead to the authority. */
+  /** PEM; the certificate first, then the chain to the authority. */
   cert: text('the path of a PEM file'),
   /** PEM, without a passphrase. */
   key: text('the path of a PEM file'),

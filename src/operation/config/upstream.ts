@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { integer, list, object, text, withShortForm } from './schema.js'
 
-/** Time of one attempt; a proof of many slots takes a node a second. */
+/** Time of one attempt; for a proof of many slots a node needs a second. */
 const timeoutMsDefault = 5_000
 /** A block of 10 MiB, which is the largest that Osaka allows, is some 25 MiB of JSON. */
 const answerBytesDefault = 64 * 2 ** 20
@@ -10,29 +10,27 @@ const answerBytesDefault = 64 * 2 ** 20
 const urlExpected = 'a URL of http, https, ws or wss'
 const nodeUrl = z.url({ protocol: /^(?:https?|wss?)$/, error: `expected ${urlExpected}` })
 
-/** A proxy through which a node is reached. */
+/** A proxy for the connection to a node. */
 export const proxyUrl = z.url({ protocol: /^https?$/, error: 'expected a URL of http or https' })
 
 const upstreamShape = {
   /** May contain a key or password; it is never logged. */
   url: nodeUrl,
-  /** Where heads are subscribed to; absent: looked for at the address of `url`. */
+  /** WebSocket for new heads; absent: the address of `url` is tried. */
   socketUrl: z.url({ protocol: /^wss?$/, error: 'expected a URL of ws or wss' }).optional(),
   /** Headers of every request, for instance with a key; never logged. */
   headers: z
     .record(text('the name of a header'), text('the value of a header'), { error: 'expected an object' })
     .optional(),
-  /** May contain a user and password; it is never logged. Absent: as the environment says. */
+  /** May contain a user and password; it is never logged. Absent: as in the environment. */
   proxy: proxyUrl.optional(),
-  /** Longest time of one attempt. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
-  /** Most bytes of one answer. */
   answerBytesMax: integer(2 ** 20).default(answerBytesDefault),
-  /** Most questions per second; absent: no limit. */
+  /** Most requests per second; absent: no limit. */
   requestsPerSecond: integer(1, 1_000_000).optional(),
 }
 
-/** A URL is short for an object with this `url` alone. */
+/** A URL is short for an object with only this `url`. */
 export const upstreamSchema = withShortForm(
   nodeUrl,
   (url) => ({ url }),
@@ -42,7 +40,7 @@ export const upstreamSchema = withShortForm(
 const passedExpected =
   'the name of a method such as bor_getAuthor, or the beginning of names and *, such as bor_*'
 
-/** Methods that are not known here and that upstreams are asked; the answers are believed. */
+/** Methods unknown to this program that are passed to upstreams; their answers are not verified. */
 export const passThroughSchema = list(
   z
     .string({ error: `expected ${passedExpected}` })
@@ -53,7 +51,7 @@ export function isUpstreamUrl(value: string): boolean {
   return upstreamSchema.safeParse({ url: value }).success
 }
 
-/** The parts that are compared with each other. Parts of the wrong type are left out: the schema reports them. */
+/** The parts that are compared with each other. A part of the wrong type is left out: the schema reports it. */
 const crossSchema = z
   .object({
     upstreams: z
@@ -64,7 +62,7 @@ const crossSchema = z
   })
   .catch({})
 
-/** What is wrong with the `upstreams` and `quorum` of one object, as lines that begin with the path within it. */
+/** Faults in the `upstreams` and `quorum` of one object. Each line begins with the path within it. */
 export function findUpstreamFaults(raw: unknown): string[] {
   const { upstreams, quorum } = crossSchema.parse(raw)
   if (upstreams === undefined) return []

@@ -8,13 +8,13 @@ export interface SourceProgress {
 }
 
 export interface SourceState {
-  /** Undefined where the source is up to date. Of a source that failed: its progress at that moment. */
+  /** Undefined if the source is up to date. For a failed source: its progress at the failure. */
   readonly syncing: SourceProgress | undefined
-  /** Why its store cannot be opened yet, as a sentence; undefined where it can. */
+  /** Why its store cannot be opened yet, as a sentence; undefined if it can. */
   readonly opening?: string | undefined
   /**
-   * The source ended with an error: for good, or until it is started again. It delivers no further blocks, though the
-   * chain may have some.
+   * The source ended with an error: for good, or until its restart. It delivers no further blocks, though the chain may
+   * have some.
    */
   readonly failure?: 'failed' | 'restarting' | undefined
   /** Undefined for a source that follows no nodes. */
@@ -26,7 +26,7 @@ export const upToDate: SourceState = { syncing: undefined }
 
 type FeedListener = (state: SourceState) => void
 
-/** News of a network's source, for networks on any thread: passes on what is published to it. */
+/** The state of a network's source, for networks on any thread: passes on published states. */
 export class ChainFeed {
   readonly #listeners = new Set<FeedListener>()
   #state: SourceState
@@ -35,14 +35,14 @@ export class ChainFeed {
     this.#state = state
   }
 
-  /** What was told last. */
+  /** The state published last. */
   get state(): SourceState {
     return this.#state
   }
 
   /**
-   * Calls `listener` with the state of the source each time the store may have a new head, and at once if the source
-   * is not up to date. Returns a function that stops this.
+   * Calls `listener` with the state of the source each time the store may have a new head. Calls it at once if the
+   * source is not up to date. Returns a function that stops this.
    */
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)

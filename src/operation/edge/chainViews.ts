@@ -1,6 +1,6 @@
 /**
- * A chain as methods see it: the view at its head, and views pinned to other blocks. Owns what all views share. Where
- * rows come from, and when a new head is looked for, is decided by the caller.
+ * A chain as methods see it: the view at its head, and views pinned to other blocks. Owns the parts that all views
+ * share. The caller decides where rows come from, and when to check for a new head.
  */
 import { AnswerCache } from '../../data/chain/answerCache.js'
 import { Chain } from '../../data/chain/chain.js'
@@ -18,7 +18,7 @@ import type { Network } from '../../serving/rpc/network.js'
 import { NetworkStreams } from '../../serving/streams/networkStreams.js'
 import { PendingStreams } from '../../serving/streams/pendingStreams.js'
 
-/** What a chain's views need besides its rows. */
+/** Options of a chain's views besides its rows. */
 export interface ChainViewsOptions
   extends Pick<
     Network,
@@ -43,7 +43,7 @@ export interface ChainViewsOptions
   readonly fetchMissing?: NetworkViews<Network>['fetchMissing']
   readonly upstreamCalls?: Network['upstreamCalls']
   readonly signsForAccounts?: boolean
-  /** Called with errors that no caller waits for. */
+  /** Called with errors of background tasks. */
   readonly reportDefect: (error: unknown) => void
 }
 
@@ -55,7 +55,7 @@ export class ChainViews implements NetworkViews<Network> {
   readonly #syncing: () => SyncProgress | undefined
   #current: Network
 
-  /** Throws OperatorError where the rows hold no chain, or one that this version cannot read. */
+  /** Throws OperatorError if the rows have no chain, or one that this version cannot read. */
   constructor(rows: ChainRows, state: StateReader, options: ChainViewsOptions) {
     const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, openRpc, networkId } =
       options

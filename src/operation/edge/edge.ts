@@ -1,11 +1,11 @@
 /**
- * An edge is a thread that listens, with its own readers of the networks, caches and subscriptions. Owns how an edge
- * is built from the configuration, on any thread. Does not own what exists once per process: sources, the pool, the
- * queues of rollups, keys (`commands/serve.ts` does).
+ * An edge is a thread that listens, with its own readers of the networks, caches and subscriptions. Owns how an edge is
+ * built from the configuration, on any thread. Does not own the parts that exist once per process: sources, the pool,
+ * the queues of rollups, keys (`commands/serve.ts` does).
  *
  * Edge 0 is the main thread. With `edges` above 1 the others are threads that listen on the same port
- * (`edgeThreads.ts`), and the operating system spreads connections over all of them. Memory for caches is divided
- * among them, limits are counted together (`transport/totals.ts`), and what exists once is reached by message
+ * (`edgeThreads.ts`), and the operating system spreads connections over all of them. Memory for caches is divided among
+ * them, and limits are counted together (`transport/totals.ts`). Edges call the parts that exist once by message
  * (`mainLink.ts`).
  */
 import { getHeapStatistics } from 'node:v8'
@@ -47,7 +47,7 @@ import { readOpenFiles } from './openFiles.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 import { type EdgeSettings, settingsOf } from './settings.js'
 
-/** Time for answers under way when the server stops, beyond the time limit of a request. */
+/** Time for unfinished answers when the server stops, beyond the time limit of a request. */
 const lastAnswersMsMax = 1_000
 
 /** Time to close jobs, sources and stores after the last answer, within the grace period. */
@@ -64,13 +64,13 @@ export interface EdgeOptions {
   readonly log: Logger
   readonly transport: Transport
   readonly rollups: readonly EdgeRollup[]
-  /** By network; see {@link readNetworkLayouts}. */
+  /** By network; see `readNetworkLayouts` (storageLayouts.ts). */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
-  /** Of networks with a source; a gateway's alone fetches. */
+  /** Calls of networks with a source; only a gateway fetches. */
   readonly callsOf: (network: string) => Required<SourceCalls> | undefined
   readonly jobsOf: (network: string) => NetworkJobs
-  /** The polled filters of a network, on an edge that does not hold them itself. */
+  /** The polled filters of a network, on an edge that does not own them. */
   readonly filtersOf?: (network: string) => FilterService
   /** With several edges: the port that all listen on, and the counters that they share. */
   readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
@@ -85,14 +85,14 @@ export interface Edge {
   readonly server: HttpServer
   /** Writes the figures of its thread into its counts. */
   publish(): void
-  /** Says in `/health`, and to each connection with its next answer, that the server is about to stop. */
+  /** Reports in `/health`, and to each connection with its next answer, that the server is about to stop. */
   drain(): void
   apply(settings: EdgeSettings): void
   /** Closes the networks; call it once the server is closed. */
   close(): Promise<void>
 }
 
-/** Makes the server, which does not listen yet. Throws OperatorError where a network's store cannot be used. */
+/** Makes the server, which does not listen yet. Throws OperatorError if a network's store cannot be used. */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { config } = options
   const answerCacheBytes = config.limits.answerCacheBytes - copyBytesOf(config)
@@ -173,7 +173,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   }
 }
 
-/** Whether the source takes what callers send: it has nodes to pass that on to, or makes blocks. */
+/** Whether the source takes transactions and calls of clients: it passes them to its nodes, or makes blocks itself. */
 function takesCalls({ gateway, source }: NetworkConfig): boolean {
   return gateway !== undefined || source?.type === 'follow' || source?.type === 'develop'
 }
@@ -190,7 +190,7 @@ function defectLog(log: Logger): DefectLog {
   }
 }
 
-/** Loads what traces need only where requests are traced. */
+/** Loads the tracing modules only if requests are traced. */
 async function openTracer({ config, clientVersion, log }: EdgeOptions): Promise<Tracer | undefined> {
   const { traces, edges } = config
   if (traces === undefined) return undefined
@@ -206,17 +206,16 @@ async function openTracer({ config, clientVersion, log }: EdgeOptions): Promise<
   })
 }
 
-/** What compressed copies take of the memory for answers: a block is four times as long as its gzip. */
+/** Part of the memory for answers that compressed copies take: a block is four times as long as its gzip. */
 function copyBytesOf({ compression, limits }: Config): number {
   return compression ? share(limits.answerCacheBytes, 5) : 0
 }
 
-/** One part of `bytes` that are divided into equal `parts`. */
 function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
 
-/** When a caller may ask again whose key cannot be checked: a database that starts again takes seconds. */
+/** When to retry a key that could not be checked: a restarting database takes seconds. */
 const keyRetryMs: { readonly [why in KeyProblem]?: number } = { unreachable: 5_000, tokenFlood: 1_000 }
 
 function createServer(
@@ -345,7 +344,7 @@ function createRoutes(
     const dispatcher = createDispatcher<RollupNetwork>({ ...shared, methods: ofRollup })
     return dispatcher.endpoint({ current: rollup.network, pinned: () => undefined })
   }
-  // At the default address a client need not know which network has its methods, where only one rollup can be meant.
+  // At the default address a client need not know which network has its methods, if there is only one rollup.
   const [rollup, ...others] = rollups
   const own = Object.values<Method<Network>>(methods)
   const names = new Set(own.map(({ name }) => name))
@@ -373,7 +372,7 @@ function prefixesOf({ prefix, aliases }: RollupConfig): string[] {
   return [prefix, ...aliases]
 }
 
-/** Names of all methods that some network serves, in the same order on every edge. */
+/** Names of all methods of all networks, in the same order on every edge. */
 export function servedMethods({ rollups }: Config): string[] {
   const ofRollups = rollups.flatMap((rollup) => prefixRollupMethods(prefixesOf(rollup)))
   return [...new Set([...Object.values(methods), ...ofRollups].map(({ name }) => name))]

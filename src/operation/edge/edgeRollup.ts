@@ -8,7 +8,7 @@ import type { RollupConfig } from '../config/config.js'
 export interface EdgeRollup {
   readonly name: string
   readonly network: RollupNetwork
-  /** A promise on an edge that does not hold the queue. */
+  /** A promise on an edge that does not own the queue. */
   health(): RollupHealth | Promise<RollupHealth>
 }
 
@@ -16,9 +16,9 @@ export interface EdgeRollup {
 export interface RollupHealth extends QueueCounts {
   /** Whether the last attempt to store submissions succeeded. */
   readonly isStoring: boolean
-  /** Whether it is this process that sends to the sequencer; absent where there is no other. */
+  /** Whether this process sends to the sequencer; absent if no other process shares the queue. */
   readonly isSending?: boolean
-  /** Whether the sequencer answered when it was last asked; absent without a sequencer, or where another process sends. */
+  /** Whether the sequencer answered its last request; absent without a sequencer, or if another process sends. */
   readonly sequencerAnswers?: boolean
 }
 
@@ -26,7 +26,7 @@ export function chainIdOf({ chainId }: RollupConfig): Felt {
   return hexToFelt(chainId) ?? asciiToFelt(chainId)
 }
 
-/** Where the sequencer takes transactions in gateway form, reads need `readUrl`; without it there are none. */
+/** If the sequencer takes transactions in gateway form, reads need `readUrl`; without it there is no reader. */
 function readerOf({ prefix, upstream }: RollupConfig): SequencerReader | undefined {
   const url = upstream?.readUrl ?? (upstream?.form === 'rpc' ? upstream.url : undefined)
   if (upstream === undefined || url === undefined) return undefined
@@ -37,7 +37,7 @@ export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService):
   const { name, prefix, calldataMax, signatureMax, verdictMsMax } = config
   return {
     name,
-    // No answers are remembered by request here, because they change without a new head.
+    // Answers here change without a new head, so none is remembered by request.
     head: { number: 0, hash: undefined, generation: 0 },
     chainId: chainIdOf(config),
     prefix,

@@ -10,39 +10,37 @@ import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage 
 /** How long an exiting process waits for each edge to close its server. */
 const silentMsMax = 1_000
 
-/** Handlers of the calls that edges make, by name; {@link CallName} gives arguments and results. */
+/** Handlers of the calls that edges make, by name; {@link CallName} lists arguments and results. */
 type CallHandlers = {
   readonly [N in CallName]: (args: never, context: RequestContext) => unknown
 } & {
   /** Runs a job; resolves to the reply of its thread. */
   job(job: AskedJob, context: RequestContext): Promise<Uint8Array>
-  /** Takes what keys used on an edge. */
   used(report: UsageReport): void
 }
 
 export interface EdgeThreads {
   /** Resolves once all listen. Rejects with OperatorError for a cause that the operator can remove, else with Error. */
   readonly listening: Promise<void>
-  /** Rejects in the same way when an edge ends unasked; never resolves. */
+  /** Rejects in the same manner when an edge ends unasked; never resolves. */
   readonly lost: Promise<never>
-  /** Sends a command to every edge. */
   broadcast(command: EdgeCommand): void
-  /** Asks all edges to answer requests under way and to end; resolves when all have ended. */
+  /** Asks all edges to finish open requests and to end; resolves when all have ended. */
   close(): Promise<void>
 }
 
 interface EdgeThread {
   readonly worker: Worker
   readonly listening: Promise<void>
-  /** Resolves when the thread has ended: with the reason if nobody asked for it, otherwise with undefined. */
+  /** Resolves when the thread has ended: with the error if it ended unasked, otherwise with undefined. */
   readonly ended: Promise<Error | undefined>
 }
 
 /**
- * Starts `count` edges, numbered from 1, each on a thread of its own. They are never terminated: a thread that ends
+ * Starts `count` edges, numbered from 1, each on a thread of its own. They are never terminated. A thread that ends
  * while uWebSockets.js listens in it aborts the process (libuv finds an open handle), and one that ends inside lmdb
- * may. So an edge with a defect closes its server before it ends, and all do before the process exits. An edge that
- * ended is not replaced, because its part of the shared counters would remain.
+ * may. So an edge with a defect closes its server before it ends, and all edges do before the process exits. An ended
+ * edge is not replaced, because its part of the shared counters would remain.
  */
 export function startEdgeThreads(
   count: number,
@@ -80,11 +78,11 @@ export function startEdgeThreads(
   }
 }
 
-/** Stands for a caller on another edge; records the CPU time, which that edge charges, and passes parts on to it. */
+/** A caller on another edge. Records the CPU time, which that edge charges, and passes parts to it. */
 class RelayedCaller extends RequestContext {
   cpuMs = 0
   readonly #put: (part: Uint8Array<ArrayBuffer>) => void
-  /** Of the parts that the other edge has not passed on, oldest first; a job waits beyond some of them. */
+  /** Callbacks of the parts that the other edge has not passed on, oldest first; the job waits beyond some of them. */
   readonly #untaken: (() => void)[] = []
 
   constructor(put: (part: Uint8Array<ArrayBuffer>) => void, identity: Identity | undefined) {
@@ -107,7 +105,7 @@ class RelayedCaller extends RequestContext {
   }
 }
 
-/** The reply in memory of its own. Rejects with what the handler throws. */
+/** The reply in memory of its own. Rejects with the handler's exception. */
 async function replyTo(
   asked: AskedCall | AskedJob,
   context: RequestContext,
@@ -116,7 +114,7 @@ async function replyTo(
   if (asked.type === 'call')
     return encodeResult(await handlers[asked.name](decodeArgs(asked.args) as never, context))
   const reply = await handlers.job(asked, context)
-  // Short ones share memory.
+  // Short replies share memory, so they are copied.
   return reply.length === reply.buffer.byteLength ? (reply as Uint8Array<ArrayBuffer>) : new Uint8Array(reply)
 }
 

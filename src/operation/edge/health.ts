@@ -1,4 +1,4 @@
-/** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
+/** The page `/health`: the state of each network, one word for all, and an HTTP status for load balancers. */
 import { dirname } from 'node:path'
 import { basisOf } from '../../data/chain/families/provedFamilies.js'
 import { unknownForkOf } from '../../data/chain/header.js'
@@ -12,8 +12,8 @@ import type { OpenNetwork } from './openNetwork.js'
 
 interface HealthPage {
   /**
-   * 200, or 503 where the server is about to stop, or no network can answer as it should: of none the newest head, or
-   * the queue, can be used, or the keys that all need are not accepted.
+   * 200, or 503 if the server is about to stop or no request can be answered: no network has a readable head or a
+   * working queue, or the server accepts no keys.
    */
   readonly status: number
   readonly body: string
@@ -22,14 +22,14 @@ interface HealthPage {
 interface HealthSources {
   readonly networks: readonly OpenNetwork[]
   readonly rollups: readonly EdgeRollup[]
-  /** Undefined where no keys are needed, or they are not shared. */
+  /** Undefined if no keys are needed, or they are not shared. */
   readonly sharedKeys: KeyFreshnessFigures | undefined
   /** Whether a store cannot be written because its disk is full. */
   readonly isDiskFull: boolean
   readonly isDraining: boolean
 }
 
-/** A promise where another edge holds a rollup's queue. */
+/** A promise if another edge owns a rollup's queue. */
 export function readHealth(sources: HealthSources): HealthPage | Promise<HealthPage> {
   const ofRollups = sources.rollups.map((rollup) => rollup.health())
   const render = (found: readonly RollupHealth[]) => renderHealth(sources, found)
@@ -66,24 +66,27 @@ function renderHealth(
   }
 }
 
-/** Paths of the stores that this server writes and cannot, because their disk is full; none that is not made yet. */
+/**
+ * Paths of the stores that this server should write but cannot, because their disk is full. Omits stores without a
+ * folder.
+ */
 export function fullStores({ node, networks }: Config): string[] {
   const written = networks.filter(({ source, gateway }) => source !== undefined || gateway !== undefined)
   const paths = [node.store, ...written.map(({ storePath }) => storePath)]
   return paths.filter((path) => isThere(dirname(path)) && !hasRoom(path))
 }
 
-/** Whether no further blocks come: its source or all its upstreams are gone, or what they have cannot be followed. */
+/** Whether no further blocks come: the source or all upstreams failed, or their chain cannot be followed. */
 export function isCutOff({ failure, upstreams }: OpenNetwork): boolean {
   return failure !== undefined || upstreams?.isDown === true || upstreams?.trouble !== undefined
 }
 
-/** Whether its source has blocks that it has not taken in, as far as that is known. */
+/** Whether its source is known to have blocks that are not stored yet. */
 export function isBehind(network: OpenNetwork): boolean {
   return network.opening !== undefined || network.current.syncing !== undefined
 }
 
-/** What keeps a network from answering all that it should, as a sentence. */
+/** The reason why a network cannot answer everything, as a sentence. */
 function troubleOf(network: OpenNetwork): string | undefined {
   return network.opening ?? network.upstreams?.trouble ?? unknownForkOf(network.current.head.header)
 }
@@ -104,7 +107,7 @@ function networkEntry(network: OpenNetwork) {
   }
 }
 
-/** Of a network that is open. */
+/** The entry of an open network. */
 function headEntry(network: OpenNetwork) {
   const { current, isReadable } = network
   const oldest = isReadable ? current.chain.heldFrom : undefined
@@ -117,7 +120,7 @@ function headEntry(network: OpenNetwork) {
   }
 }
 
-/** What the consensus layer signed: of which slot, by how many of the committee, and how long ago that was. */
+/** The newest block signed by the consensus layer: its slot, the share of the committee, and its age. */
 function signedEntry({ slot, participants, finalizedSlot, time, nodes }: SignedState) {
   return {
     ...(slot !== undefined && { slot, finalizedSlot, participation: participationOf(participants) }),
@@ -126,7 +129,7 @@ function signedEntry({ slot, participants, finalizedSlot, time, nodes }: SignedS
   }
 }
 
-/** Share of the 512 members of a sync committee; of a checkpoint, which nobody signed, 0. */
+/** Share of the 512 members of a sync committee; 0 for a checkpoint, which has no signatures. */
 export function participationOf(participants = 0): number {
   return Math.round((participants / 512) * 1_000) / 1_000
 }
@@ -135,7 +138,7 @@ export function ageSeconds(timestamp: number | bigint): number {
   return Math.max(0, Math.floor(Date.now() / 1_000) - Number(timestamp))
 }
 
-/** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */
+/** The entry of an upstream: the head it reports, and the reason why it is not asked. */
 function upstreamEntry({
   name,
   head,

@@ -4,7 +4,7 @@ import { reportTimersTo } from '../../primitives/timers.js'
 import { redactText } from '../../serving/access/keyText.js'
 import type { Config } from '../config/config.js'
 
-/** A line of JSON as people read it on a terminal, in place of the bar of an import that may stand there. */
+/** A line of JSON in readable form for a terminal. Overwrites the progress bar of an import. */
 function lineForTerminal(json: string): string {
   const { level, time, pid: _pid, hostname: _hostname, msg = '', ...fields } = JSON.parse(json)
   const details = Object.entries(fields).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`)
@@ -14,9 +14,8 @@ function lineForTerminal(json: string): string {
 }
 
 /**
- * The log of a thread: JSON lines on standard error, where that is a terminal lines for people, written before the call
- * returns. Whatever a line contains, secrets
- * are cut out of it here ({@link redactText}). The timers of the thread report to it.
+ * The log of a thread, written to standard error before the call returns: JSON lines, or readable lines on a terminal.
+ * Cuts secrets out of all lines ({@link redactText}). The timers of the thread report their errors to it.
  */
 export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'logStyle'>): Logger {
   const words = {
@@ -24,7 +23,7 @@ export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'log
     formatters: { level: (label: string) => ({ level: label }) },
   }
   const destination = pino.destination({ dest: 2, sync: true })
-  // Its terminal is gone, or the disk that it is written to is full: requests are answered all the same.
+  // Its terminal is gone, or its disk is full: requests are still answered.
   destination.on('error', () => {})
   const isTerminal = isatty(2)
   const streamWrite = (line: string) => redactText(isTerminal ? lineForTerminal(line) : line)

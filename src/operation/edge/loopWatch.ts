@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs'
 import { setInterval } from '../../primitives/timers.js'
 import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
 
-/** Time between two looks at the event loop: 20 timers a second, some microseconds each. */
+/** Time between two checks of the event loop: 20 timers a second, some microseconds each. */
 const lookMs = 50
-/** Looks between two times that an edge publishes its figures. */
+/** Checks between two publications of the figures. */
 const looksPerPublish = 20
 
-/** Counts how late timers of this thread come, and publishes its figures each second. Returns what ends that. */
+/**
+ * Counts how late timers of this thread come, and publishes its figures each second. Returns a function that stops it.
+ */
 export function watchLoop(counts: EdgeCounts, publish: () => void): () => void {
   let looks = 0
   let dueMs = performance.now() + lookMs
@@ -28,7 +30,7 @@ const ticksPerSecond = 100
 const userField = 11
 const systemField = 12
 
-/** CPU time of this thread; 0 where the system does not tell. */
+/** CPU time of this thread; 0 if the system does not report it. */
 export function threadCpuSeconds(): number {
   try {
     const stat = readFileSync('/proc/thread-self/stat', 'latin1')

@@ -20,7 +20,9 @@ interface Pending {
   readonly cancel: () => void
 }
 
-/** Emptied by the reply: a map's former tables keep what they had in memory until the whole heap is marked. */
+/**
+ * Emptied by the reply: a deleted entry stays in a map's old tables until the garbage collector marks the whole heap.
+ */
 interface Slot {
   pending: Pending | undefined
 }
@@ -47,7 +49,7 @@ export class MainLink {
     })
   }
 
-  /** Has `edge` do what the main thread asks of a serving edge. */
+  /** Makes `edge` follow the commands for a serving edge. */
   obey(edge: Pick<Edge, 'drain' | 'apply'>): void {
     this.#port.on('message', (command: EdgeCommand) => {
       if (command.type === 'drain') edge.drain()
@@ -76,7 +78,7 @@ export class MainLink {
     }
   }
 
-  /** A network's polled filters, which the main thread holds. */
+  /** A network's polled filters, which the main thread owns. */
   filtersOf(network: string): FilterService {
     const call = (name: keyof FilterService, argument: unknown, context: RequestContext) =>
       this.call('filter', [network, name, argument], context) as never
@@ -88,7 +90,7 @@ export class MainLink {
     }
   }
 
-  /** Makes a call. Rejects with what the handler threw: a FaultError as it was, others with message and stack. */
+  /** Makes a call. Rejects with the handler's exception: a FaultError unchanged, others with message and stack. */
   call(name: CallName, args: unknown, owner?: JobOwner): Promise<unknown> {
     return this.#ask({ type: 'call', name, args: encodeArgs(args) }, owner)
   }

@@ -20,33 +20,33 @@ export interface EdgeData {
   readonly totals: SharedArrayBuffer
   /** See `metrics/edgeCounts.ts`. */
   readonly counts: SharedArrayBuffer
-  /** Memory of what keys have spent; see `access/allowances.ts`. */
+  /** Memory of the units that keys have spent; see `access/allowances.ts`. */
   readonly spent: SpentMemory
-  /** How far shared keys can be believed; undefined where keys are not shared. See `access/keyFreshness.ts`. */
+  /** Freshness of shared keys; undefined if keys are not shared. See `access/keyFreshness.ts`. */
   readonly reach: SharedArrayBuffer | undefined
-  /** Of each network that has a source: its state when the edge was started. */
+  /** Each network with a source → its state when the edge was started. */
   readonly sources: ReadonlyMap<string, SourceState>
   /** One 32-bit integer per edge: 1 once it has stopped listening. */
   readonly silent: SharedArrayBuffer
 }
 
 /**
- * Calls to what exists once per process.
+ * Calls to the parts that exist once per process.
  *
- *   submit  [rollup, transaction] → what stands for it (`SubmissionId`), once it is on disk
- *   submission  [rollup, a name of `SubmissionReader`, its arguments] → what was read, where the edge has no store to read
+ *   submit  [rollup, transaction] → the id of the submission (`SubmissionId`), once it is on disk
+ *   submission  [rollup, a name of `SubmissionReader`, its arguments] → its result, if the edge has no store to read
  *   filter  [network, name of the call, its argument] → its result
- *   health  [rollup] → as `/health` shows it
+ *   health  [rollup] → its entry in `/health`
  *   source  [network, name of a call of its source, its arguments …] → its result
  */
 export type CallName = 'submit' | 'submission' | 'filter' | 'health' | 'source'
 
-/** What every question to the main thread has, be it a call or a job. */
+/** Members of every request to the main thread, a call or a job. */
 interface Asked {
   readonly serial: number
   /** msgpack in its own ArrayBuffer, as for jobs. */
   readonly args: Uint8Array<ArrayBuffer>
-  /** Key of the caller; undefined where the call has no caller or the caller no key. */
+  /** Key of the caller; undefined if the call has no caller or the caller no key. */
   readonly keyId: string | undefined
   /** See {@link JobOwner}. */
   readonly weight: number | undefined
@@ -67,7 +67,7 @@ export interface AskedJob extends Asked {
 /** Messages from an edge's thread. */
 export type EdgeMessage =
   | { readonly type: 'listening' }
-  /** What keys used since the last of these. */
+  /** Usage of keys since the last such message. */
   | { readonly type: 'used'; readonly report: UsageReport }
   /** The last message. `isDefect`: the program is at fault; otherwise the operator can remove the cause. */
   | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean; readonly stack?: string }
@@ -75,12 +75,12 @@ export type EdgeMessage =
   | AskedJob
   /** The caller no longer waits for a call. Its reply is sent nevertheless. */
   | { readonly type: 'cancel'; readonly serial: number }
-  /** The caller passed on the oldest {@link EdgeCommand} `part` of a call that it had not. */
+  /** The caller passed on the oldest outstanding {@link EdgeCommand} `part` of a call. */
   | { readonly type: 'taken'; readonly serial: number }
 
 /** Messages to an edge's thread. */
 export type EdgeCommand =
-  /** A part of the result of a call, before its reply, which then has the last one. */
+  /** A part of the result of a call. The reply that follows has the last part. */
   | { readonly type: 'part'; readonly serial: number; readonly part: Uint8Array<ArrayBuffer> }
   | {
       readonly type: 'reply'
@@ -91,12 +91,12 @@ export type EdgeCommand =
     }
   /** The store of a network may have a new head, or the state of its source changed. */
   | { readonly type: 'moved'; readonly network: string; readonly state: SourceState }
-  /** The status of a submitted transaction changed, on disk already. */
+  /** The status of a submitted transaction changed and is on disk. */
   | { readonly type: 'status'; readonly rollup: string; readonly row: SubmissionRow }
-  /** Say that the server is about to stop. */
+  /** Report that the server is about to stop. */
   | { readonly type: 'drain' }
   | { readonly type: 'reload'; readonly settings: EdgeSettings }
-  /** Accept no new connections, answer requests under way, close everything and end. */
+  /** Accept no new connections, finish open requests, close everything and end. */
   | { readonly type: 'close' }
   /** Close the server at once: the process is about to end. */
   | { readonly type: 'abandon' }

@@ -1,16 +1,16 @@
-/** How many files this process may have open, sockets included, and how many connections that leaves. */
+/** The number of files that this process may open, sockets included, and the connections that this allows. */
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Files that are opened later: connections to upstreams and databases, stores, what threads need. */
+/** Files that are opened later: connections to upstreams and databases, stores, files of threads. */
 const reservedFiles = 256
 
 interface OpenFiles {
   readonly max: number
-  /** Connections of clients, of all edges together. */
+  /** Connections of clients, for all edges together. */
   readonly connectionsMax: number
 }
 
-/** Undefined where the system does not say, as beside Linux, or sets no limit. */
+/** Undefined if the system does not report it (other than Linux), or sets no limit. */
 export function readOpenFiles(): OpenFiles | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1')

@@ -1,6 +1,6 @@
 /**
- * One network as one edge serves it: a reader of its store and the views that methods use. Does not own the source;
- * its state arrives through a {@link ChainFeed}.
+ * One network as one edge serves it: a reader of its store and the views that methods use. Does not own the source; its
+ * state arrives through a {@link ChainFeed}.
  */
 import { statSync } from 'node:fs'
 import type { CacheUse } from '../../data/chain/answerCache.js'
@@ -23,39 +23,39 @@ import type { GatewayConfig, NetworkConfig } from '../config/config.js'
 import { type ChainFeed, type SourceState, upToDate } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
-/** Between two looks for blocks that another process wrote: one read each; chains make blocks more slowly. */
+/** Time between two checks for blocks that another process wrote: one read each; chains make blocks more slowly. */
 const pollMs = 250
 
 export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
   /**
-   * Why it has nothing to answer from yet, as a sentence: its source has not opened its store. Then {@link current} and
+   * Why it cannot answer yet, as a sentence: its source has not opened its store. Then {@link current} and
    * {@link pinned} throw FaultError. Undefined once it is open.
    */
   readonly opening: string | undefined
-  /** What it is for, where its blocks are made here. */
+  /** Its purpose, if its blocks are made here. */
   readonly purpose: 'demo' | 'developer' | undefined
   /** Whether the newest head could be read. */
   readonly isReadable: boolean
-  /** Whether its source ended with an error, so that no further blocks come until it is started again, if it is. */
+  /** Whether its source ended with an error. No further blocks come until the source is started again, if ever. */
   readonly failure: SourceState['failure']
-  /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
+  /** State of the nodes that its source follows; undefined for a source that follows none. */
   readonly upstreams: UpstreamsState | undefined
-  /** Of a gateway that completes its logs: how far it is. */
+  /** Progress of a gateway that completes its logs. */
   readonly logs: LogProgress | undefined
   /** Threads that have its store open for reading. */
   readonly readers: number
-  /** Of its rendered blocks and receipts. */
+  /** Use of the cache of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
   close(): Promise<void>
 }
 
-/** Blocks whose logs a gateway has, of those that it wants: all from `from` up to the head. */
+/** Blocks whose logs a gateway has, of the wanted ones: all from `from` up to the head. */
 interface LogProgress {
   readonly from: number
-  /** The block from which on, up to the head, none is missing; undefined where the head is. */
+  /** The first block from which no logs are missing up to the head; undefined if those of the head are missing. */
   readonly completeFrom: number | undefined
-  /** How many are missing. */
+  /** Number of blocks without logs. */
   readonly missing: number
 }
 
@@ -71,13 +71,12 @@ export interface OpenOptions
   readonly simulationGasMax: number
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
-  /** Of a gateway; see {@link SourceCalls.fetch}. */
+  /** Fetches for a gateway; see {@link SourceCalls.fetch}. */
   readonly fetch?: FetchMissing | undefined
-  /** Unknown methods that upstreams are asked; see {@link createRelay}. */
+  /** Unknown methods that are passed to upstreams; see {@link createRelay}. */
   readonly passThrough?: readonly string[]
 }
 
-/** A store that is open, and the views of it. */
 interface OpenStore {
   readonly store: OpenRows
   readonly views: ChainViews
@@ -86,7 +85,7 @@ interface OpenStore {
   readonly relay: OpenNetwork['relay']
 }
 
-/** Throws OperatorError where the store cannot be used. */
+/** Throws OperatorError if the store cannot be used. */
 function openStore(
   config: NetworkConfig,
   options: OpenOptions,
@@ -128,8 +127,8 @@ function openStore(
 }
 
 /**
- * Opens a network: at once, or when its source says that the store can be opened. Throws OperatorError where it is to be
- * opened at once and cannot be used.
+ * Opens a network: at once, or when its source reports that the store can be opened. Throws OperatorError if the store
+ * should be opened at once and cannot be used.
  */
 export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
   const { feed, reportDefect } = options
@@ -139,7 +138,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   const open = () => openStore(config, options, () => syncing)
   let opened = source.opening === undefined ? open() : undefined
   const why = () => (opened === undefined ? (source.opening ?? unusable) : undefined)
-  // The source's own words name upstreams and files, which are no callers' business.
+  // The source's own text names upstreams and files, which callers must not see.
   const briefly = () => (source.opening === undefined ? unusable : 'its source has none yet')
   const need = (): OpenStore => {
     if (opened === undefined) throw new FaultError({ kind: 'NotOpen', network: config.name, why: briefly() })
@@ -167,7 +166,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   )
   const poll = setInterval(reportingErrors(reportDefect, refresh), pollMs)
   poll.unref()
-  // A class, because V8 looks up what an object with as many getters of its own has anew for each request.
+  // A class: V8 resolves the members of an object with this many own getters again for each request.
   class Opened implements OpenNetwork {
     readonly name = config.name
     readonly purpose = purposeOf(config)
@@ -229,7 +228,7 @@ function purposeOf({ source, isEmbedded }: NetworkConfig): OpenNetwork['purpose'
   return isEmbedded ? 'demo' : 'developer'
 }
 
-/** Of blocks whose receipts are fetched late, headers are what has to be there. */
+/** For blocks whose receipts are fetched late, having the header is enough. */
 function logProgress(
   store: OpenRows,
   { from, lazy }: NonNullable<GatewayConfig['logs']>,
@@ -244,7 +243,7 @@ function logProgress(
   return { from, completeFrom: logRangeAt(ranges, head)?.[0], missing: Math.max(head - from + 1, 0) - count }
 }
 
-/** Has something fetched; it is held, or known to be absent, when this resolves. */
+/** Fetches something; when this resolves, the store has it or knows that it does not exist. */
 async function supplyInto(
   store: OpenRows,
   wanted: Wanted,
@@ -257,8 +256,8 @@ async function supplyInto(
 }
 
 /**
- * The answer of `eth_syncing`. A network whose source failed, or follows nodes that do not answer or that cannot be
- * followed, counts as syncing, because its chain may have further blocks.
+ * The answer of `eth_syncing`. A network counts as syncing if its source failed, or if its nodes do not answer or
+ * cannot be followed: its chain may have further blocks.
  */
 function syncProgress(
   { syncing, failure, upstreams }: SourceState,
@@ -269,12 +268,12 @@ function syncProgress(
   return {
     startingBlock: syncing?.startingBlock ?? currentBlock,
     currentBlock,
-    // While the source passes over blocks that are in the store already, its number is below the head's.
+    // While the source skips blocks that the store has already, its number is below the head's.
     highestBlock: Math.max(syncing?.number ?? 0, upstreams?.head ?? 0, currentBlock),
   }
 }
 
-/** Throws OperatorError where nothing was ever imported: LMDB crashes on an empty file that is opened for reading. */
+/** Throws OperatorError if nothing was ever imported: LMDB crashes on an empty file that is opened for reading. */
 function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): void {
   if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   if (kind === 'gateway') throw new OperatorError(`network ${name} has never had an upstream`)

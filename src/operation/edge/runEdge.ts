@@ -27,7 +27,7 @@ import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
 import { readNetworkLayouts } from './storageLayouts.js'
 
-/** Stands for a rollup's queue on an edge that does not hold it; reads where it is told. */
+/** A rollup's queue on an edge that does not own it. Reads through `store`. */
 class RemoteSubmissionService extends SubmissionService {
   readonly #link: MainLink
   readonly #rollup: string
@@ -44,7 +44,7 @@ class RemoteSubmissionService extends SubmissionService {
   }
 }
 
-/** Reads submissions by the main thread's connection to the database that has them. */
+/** Reads submissions through the main thread's database connection. */
 function remoteSubmissions(rollup: string, link: MainLink): SubmissionReader {
   const read = <What extends keyof SubmissionReader>(what: What, args: Parameters<SubmissionReader[What]>) =>
     link.call('submission', [rollup, what, args])
@@ -55,8 +55,8 @@ function remoteSubmissions(rollup: string, link: MainLink): SubmissionReader {
 }
 
 /**
- * Runs an edge on its own thread until the main thread asks it to close. After an exception that nothing caught,
- * whose effects are unknown, it closes its server at once, reports the exception to the main thread, and ends.
+ * Runs an edge on its own thread until the main thread asks it to close. After an uncaught exception, whose effects are
+ * unknown, it closes its server at once, reports the exception to the main thread, and ends.
  */
 export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> {
   const link = new MainLink(port, data.sources)

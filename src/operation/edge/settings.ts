@@ -1,7 +1,7 @@
 import type { ServerSettings } from '../../serving/transport/serverSettings.js'
 import type { Config, LogLevel } from '../config/config.js'
 
-/** What a reload of the configuration changes in an edge; crosses threads. */
+/** The settings of an edge that a reload of the configuration changes; crosses threads. */
 export interface EdgeSettings extends ServerSettings {
   readonly logLevel: LogLevel
 }
@@ -19,7 +19,7 @@ export function settingsOf(config: Config): EdgeSettings {
   }
 }
 
-/** Where keys are needed, pages can do nothing without one: all host names are answered unless some are listed. */
+/** If keys are needed, pages can do nothing without one: all host names are answered unless some are listed. */
 function allowedHostsOf({ allowedHosts, auth, host, networks, rollups }: Config): string[] | undefined {
   const listed = allowedHosts ?? (auth ? ['*'] : [])
   if (listed.includes('*')) return undefined

@@ -17,9 +17,10 @@ export function readNetworkLayouts({
 const fileBytesMax = 64 * 2 ** 20
 
 /**
- * Reads a file of storage layouts: a JSON object that maps each address to solc's `storageLayout` output, or to the
- * path (relative to this file) of a JSON file that contains it, such as a build tool's artifact. The keys of the
- * result are lower-case. Throws UsageError that names the address and what is wrong with its layout.
+ * Reads a file of storage layouts: a JSON object that maps each address to solc's `storageLayout` output. In place of
+ * the output, a value may be the path (relative to this file) of a JSON file that contains it, such as a build tool's
+ * artifact. The keys of the result are lower-case. Throws UsageError that names the address and the fault of its
+ * layout.
  */
 export function readStorageLayouts(path: string): ReadonlyMap<string, StorageLayout> {
   const entries = readJson(path, 'the storage layouts')

@@ -1,9 +1,9 @@
 /**
- * Leases of units of the quotas that several processes share. Owns what this process takes, reports and gives back;
- * the sums are made in PostgreSQL (`exchange_lease`), and what is spent is counted in `access/unitLeases.ts`.
+ * Leases of units of the quotas that several processes share. Owns the leases, reports and returns of this process.
+ * PostgreSQL makes the sums (`exchange_lease`), and `access/unitLeases.ts` counts spent units.
  *
  * While the database does not answer, each key gets units at the rate of its last lease: its quota, divided by the
- * processes that had one. What is spent meanwhile is reported afterwards.
+ * processes that had one. Units spent meanwhile are reported afterwards.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -19,16 +19,16 @@ import {
 } from '../../serving/access/unitLeases.js'
 import type { SharedKeys } from './sharedKeys.js'
 
-/** Time between two looks at the keys that need units: 20 statements a second at most, whatever the number of keys. */
+/** Time between two checks for keys that need units: at most 20 statements a second, whatever the number of keys. */
 const exchangeMs = 50
-/** After this long without an answer keys go on at the rate of their last leases. */
+/** After this long without an answer, keys continue at the rate of their last leases. */
 const answerMs = 1_000
 /**
- * Longest time between two reports of a key, used or not, and two signs of life; also a third of a lease. A key that
- * nobody used since the last report ends its lease.
+ * Longest time between two reports of a key, used or not, and two heartbeats; also a third of a lease. A key without
+ * use since the last report ends its lease.
  */
 const reportMsMax = 5_000
-/** While the database does not answer, a quota of a day alone has a lease this often. */
+/** Interval of leases for a daily quota without a rate, while the database does not answer. */
 const loneLeaseMs = 15_000
 
 /** A key with a lease, on the clock of `performance.now`. */
@@ -36,7 +36,7 @@ interface Held {
   /** Units a second, while the database does not answer. */
   rate: number
   reportedAtMs: number
-  /** Before this time the database has no more. */
+  /** The database has no more units before this time. */
   moreAtMs: number
   /** Until when units were granted without the database. */
   aloneAtMs: number
@@ -45,7 +45,7 @@ interface Held {
 interface Asked {
   readonly report: LeaseReport
   readonly quota: UnitQuota
-  /** Units to have more; -1: the lease ends. */
+  /** Further units requested; -1: the lease ends. */
   readonly wanted: number
 }
 
@@ -64,8 +64,8 @@ export class QuotaLeases {
   readonly #running: Promise<void>
 
   /**
-   * Begins to lease. `quotaOf` says what all processes together may spend of a key; after `leaseMs` without a report
-   * this process counts as gone, and its leases as lost.
+   * Begins to lease. `quotaOf` returns the quota of a key for all processes together. After `leaseMs` without a report
+   * this process counts as dead, and its leases as lost.
    */
   constructor(keys: SharedKeys, leases: UnitLeases, quotaOf: (keyId: string) => UnitQuota, leaseMs: number) {
     this.#keys = keys
@@ -76,7 +76,7 @@ export class QuotaLeases {
     this.#running = this.#run()
   }
 
-  /** Gives all leases back, as far as the database answers. */
+  /** Gives all leases back, if the database answers. */
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#running
@@ -111,7 +111,7 @@ export class QuotaLeases {
     })
   }
 
-  /** What to ask for a key; nothing where it has enough, or the database has no more. */
+  /** The request for a key; none if it has enough, or the database has no more. */
   #ask(report: LeaseReport, nowMs: number): Asked[] {
     const { keyId, spent, left, wanted } = report
     const quota = this.#quotaOf(keyId)
@@ -129,7 +129,7 @@ export class QuotaLeases {
     return { report: this.#leases.end(report), quota: this.#quotaOf(report.keyId), wanted: -1 }
   }
 
-  /** Reports and asks; never rejects. */
+  /** Reports usage and requests units; never rejects. */
   async #exchange(asked: readonly Asked[]): Promise<void> {
     try {
       await this.#keys.use((connection) => this.#exchangeOver(connection, asked))
@@ -175,7 +175,7 @@ export class QuotaLeases {
       })
       if (wanted < 0) continue
       const rate = rateOf(quota, Number(row.holders))
-      // With a limit, so that a quota of the day that was raised is seen.
+      // With an upper limit, so that a raised daily quota is noticed.
       const moreAtMs = nowMs + Math.min(waitMs, this.#reportMs)
       this.#held.set(report.keyId, { rate, reportedAtMs: nowMs, moreAtMs, aloneAtMs: nowMs })
     }
@@ -195,7 +195,7 @@ export class QuotaLeases {
     this.#heardAtMs = nowMs
   }
 
-  /** Gives the keys what flowed in at the rates of their last leases, at most a lease. */
+  /** Gives the keys the units that flowed in at the rates of their last leases, at most a lease. */
   #goOnAlone(reports: readonly LeaseReport[]): void {
     const nowMs = performance.now()
     for (const { keyId, left, wanted } of reports) {
@@ -215,7 +215,7 @@ export class QuotaLeases {
   }
 }
 
-/** Units a second of a process that is one of so many with a lease. */
+/** Units a second for one of `holders` processes with a lease. */
 function rateOf(quota: UnitQuota, holders: number): number {
   const perSecond = quota.perSecond ?? (leaseUnits(quota) * 1_000) / loneLeaseMs
   return perSecond / Math.max(holders, 1)

@@ -1,4 +1,4 @@
-/** Keys of a data folder, taken over into the database that several processes share. */
+/** Copies keys of a data folder into the database that several processes share. */
 
 import { encodeKey, type KeyRow } from '../../data/store/keyRows.js'
 import { digestPrefixBytes, keyIdOf } from '../../data/store/keyTables.js'
@@ -10,14 +10,14 @@ import type { Decision, LoggedChange, SharedKeys } from './sharedKeys.js'
 
 export interface Sharing {
   readonly added: readonly KeyRow[]
-  /** Keys that were there already, with the same content. */
+  /** Keys that were shared already, with the same content. */
   readonly there: readonly KeyRow[]
 }
 
 /**
- * Adds the keys of `from` (those that `chosen` names or gives the ids of; all, where it is empty) as they are, with one
- * entry in the audit log for each: all or none. The caller knows that both have the same pepper. Rejects with
- * OperatorError where one is shared with other content, or its name is that of another shared key.
+ * Adds keys of `from` unchanged, with one entry in the audit log for each: all or none. `chosen` has names or ids; if
+ * empty, all keys are added. The caller ensures that both have the same pepper. Rejects with OperatorError if one is
+ * shared with other content, or if another shared key has its name.
  */
 export function shareKeys(
   keys: SharedKeys,
@@ -74,7 +74,7 @@ function isSame(a: KeyRow, b: KeyRow): boolean {
   return Buffer.compare(a.digest, b.digest) === 0 && Buffer.compare(encodeKey(a), encodeKey(b)) === 0
 }
 
-/** Keys that one message names. */
+/** Keys listed in one message. */
 const namedMax = 10
 
 function list(rows: readonly KeyRow[]): string {

@@ -1,11 +1,11 @@
 /**
  * API keys and the audit log in PostgreSQL, shared by several processes. Owns the statements, the copy of all keys that
- * this process reads, and how far that can be believed; what keys mean, and what a change does, `access/` owns.
+ * this process reads, and the copy's freshness. `access/` owns the meaning of keys and of their changes.
  *
- * All changes are numbered. One is made where the database still has the number that the copy has, and its entry in the
- * audit log is written by the same statement; otherwise the copy follows first, and the change is made anew. The copy
- * is a node store of its own, so that all edges read it as they read keys that nobody shares. Notifications are hints:
- * the number is looked at when connecting and at an interval.
+ * All changes are numbered. A change succeeds only if the database still has the copy's number; the same statement
+ * writes its entry in the audit log. Otherwise the copy catches up first, and the change is made again. The copy is a
+ * node store of its own, so that all edges read it like keys that are not shared. Notifications are hints: the number
+ * is read when connecting and at an interval.
  */
 
 import { Connection, type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
@@ -31,17 +31,19 @@ import { sharedKeysMigrations } from './sharedKeysSchema.js'
 
 /** Wait before the next attempt to connect. */
 const retryMs = 200
-/** While nothing changes, the time at which the copy was whole is stored this often, for a start without the database. */
+/**
+ * Interval of storing the time at which the copy was complete, while nothing changes; for a start without the database.
+ */
 const storeWholeMs = 60_000
 
 export interface SharedKeysOptions extends DatabaseAddress {
-  /** Of the copy. */
+  /** Path of the copy. */
   readonly path: string
   readonly pepperPath: string
   readonly mapBytes: number
 }
 
-/** An entry of the audit log, and the key that it tells of, with the digests of its later secrets. */
+/** An entry of the audit log, and the key that it is about, with the digests of its later secrets. */
 export interface LoggedChange {
   readonly note: AuditNote
   readonly key?: { readonly row: KeyRow; readonly secrets: readonly Uint8Array[] }
@@ -56,7 +58,7 @@ export class SharedKeys implements KeyRepository {
   readonly store: NodeStore
   readonly #options: SharedKeysOptions
   #connection: Connection | undefined
-  /** What waits for the database: one at a time, since each depends on what the copy has. */
+  /** Work that uses the database: one at a time, since each depends on the content of the copy. */
   #turn: Promise<unknown> = Promise.resolve()
   #news: Deferred<void> = defer()
   #isClosed = false
@@ -68,10 +70,9 @@ export class SharedKeys implements KeyRepository {
   }
 
   /**
-   * Opens the copy and brings it up to date; makes the tables where there are none. Where the database does not answer,
-   * or the disk is too full for its news, a copy that was made before is enough, unless `mustAnswer`. Rejects with
-   * OperatorError where it is not, where the pepper is missing or another one, and where a newer release made the
-   * tables.
+   * Opens the copy and updates it; makes missing tables. If the database does not answer, or the disk is too full for
+   * its news, an existing copy is enough, unless `mustAnswer`. Rejects with OperatorError if it is not enough, if the
+   * pepper is missing or another one, and if a newer release made the tables.
    */
   static async open(
     options: SharedKeysOptions,
@@ -98,7 +99,7 @@ export class SharedKeys implements KeyRepository {
     }
   }
 
-  /** Keeps the copy up to date, and `reach` as it is, until it is closed. `say` takes sentences for the operator. */
+  /** Keeps the copy and `reach` up to date until closed. `say` takes sentences for the operator. */
   follow(reach: KeyFreshness, say: (text: string) => void): void {
     this.#following ??= this.#follow(reach, say)
   }
@@ -117,11 +118,13 @@ export class SharedKeys implements KeyRepository {
     await this.write(() => ({ result: undefined, changes: [{ note }] }))
   }
 
-  /** Makes the changes that `decide` makes of the copy, all or none; it is called again where another was first. */
+  /**
+   * Makes the changes that `decide` derives from the copy, all or none. Calls it again if another process was first.
+   */
   async write<T>(decide: () => Decision<T>): Promise<T> {
     return this.#inTurn(async (connection) => {
       for (;;) {
-        // Before the keys are read: whoever changes the copy meanwhile makes this number an old one.
+        // Read before the keys: if the copy changes meanwhile, this number is outdated and the write fails.
         const head = this.#head
         const { result, changes } = decide()
         if (changes.length === 0) return result
@@ -132,7 +135,7 @@ export class SharedKeys implements KeyRepository {
     })
   }
 
-  /** Runs statements of others over the same connection. Rejects with UnreachableError where there is none. */
+  /** Runs statements of other modules over the same connection. Rejects with UnreachableError if there is none. */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     if (this.#connection === undefined) throw new UnreachableError('it is not connected')
     return work(this.#connection)
@@ -150,7 +153,7 @@ export class SharedKeys implements KeyRepository {
   async #follow(reach: KeyFreshness, say: (text: string) => void): Promise<void> {
     const copied = this.store.readCopied()
     if (copied !== undefined) {
-      // Of the process before there is the wall clock alone.
+      // A time of an earlier process is only known by the wall clock.
       const ageMs = Math.max(0, Date.now() - copied.atMs)
       reach.noteWhole(freshnessClockMs() - ageMs, this.#connection !== undefined)
     }
@@ -159,7 +162,7 @@ export class SharedKeys implements KeyRepository {
       this.#news = defer()
       try {
         if (this.#connection === undefined) await this.#connect()
-        // The time before: what is read is at least as new.
+        // The time before reading: the data is at least this new.
         const atMs = freshnessClockMs()
         await this.#inTurn((connection) => this.#catchUp(connection))
         reach.noteWhole(atMs, true)
@@ -167,7 +170,7 @@ export class SharedKeys implements KeyRepository {
         trouble = undefined
         await waitFor(this.#news.promise, lookMs)
       } catch (error) {
-        // Whatever it is, a full disk as well, the copy may lack something.
+        // After any error, also a full disk, the copy may be incomplete.
         reach.noteLost()
         const { message } = error as Error
         if (trouble !== message) say(`API keys cannot be followed: ${message}`)
@@ -179,7 +182,7 @@ export class SharedKeys implements KeyRepository {
     }
   }
 
-  /** Connects, and has a copy that is up to date afterwards. */
+  /** Connects, and brings the copy up to date. */
   async #connect(): Promise<void> {
     const connection = await Connection.open(this.#options)
     try {
@@ -200,7 +203,10 @@ export class SharedKeys implements KeyRepository {
     }
   }
 
-  /** Whether the newest entry that the copy has is one of the database: not where that was put back, or is another. */
+  /**
+   * Whether the newest entry of the copy is in the database: not if the database was restored from a backup, or is
+   * another one.
+   */
   async #isCopyOf(connection: Connection): Promise<boolean> {
     if (this.store.readCopied() === undefined) return false
     const { sequence, hash } = this.#head
@@ -212,7 +218,7 @@ export class SharedKeys implements KeyRepository {
     return row?.hash === hash
   }
 
-  /** All processes have the pepper of the first one. */
+  /** All processes must have the pepper of the first one. */
   async #agreeOnPepper(connection: Connection): Promise<void> {
     const { mark } = Pepper.openShared(this.store.readPepperMark(), this.#options.pepperPath)
     const [row] = await connection.query(
@@ -231,10 +237,10 @@ export class SharedKeys implements KeyRepository {
     while (!(await this.#take(connection, this.store.readCopied()?.sequence))) {}
   }
 
-  /** Takes what came after number `after`, or everything. False where the copy was changed meanwhile. */
+  /** Takes the changes after number `after`, or everything. False if the copy was changed meanwhile. */
   async #take(connection: Connection, after: number | undefined): Promise<boolean> {
     const atMs = Date.now()
-    // One statement, and so one moment.
+    // One statement, so that all rows are of the same moment.
     const rows = await connection.query(
       `select book.sequence, book.pepper_mark, key.digest, key.value, key.secrets
        from book left join key on key.changed > $1`,
@@ -243,9 +249,9 @@ export class SharedKeys implements KeyRepository {
     const [first] = rows
     if (first === undefined) throw new UnreachableError('the book of API keys is empty')
     const sequence = Number(first.sequence)
-    // Also where the clock was put back.
+    // Also true if the clock was set back.
     const isOld = Math.abs(atMs - (this.store.readCopied()?.atMs ?? 0)) > storeWholeMs
-    // On a full disk the copy is as good as before, as long as nothing has to be added.
+    // On a full disk the copy stays valid as long as there is nothing to add.
     if (sequence === after && !(isOld && hasRoom(this.#options.path))) return true
     const entries = await connection.query(
       `select sequence, at_ms, actor, action, key_id, detail, encode(hash, 'hex') as hash
@@ -277,7 +283,7 @@ export class SharedKeys implements KeyRepository {
     )
   }
 
-  /** Writes entries that follow `head`, and the keys that they tell of. False where `head` is not the newest entry. */
+  /** Writes entries that follow `head`, and their keys. False if `head` is not the newest entry. */
   async #write(connection: Connection, head: AuditHead, changes: readonly LoggedChange[]): Promise<boolean> {
     const entries: AuditEntry[] = []
     for (const { note } of changes) entries.push(sealNote(entries.at(-1) ?? head, note))
@@ -332,7 +338,9 @@ export class SharedKeys implements KeyRepository {
     return audit.head
   }
 
-  /** Runs `work` once nobody else waits for the database. Rejects with KeysUnreachable where it does not answer. */
+  /**
+   * Runs `work` after all earlier work on the database. Rejects with KeysUnreachable if the database does not answer.
+   */
   #inTurn<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const result = this.#turn.then(async () => {
       try {
@@ -352,13 +360,12 @@ function gone(error: UnreachableError): KeysUnreachable {
   )
 }
 
-/** What a change makes of a key. */
 interface Staged {
   readonly before: KeyRow | undefined
   readonly after: KeyRow
 }
 
-/** Does `work`, which may change one key, and writes nothing. `staged` is undefined where it changes nothing. */
+/** Runs `work`, which may change one key, and writes nothing. `staged` is undefined if nothing changes. */
 function stageChange<T>(
   store: NodeStore,
   work: (keys: KeyStore) => T,

@@ -1,10 +1,10 @@
-/** What each API key may spend: its own limits, or those of the configuration. Owns which limit refuses, and why. */
+/** The allowance of each API key: its own limits, or those of the configuration. Owns which limit refuses, and why. */
 import type { KeyLimits } from '../../data/store/keyRows.js'
 import { DayQuotas, quotaBytes } from './dayQuotas.js'
 import { type Bucket, Meter, meterBytes } from './meter.js'
 import { UnitLeases, type UnitQuota, unitLeasesBytes } from './unitLeases.js'
 
-/** Units per second and at once, of keys without limits of their own. */
+/** Units per second and at once, for keys without limits of their own. */
 export interface UnitRates {
   readonly unitsPerSecond: number
   readonly unitsBurst: number
@@ -13,7 +13,7 @@ export interface UnitRates {
 export interface SpentMemory {
   readonly meter: SharedArrayBuffer
   readonly quotas: SharedArrayBuffer
-  /** Of {@link UnitLeases}; absent where units are not shared with other processes. */
+  /** Memory of {@link UnitLeases}; absent if units are not shared with other processes. */
   readonly leases?: SharedArrayBuffer
 }
 
@@ -28,7 +28,7 @@ export function allotSpentMemory(areUnitsShared = false): SpentMemory {
 const unitsKind = 0
 const requestsKind = 1
 
-/** Least burst: of units, more than the dearest call; of requests, what a page asks when it loads. */
+/** Least burst: of units, more than the dearest call; of requests, as many as a page makes when it loads. */
 export const unitsBurstMin = 25_000
 const requestsBurstMin = 10
 
@@ -42,8 +42,8 @@ export class Allowances {
   readonly leases: UnitLeases | undefined
 
   /**
-   * `defaults` absent: keys without limits of their own have none. With `leases` units are shared with other processes;
-   * requests a second never are.
+   * Without `defaults`, keys without limits of their own are unlimited. With `leases`, units are shared with other
+   * processes; requests per second never are.
    */
   constructor(meter: Meter, defaults?: UnitRates, quotas = new DayQuotas(), leases?: UnitLeases) {
     this.#meter = meter
@@ -64,7 +64,7 @@ export class Allowances {
     return { perSecond, burst, perDay: limits.unitsPerDay }
   }
 
-  /** The allowance of a key; undefined where nothing limits what it spends. */
+  /** The allowance of a key; undefined if the key has no limit. */
   of(keyId: string, limits: KeyLimits = {}): KeyAllowance | undefined {
     const quota = this.quotaOf(limits)
     const { perSecond, burst, perDay } = quota
@@ -92,15 +92,15 @@ export class Allowances {
   }
 }
 
-/** Whether this is the id of a key, and not that of all callers where no keys are needed. */
+/** Whether this is the id of a key, and not the one of all callers when no keys are needed. */
 function isKey(keyId: string): boolean {
   return /[^0]/.test(keyId)
 }
 
-/** Units at a rate: a bucket of this process, or leased. */
+/** Units at a rate: a bucket of this process, or a lease. */
 type Units = Pick<Bucket, 'perSecond' | 'burst' | 'spent' | 'charge' | 'debit'>
 
-/** Units for a day: counted by this process, or leased together with those at a rate. */
+/** Units for a day: counted by this process, or leased together with units at a rate. */
 interface DayUnits {
   readonly perDay: number
   readonly dayLeft: number
@@ -123,7 +123,7 @@ function ownDayUnits(quotas: DayQuotas, keyId: string, perDay: number): DayUnits
 }
 
 export class KeyAllowance {
-  /** Which limit refused the last charge, if that was not the one of units per second. */
+  /** The limit that refused the last charge, unless it was the units per second. */
   exceededLimit: { readonly what: string; readonly limit: number } | undefined
   readonly #units: Units | undefined
   readonly #requests: Bucket | undefined
@@ -147,8 +147,8 @@ export class KeyAllowance {
   }
 
   /**
-   * Takes `units` for so many requests and returns 0. Where any limit leaves fewer, takes nothing and returns the
-   * milliseconds until they are there if nothing else is spent.
+   * Takes `units` for this many requests and returns 0. If any limit has too few left, takes nothing and returns the
+   * milliseconds until it has enough, provided that nothing else is spent.
    */
   charge(units: number, requests = 1): number {
     this.exceededLimit = undefined
@@ -178,16 +178,15 @@ export class KeyAllowance {
     return waitMs === 0 ? this.#msToMidnight() : waitMs
   }
 
-  /** Takes `units` even where fewer are left; see {@link Bucket.debit}. */
+  /** Takes `units` even if fewer are left; see {@link Bucket.debit}. */
   debit(units: number): void {
     this.#units?.debit(units)
     this.#day?.debitDay(units)
   }
 
   /**
-   * The headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10: of each limit its name,
-   * what may be spent at once (`q`), the seconds in which that flows in (`w`), what is left (`r`), and the seconds
-   * until all of it is there again (`t`).
+   * The headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10. They give for each limit its
+   * name, the burst (`q`), the seconds of a refill (`w`), the rest (`r`), and the seconds until it is full (`t`).
    */
   headers(): readonly (readonly [name: string, value: string])[] {
     const policies: string[] = []

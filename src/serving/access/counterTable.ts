@@ -1,11 +1,11 @@
 /**
- * Numbers of keys, in memory that several threads share: for each key a row, found by its id. Owns the rows and whose
- * they are; what the numbers mean, the meter, quotas, leases and counts over it do.
+ * Counters of keys, in memory that several threads share: a row for each key, found by its id. Owns the rows and their
+ * keys. The users of a table (meter, quotas, leases and counts) define the numbers in a row.
  *
- * Rows lie in groups, and a key's group follows from its id. A thread takes a group by compare-and-exchange, reads and
- * writes its rows as if it were alone, and gives it back some tens of nanoseconds later. So a row never has two owners,
- * and nothing is counted in a row that is just given to another. A thread that was ended while it had a group keeps
- * others waiting for {@link takenMsMax}.
+ * Rows lie in groups, and a key's group follows from its id. A thread locks a group by compare-and-exchange, reads and
+ * writes its rows, and unlocks it some tens of nanoseconds later. So a row never has two owners, and no count goes to a
+ * row that was just given to another key. A thread that was ended while it had a group delays others by
+ * {@link takenMsMax}.
  */
 
 export interface TableShape {
@@ -19,10 +19,10 @@ export interface TableShape {
 /** A thread with a group needs it for less than a microsecond, but it may have to wait for a core. */
 const takenMsMax = 250
 
-/** Looks at a taken group before the thread sleeps a while: some microseconds. */
+/** Checks of a taken group before the thread sleeps a while: some microseconds. */
 const looksMax = 100
 
-/** Before the numbers of a row: the id and one, 0 where it was never used, and the kind. */
+/** Numbers before those of a row: the id plus one, 0 if the row was never used, and the kind. */
 const headNumbers = 2
 
 /** A key's id, 12 hex digits, as a number. */
@@ -35,21 +35,21 @@ export function keyIdOf(id: number): string {
 }
 
 export class CounterTable {
-  /** All rows; {@link take} says where one begins. */
+  /** All rows; {@link take} returns the start of one. */
   readonly numbers: Float64Array
-  /** Of each group: the ticket of the thread that has it, or 0. */
+  /** For each group: the ticket of the thread that has it, or 0. */
   readonly #takers: Int32Array
   readonly #shape: TableShape
   readonly #keptFor: (at: number) => number
   readonly #rowNumbers: number
-  /** Of the group that this thread has. Odd, and another one each time. */
+  /** Ticket of the group that this thread has. Odd, and different each time. */
   #ticket = Math.floor(Math.random() * 2 ** 30) * 2 + 1
   #group = 0
 
   /**
-   * `memory` has {@link CounterTable.bytesFor} bytes from `offset` on, a multiple of 8, all zero before the first
-   * thread uses them. Where a group is full, a key gets the row that is `keptFor` the least time; one that is kept for
-   * Infinity is given to no other.
+   * `memory` has {@link CounterTable.bytesFor} bytes from `offset`, a multiple of 8, all zero before the first thread
+   * uses them. If a group is full, a new key gets the row with the shortest `keptFor`. A row kept for Infinity is never
+   * replaced.
    */
   constructor(
     shape: TableShape,
@@ -70,9 +70,9 @@ export class CounterTable {
   }
 
   /**
-   * Takes the row of a key, and of a `kind` of its numbers: where its numbers begin. Undefined where it has none, and
-   * none is to be made or there is no room. Call {@link giveBack} for a row that was taken, and nothing that may throw
-   * or wait before.
+   * Takes the row of a key and a `kind`; returns the index of its first number. Returns undefined if the key has no row
+   * and none may be made, or if there is no room. After a row was taken, call {@link giveBack}; do not throw or wait
+   * before.
    */
   take(id: number, kind = 0, isMade = true): number | undefined {
     const { numbers } = this
@@ -101,11 +101,11 @@ export class CounterTable {
   }
 
   giveBack(): void {
-    // Not where others waited too long for this thread, and one of them has it.
+    // Not if others waited too long for this thread, and one of them has the group now.
     Atomics.compareExchange(this.#takers, this.#group, this.#ticket, 0)
   }
 
-  /** Calls `visit` with each row that was ever used, taken meanwhile. */
+  /** Calls `visit` with each row that was ever used, while its group is taken. */
   visit(visit: (id: number, at: number) => void): void {
     const groupNumbers = this.#shape.rowsPerGroup * this.#rowNumbers
     for (let group = 0; group < this.#takers.length; group++) {
@@ -151,7 +151,7 @@ export class CounterTable {
       } else if (performance.now() - sinceMs > takenMsMax) {
         if (Atomics.compareExchange(this.#takers, group, taker, this.#ticket) === taker) return
       }
-      // On memory of one thread, which has no such wait, nothing is ever taken.
+      // Memory of a single thread, which cannot wait like this, never has a taken group.
       Atomics.wait(this.#takers, group, found, 1)
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Units that keys with a daily quota have spent since midnight, UTC. Counted in memory that all edges share; the main
- * thread writes what has changed to the node store, so a crash forgets a few seconds.
+ * Units that keys with a daily quota have spent since midnight, UTC. Counted in memory that all edges share. The main
+ * thread writes changes to the node store, so a crash loses a few seconds.
  */
 
 import type { NodeStore } from '../../data/store/nodeStore.js'
@@ -8,19 +8,19 @@ import { FaultError } from '../../primitives/faults.js'
 import { setInterval } from '../../primitives/timers.js'
 import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'
 
-/** Keys counted on one day; a key whose group is full is not limited by the day. Of 10,000 keys a group has 80. */
+/** Keys counted on one day; a key whose group is full has no daily limit. With 10,000 keys a group has 80. */
 const shape: TableShape = { rows: 16_384, rowsPerGroup: 128, numbers: 2 }
 
 export const dayMs = 86_400_000
 
-/** Of a row: a day, and the units spent on it. */
+/** Indices in a row: a day, and the units spent on it. */
 const dayAt = 0
 const unitsAt = 1
 
 /** Half a MiB. */
 export const quotaBytes = CounterTable.bytesFor(shape)
 
-/** Time between two writes: a crash forgets so much, and a flush each five seconds costs nothing. */
+/** Time between two writes: a crash loses this much, and a flush every five seconds costs nothing. */
 const writeMs = 5_000
 
 export class DayQuotas {
@@ -29,7 +29,7 @@ export class DayQuotas {
 
   /** `memory` has {@link quotaBytes} bytes, all zero at first. */
   constructor(memory?: SharedArrayBuffer, dateMs: () => number = Date.now) {
-    // A key that spends today keeps its row.
+    // A key that spent units today keeps its row.
     this.#table = new CounterTable(
       shape,
       (at) => (this.#isOfToday(at) ? Number.POSITIVE_INFINITY : 0),
@@ -38,7 +38,7 @@ export class DayQuotas {
     this.#dateMs = dateMs
   }
 
-  /** Takes units from the quota of a key, where it has as many left today. */
+  /** Takes units from the quota of a key if it has enough left today. */
   charge(keyId: string, units: number, unitsPerDay: number): boolean {
     return this.#spend(keyId, units, unitsPerDay) <= unitsPerDay
   }
@@ -56,8 +56,8 @@ export class DayQuotas {
   }
 
   /**
-   * Begins with what the store has of this day, and writes what changes there until it is closed. Where the store takes
-   * nothing, of which it tells itself, it is written the next time.
+   * Starts with the stored units of this day, and writes changes to the store until closed. If the store takes no
+   * writes, which it reports itself, they are written the next time.
    */
   keep(store: NodeStore): { close(): Promise<void> } {
     const day = this.#today()
@@ -89,7 +89,7 @@ export class DayQuotas {
     }
   }
 
-  /** What would be spent today with `units`; they are taken where that is at most `spentMax`. */
+  /** The sum after spending `units` today. They are spent if that sum is at most `spentMax`. */
   #spend(keyId: string, units: number, spentMax: number): number {
     const { numbers } = this.#table
     const at = this.#table.take(idNumber(keyId))
@@ -104,7 +104,7 @@ export class DayQuotas {
     return spent
   }
 
-  /** What has been spent today, and of keys that spent before, that it is nothing. */
+  /** Units spent today; 0 for keys that spent on earlier days only. */
   #entries(): { readonly id: string; readonly units: number }[] {
     const { numbers } = this.#table
     const entries: { id: string; units: number }[] = []

@@ -1,7 +1,7 @@
 /**
- * Changes of keys, as plain functions over where they are kept: for the command line and the admin API. Each is in force
- * in every process within a second. `actor` says who makes the change. What changes a key
- * throws UnknownKey where there is none, besides what it says.
+ * Changes of keys, as plain functions over a {@link KeyStore}, for the command line and the admin API. Each takes
+ * effect in every process within a second. `actor` names the author of the change. Besides the errors listed below,
+ * functions that change a key throw UnknownKey if there is none.
  */
 import { createHash } from 'node:crypto'
 import type { KeyRow, TokenVerifier } from '../../data/store/keyRows.js'
@@ -22,25 +22,25 @@ export class UnknownKey extends OperatorError {}
 
 const idPattern = /^[0-9a-f]{12}$/
 
-/** Longest overlap of two secrets: a year. Who needs more has two keys. */
+/** Longest overlap of two secrets: a year. For more, use two keys. */
 export const overlapMsMax = 366 * 86_400_000
 
-/** All keys of a store, revoked ones too, oldest first. */
+/** All keys of a store, including revoked ones, oldest first. */
 export function listKeys(store: KeyStore): KeyRecord[] {
   return store.readKeys().map(rowToRecord)
 }
 
 /**
- * The key with this id (12 hex digits), or the one that is not revoked with this name. Throws UnknownKey where
- * there is none, UsageError for the text of a key, which is not repeated.
+ * The key with this id (12 hex digits), or the unrevoked key with this name. Throws UnknownKey if there is none, and
+ * UsageError for the text of a key, which the message does not repeat.
  */
 export function findKey(store: KeyStore, nameOrId: string): KeyRecord {
   return rowToRecord(findRow(store, nameOrId))
 }
 
 /**
- * Makes a key. Throws UsageError where the settings have no name, or an end that is past, OperatorError where another
- * key has that name.
+ * Makes a key. Throws UsageError if the settings have no name or an end in the past, and OperatorError if another key
+ * has that name.
  */
 export function createKey(store: KeyStore, pepper: Pepper, settings: KeySettings, actor: string): NewKey {
   const made = tryCreateKey(store, pepper, settings, actor)
@@ -52,7 +52,7 @@ export function createKey(store: KeyStore, pepper: Pepper, settings: KeySettings
   return made
 }
 
-/** As {@link createKey}; undefined where it would throw OperatorError or, with `onlyFirst`, where a key is or was. */
+/** As {@link createKey}; returns undefined for its OperatorError or, with `onlyFirst`, if the store ever had a key. */
 export function tryCreateKey(
   store: KeyStore,
   pepper: Pepper,
@@ -81,7 +81,9 @@ export function tryCreateKey(
   }
 }
 
-/** Changes what `settings` name. Returns the key afterwards. Throws OperatorError for a revoked key or a taken name. */
+/**
+ * Changes the values in `settings`. Returns the changed key. Throws OperatorError for a revoked key or a taken name.
+ */
 export function setKey(store: KeyStore, nameOrId: string, settings: KeySettings, actor: string): KeyRecord {
   const after = change(store, nameOrId, (row) => ({
     ...unrevoked(row),
@@ -92,8 +94,8 @@ export function setKey(store: KeyStore, nameOrId: string, settings: KeySettings,
 }
 
 /**
- * Gives a key a new secret; the one before stays valid for `overlapMs`, at most {@link overlapMsMax}, and any earlier
- * one ends. Throws OperatorError for a revoked key.
+ * Gives a key a new secret. The previous one stays valid for `overlapMs`, at most {@link overlapMsMax}; any earlier one
+ * ends. Throws OperatorError for a revoked key.
  */
 export function rotateKey(
   store: KeyStore,
@@ -120,7 +122,7 @@ export function rotateKey(
   return { key: rowToRecord(after), text }
 }
 
-/** Revokes a key for good. Returns the key as it was: with `revokedAtMs` if it had been revoked already. */
+/** Revokes a key for good. Returns the key before the change: with `revokedAtMs` if it had been revoked already. */
 export function revokeKey(store: KeyStore, nameOrId: string, actor: string): KeyRecord {
   const { digest } = findRow(store, nameOrId)
   const nowMs = Date.now()
@@ -133,10 +135,13 @@ export function revokeKey(store: KeyStore, nameOrId: string, actor: string): Key
   return rowToRecord(changed.before)
 }
 
-/** Signers of tokens that one key may have, so that a forged token costs a few checks at most. */
+/** Signers of tokens per key, so that a forged token costs a few checks at most. */
 const verifiersMax = 4
 
-/** Lets a signer make tokens that stand for a key. Throws OperatorError for a revoked key, and where it has enough. */
+/**
+ * Lets a signer make tokens for a key. Throws OperatorError for a revoked key, and for more than {@link verifiersMax}
+ * signers or a repeated one.
+ */
 export function addToken(
   store: KeyStore,
   nameOrId: string,
@@ -154,7 +159,7 @@ export function addToken(
   })
 }
 
-/** Ends a signer of tokens, and so its tokens. Throws OperatorError where the key has none with this id. */
+/** Removes a signer of tokens, which ends its tokens. Throws OperatorError if the key has no signer with this id. */
 export function removeToken(store: KeyStore, nameOrId: string, id: string, actor: string): KeyRecord {
   return changeTokens(store, nameOrId, actor, (tokens) => {
     const kept = tokens.filter((token) => token.id !== id)

@@ -1,13 +1,12 @@
 /**
  * API keys: checking the key that a request presents. Owns which keys are valid and the demo key's file. Does not own
- * their rows (`store/keyRows.ts`), changes to them (`keyChanges.ts`), nor what a refusal looks like on the wire
+ * their rows (`store/keyRows.ts`), changes to them (`keyChanges.ts`), nor the form of a refusal on the wire
  * (`transport/`).
  *
- * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A
- * slow password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable time
- * is safe: without the pepper nobody can choose the digest of a guess, so the time tells nothing about a key. The
- * cache is looked up by the text itself; V8 hashes texts with a random seed and compares them only where the hashes
- * agree.
+ * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A slow
+ * password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable time is
+ * safe: without the pepper nobody can choose the digest of a guess, so the time reveals nothing about a key. The cache
+ * is looked up by the text itself; V8 hashes texts with a random seed and compares them only if the hashes agree.
  */
 import { LRUCache } from 'lru-cache'
 import type { KeyRow } from '../../data/store/keyRows.js'
@@ -22,7 +21,7 @@ import { Pepper } from './pepper.js'
 import { readPrivateFile, replacePrivateFile } from './privateFile.js'
 import { type CheckedToken, type TokenProblem, Tokens, tokenMinutesMax } from './tokens.js'
 
-/** Why a key is refused. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
+/** Reason for refusing a key. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
 export type KeyProblem =
   | 'missing'
   | 'malformed'
@@ -30,14 +29,13 @@ export type KeyProblem =
   | 'revoked'
   | 'expired'
   | 'replaced'
-  /** The database that has the keys does not answer, and may know more of this one. */
+  /** The database that has the keys does not answer, and may have newer data of this one. */
   | 'unreachable'
   | TokenProblem
 
-/** What was presented, without its text: the digest of a key's text, or a token whose signature was right. */
+/** The presented credential without its text: the digest of a key's text, or a token with a correct signature. */
 export type Credential = Uint8Array | CheckedToken
 
-/** Where a key comes from. */
 export interface Sender {
   /** IP address of the client. */
   readonly address: string
@@ -46,19 +44,19 @@ export interface Sender {
 export type KeyCheck =
   | {
       readonly ok: true
-      /** What was presented: one. */
+      /** The presented credentials: one. */
       readonly credentials: readonly Credential[]
       readonly key: KeyRecord
       readonly allowance?: KeyAllowance | undefined
-      /** Where the key may be used, and what it may call; absent: anywhere, and anything. */
+      /** Where the key may be used, and its allowed methods; absent: anywhere, and all. */
       readonly scope?: KeyScope
       readonly methods?: MethodScope | undefined
-      /** When what was presented ends. */
+      /** End of the credential's validity. */
       readonly untilMs: number | undefined
     }
   | { readonly ok: false; readonly why: KeyProblem }
 
-/** The reason as the caller is told it; never contains the text that was presented. */
+/** The reason in an answer to the caller; never contains the presented text. */
 export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   missing: 'unauthorized: the address ends without an API key',
   malformed: 'unauthorized: this is not an API key; check that it was copied whole',
@@ -82,13 +80,13 @@ interface KeyCheckerPaths {
 }
 
 interface KeyCheckerOptions {
-  /** What keys may spend; absent: no key has a limit. */
+  /** Limits of keys; absent: no key has a limit. */
   readonly allowances?: Allowances | undefined
-  /** How far the store can be believed, where it is a copy of shared keys. */
+  /** Freshness of the store if it is a copy of shared keys. */
   readonly reach?: KeyFreshness | undefined
-  /** Milliseconds on a clock that never goes back; `performance.now` where absent. */
+  /** Milliseconds on a clock that never goes back; `performance.now` if absent. */
   readonly clockMs?: () => number
-  /** The time of day, for ends of validity; `Date.now` where absent. */
+  /** The time of day, for ends of validity; `Date.now` if absent. */
   readonly dateMs?: () => number
 }
 
@@ -102,8 +100,8 @@ interface DemoKey {
 const demoKeyName = 'demo'
 
 /**
- * Longest time until a change by another process is seen. Asking the store is one read, so at this interval it
- * takes next to nothing of a core, and a revocation still takes effect before its operator has read the confirmation.
+ * Longest time until a change by another process takes effect. Asking the store is one read, so this interval costs
+ * almost nothing of a core. A revocation still takes effect before its operator has read the confirmation.
  */
 const recheckMsMax = 250
 
@@ -113,20 +111,20 @@ const recheckMsMax = 250
  */
 const rememberedKeysMax = 10_000
 
-/** Made once, since a flood may be refused. */
+/** Made once, since a flood of requests may be refused. */
 const refused = Object.fromEntries(
   Object.keys(keyProblemTexts).map((why) => [why, { ok: false, why }]),
 ) as unknown as Readonly<Record<KeyProblem, KeyCheck>>
 
 export class KeyChecker {
-  /** Holds valid keys only, so that guesses cannot evict them. */
+  /** Contains valid keys only, so that guesses cannot evict them. */
   readonly #remembered = new LRUCache<string, KeyCheck>({ max: rememberedKeysMax })
   #generation: number
   #checkedAtMs: number
   readonly #store: NodeStore
   readonly #paths: KeyCheckerPaths
   readonly #allowances: Allowances | undefined
-  /** Undefined where keys are not shared. */
+  /** Undefined if keys are not shared. */
   readonly reach: KeyFreshness | undefined
   readonly #clockMs: () => number
   readonly #dateMs: () => number
@@ -149,16 +147,16 @@ export class KeyChecker {
     this.#generation = store.readKeyGeneration()
   }
 
-  /** Opens the keys of a store. Throws what {@link Pepper.open} throws. */
+  /** Opens the keys of a store. Throws as {@link Pepper.open} does. */
   static open(store: NodeStore, paths: KeyCheckerPaths, options: KeyCheckerOptions = {}): KeyChecker {
     return new KeyChecker(store, paths, Pepper.open(store, paths.pepper), options)
   }
 
   /**
-   * Whether a request with this key is accepted. Synchronous; a look-up for a key seen before. Changes by other
-   * processes are noticed here, by reading the clock, which needs neither a timer nor a system call. What was accepted
-   * before can be asked for by its credential; then one row is read, however many other keys were used meanwhile. The
-   * address of `from` is read only where a signature has to be checked.
+   * Checks whether a request with this key is accepted. Synchronous; for a known key, one look-up. Notices changes by
+   * other processes by reading the clock, without a timer or a system call. An accepted credential can be checked
+   * again: that reads one row, however many other keys were used meanwhile. The address of `from` is read only to check
+   * a signature.
    */
   authorize(presented: string | Credential, from?: Sender): KeyCheck {
     if (typeof presented !== 'string') return this.#believed(presented, from)
@@ -179,8 +177,8 @@ export class KeyChecker {
   }
 
   /**
-   * Ids of the keys that were changed after generation `since` (undefined where any key may be), and the
-   * newest generation, which {@link authorize} follows from this call on.
+   * Ids of the keys that changed after generation `since` (undefined: any key may have changed), and the newest
+   * generation. {@link authorize} follows that generation from this call on.
    */
   readChanges(since: number): { readonly generation: number; readonly ids: readonly string[] | undefined } {
     this.#recheck(this.#clockMs())
@@ -189,16 +187,16 @@ export class KeyChecker {
   }
 
   /**
-   * The key for a newcomer's first request. Made if this store never had a key; otherwise undefined. With `keepText`,
-   * meant for the embedded demo network whose data is public anyway, its text is kept in a private file, and later
-   * calls return it as long as the key is valid and the file is there.
+   * The key for a newcomer's first request. Made if this store never had a key; otherwise undefined. `keepText` is for
+   * the embedded demo network, whose data is public anyway. It keeps the text in a private file, and later calls return
+   * it while the key is valid and the file exists.
    */
   ensureDemoKey({ keepText }: { readonly keepText: boolean }): DemoKey | undefined {
     if (keepText) {
       const text = readPrivateFile(this.#paths.demoKey)?.toString('latin1').trim()
       if (text !== undefined && this.authorize(text).ok) return { text, isNew: false }
     }
-    // Before anything is written, which a full disk refuses.
+    // Checked before any write, because a full disk refuses writes.
     if (this.#store.hasKeys()) return undefined
     const made = tryCreateKey(this.#store, this.pepper, { name: demoKeyName }, 'serve', { onlyFirst: true })
     if (!made) return undefined
@@ -235,7 +233,7 @@ export class KeyChecker {
     return check
   }
 
-  /** What the store says, as far as it can be believed. */
+  /** The store's answer, as far as a copy of shared keys can be trusted. */
   #believed(presented: string | Credential, from: Sender | undefined): KeyCheck {
     if (this.reach?.isOver) return refused.unreachable
     const check =
@@ -267,7 +265,7 @@ export class KeyChecker {
     return check.ok ? this.#checkOf(check.row, check.token, check.token.untilMs) : refused[check.why]
   }
 
-  /** `credentialUntilMs`: when the secret or token ends, Infinity where only its key does. */
+  /** `credentialUntilMs`: end of the secret or token; Infinity if only its key has an end. */
   #checkOf(row: KeyRow, credential: Credential, credentialUntilMs: number): KeyCheck {
     if (row.revokedAtMs !== undefined) return refused.revoked
     const key = rowToRecord(row)
@@ -290,7 +288,7 @@ function scopeOf({ scopes }: KeyRecord) {
   return { scope, methods: scope.methods }
 }
 
-/** When the secret with this digest ends; Infinity where only its key does, 0 where it has ended. */
+/** End of the secret with this digest; Infinity if only its key has an end, 0 if it has ended. */
 function secretUntilMs({ details }: KeyRow, digest: Uint8Array): number {
   if (details?.secrets === undefined) return Number.POSITIVE_INFINITY
   const secret = details.secrets.find((each) => Buffer.compare(each.digest, digest) === 0)

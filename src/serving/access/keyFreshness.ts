@@ -1,27 +1,26 @@
-/** How far a copy of shared keys can be believed, in memory that all edges share. */
+/** Freshness of a copy of shared keys, in memory that all edges share. */
 
-/** 16 bytes, all zero at first: nothing can be believed. */
+/** 16 bytes, all zero at first: no key is trusted. */
 export const keyFreshnessBytes = 2 * BigInt64Array.BYTES_PER_ELEMENT
 
 const isInTouchAt = 0
 const wholeAtMsAt = 1
 
-/** Longest time between two looks at the number of the database's newest change, should a notification be lost. */
+/** Longest time between two readings of the database's newest change number, in case a notification is lost. */
 export const lookMs = 500
 
-/** However short keys are to be believed: as long as the database answers, the copy was whole four looks ago. */
+/** Least time of trust, whatever the grace: as long as the database answers, the copy was complete four checks ago. */
 const believedMsMin = 4 * lookMs
 
 /**
- * Milliseconds on a clock that all threads of the process share and nobody sets. The wall clock may step, and
+ * Milliseconds on a clock that all threads of the process share and that is never set. The wall clock may step, and
  * `performance.now` and its origin are those of a thread.
  */
 export const freshnessClockMs = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 
-/** How far the copy is believed, as operators see it. */
 export interface KeyFreshnessFigures {
   readonly isAnswering: boolean
-  /** Since the copy had all keys of the database. */
+  /** Age of the last complete copy. */
   readonly ageSeconds: number
   readonly isAccepting: boolean
 }
@@ -31,14 +30,18 @@ export class KeyFreshness {
   readonly #believedMs: number
   readonly #clockMs: () => number
 
-  /** `graceMs`: how long keys are believed that may have been revoked since. `clockMs`: see {@link freshnessClockMs}. */
+  /**
+   * `graceMs`: how long keys are trusted that may have been revoked meanwhile. `clockMs`: see {@link freshnessClockMs}.
+   */
   constructor(memory: SharedArrayBuffer, graceMs: number, clockMs = freshnessClockMs) {
     this.#words = new BigInt64Array(memory)
     this.#believedMs = Math.max(graceMs, believedMsMin)
     this.#clockMs = clockMs
   }
 
-  /** The copy had all of the database at this time of {@link freshnessClockMs}; before it began where that is negative. */
+  /**
+   * Records that the copy was complete at this time of {@link freshnessClockMs}; negative for a time before its origin.
+   */
   noteWhole(atMs: number, isInTouch: boolean): void {
     Atomics.store(this.#words, wholeAtMsAt, BigInt(atMs))
     Atomics.store(this.#words, isInTouchAt, isInTouch ? 1n : 0n)
@@ -53,7 +56,7 @@ export class KeyFreshness {
     return Atomics.load(this.#words, isInTouchAt) === 0n
   }
 
-  /** Whether that has lasted for longer than keys are believed. */
+  /** Whether the copy is older than the time for which keys are trusted. */
   get isOver(): boolean {
     return this.#ageMs > this.#believedMs
   }

@@ -11,9 +11,9 @@ export interface KeyRecord {
   readonly expiresAtMs: number | undefined
   readonly scopes: KeyScopes
   readonly limits: KeyLimits
-  /** Until when the secret before the newest is valid; undefined where there is one secret. */
+  /** Until when the previous secret is valid; undefined if there is one secret. */
   readonly earlierUntilMs: number | undefined
-  /** Signers of tokens that stand for it. */
+  /** Signers of tokens for this key. */
   readonly tokens: readonly Omit<TokenVerifier, 'material'>[]
   readonly changedAtMs: number | undefined
   readonly changedBy: string | undefined
@@ -48,7 +48,7 @@ export function stateOf({ revokedAtMs, expiresAtMs }: KeyRecord, nowMs = Date.no
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'expired' : 'live'
 }
 
-/** A key as JSON, for programs: times in ISO 8601, `null` for what is not set, empty lists for scopes that allow all. */
+/** A key as JSON, for programs: times in ISO 8601, `null` for unset values, empty lists for scopes that allow all. */
 export function keyToJson(key: KeyRecord) {
   return {
     id: key.id,

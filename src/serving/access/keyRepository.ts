@@ -1,6 +1,6 @@
 /**
- * Where keys and the audit log are kept: the node store, or a database that several processes share (`shared/`). Both
- * are one {@link KeyRepository}; what a change does is decided in `keyChanges.ts`, the same for both.
+ * The place of keys and the audit log: the node store, or a database that several processes share (`shared/`). Both are
+ * one {@link KeyRepository}; `keyChanges.ts` defines each change, the same for both.
  */
 
 import type { AuditNote } from '../../data/store/audit.js'
@@ -8,18 +8,18 @@ import { StoreError } from '../../data/store/environment.js'
 import type { NodeStore } from '../../data/store/nodeStore.js'
 import { OperatorError } from '../../primitives/faults.js'
 
-/** Keys as a change reads and writes them. See `store/keyTables.ts`. */
+/** Access of a change to keys. See `store/keyTables.ts`. */
 export type KeyStore = Pick<
   NodeStore,
   'readKeys' | 'readKeyByPrefix' | 'readKeyByName' | 'writeKey' | 'changeKey'
 >
 
 export interface KeyRepository {
-  /** Keys and the audit log, to read: of shared ones the copy of this process. */
+  /** Keys and the audit log, for reading; with shared keys, the copy of this process. */
   readonly store: NodeStore
   /**
-   * Makes one change, with its entry in the audit log: durable once this resolves. `work` may be called again where
-   * another process was first. Rejects with what `work` throws, and with {@link KeysUnreachable}.
+   * Makes one change, with its entry in the audit log: durable once this resolves. Calls `work` again if another
+   * process made a change first. Rejects with the exception of `work`, and with {@link KeysUnreachable}.
    */
   change<T>(work: (keys: KeyStore) => T): Promise<T>
   /** Adds an entry to the audit log; durable once this resolves. */
@@ -27,7 +27,7 @@ export interface KeyRepository {
   close(): Promise<void>
 }
 
-/** The database that has the keys does not answer, or the disk that has them is full. */
+/** The database of the keys does not answer, or the disk of the keys is full. */
 export class KeysUnreachable extends OperatorError {}
 
 /** The keys of a node store, which it does not close. */

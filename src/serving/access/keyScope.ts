@@ -1,4 +1,4 @@
-/** Where a key may be used, prepared for the check of each request. All kinds must fit, and of each kind one entry. */
+/** Scopes of a key, prepared for the check of each request. All kinds must fit; of each kind, one entry must. */
 import { BlockList, isIPv4 } from 'node:net'
 import type { KeyScopes } from '../../data/store/keyRows.js'
 
@@ -7,7 +7,7 @@ const rememberedMax = 1_000
 const rememberedCharsMax = 64
 
 export class KeyScope {
-  /** Undefined where all methods may be called. */
+  /** Undefined if all methods may be called. */
   readonly methods: MethodScope | undefined
   readonly #networks: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
@@ -25,12 +25,12 @@ export class KeyScope {
     return this.#networks.size === 0 || this.#networks.has(name)
   }
 
-  /** A request without an origin is not from a page, so it fits only where all origins do. */
+  /** A request without an origin is not from a page, so it fits only if all origins do. */
   allowsOrigin(origin: string): boolean {
     return this.#origins.size === 0 || this.#origins.has(origin.toLowerCase())
   }
 
-  /** Whether a use fits by its address, which is asked for only where that matters. */
+  /** Whether a use fits by its address, which is read only if the key has addresses. */
   allowsAddressOf(use: { readonly address: string }): boolean {
     const list = this.#addresses
     if (list === undefined) return true
@@ -45,7 +45,7 @@ export class MethodScope {
   readonly #beginnings: readonly string[]
   readonly #checked = new Map<string, boolean>()
 
-  /** Its entries, to compare. */
+  /** Its entries, for comparison. */
   readonly text: string
 
   constructor(entries: readonly string[]) {
@@ -55,7 +55,7 @@ export class MethodScope {
   }
 
   allows(name: string): boolean {
-    // Longer names are of no method here, and clients can think of many.
+    // No method has a longer name, and clients can invent many.
     return name.length > rememberedCharsMax
       ? this.#fits(name)
       : remembered(this.#checked, name, () => this.#fits(name))

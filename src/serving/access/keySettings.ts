@@ -1,4 +1,4 @@
-/** What an operator may set of a key: the rules of each value, and how a change is applied. */
+/** The settings of a key: the rules of each value, and how a change is applied. */
 import { isIP } from 'node:net'
 import * as z from 'zod'
 import type { KeyDetails, KeyLimits, KeyScopes } from '../../data/store/keyRows.js'
@@ -6,7 +6,7 @@ import { UsageError } from '../../primitives/faults.js'
 import { unitsBurstMin } from './allowances.js'
 import { burstMax, perSecondMax } from './meter.js'
 
-/** Entries of one kind of scope: a check of all takes some microseconds, and is remembered. */
+/** Entries of one kind of scope: checking all of them takes some microseconds, and the result is remembered. */
 const entriesMax = 100
 
 /** Letters, marks, digits, punctuation, symbols and inner spaces; nothing invisible that could fake a listing. */
@@ -15,7 +15,7 @@ const namePattern =
 const methodPattern = /^[A-Za-z][A-Za-z0-9_]{0,99}\*?$/
 const networkPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** Entries of a scope in the form in which they are compared; `*` alone stands for all, as an empty list does. */
+/** Entries of a scope in normal form, for comparison; `*` alone means all, like an empty list. */
 function scope(expected: string, normal: (text: string) => string | undefined) {
   const entry = z.string().transform((text, context) => {
     const entry = text === '*' ? text : normal(text)
@@ -39,7 +39,7 @@ const limitsShape = {
   requestsPerSecond: limit(1, perSecondMax),
   requestsBurst: limit(1, burstMax),
   unitsPerSecond: limit(1, perSecondMax),
-  // With less some calls could never be made.
+  // With less, some calls could never be made.
   unitsBurst: limit(unitsBurstMin, burstMax),
   unitsPerDay: limit(1, 1_000_000_000_000),
   sockets: limit(0, 1_000_000),
@@ -47,10 +47,10 @@ const limitsShape = {
   weight: limit(1, 100),
 }
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const limitNames = Object.keys(limitsShape) as (keyof KeyLimits)[]
 
-/** For each limit what `make` returns. */
+/** A record of all limits, each with the result of `make`. */
 export function ofEachLimit<T>(make: () => T): Record<keyof KeyLimits, T> {
   return Object.fromEntries(limitNames.map((name) => [name, make()])) as Record<keyof KeyLimits, T>
 }
@@ -84,8 +84,8 @@ export const keySettingsSchema = z
   .partial()
 
 /**
- * Values of a key that are to be set; absent ones stay. A list replaces the one before, and an empty one allows all;
- * null removes an expiry or a limit.
+ * Values to set on a key; absent ones stay. A list replaces the previous one, and an empty list allows all; null
+ * removes an expiry or a limit.
  */
 export type KeySettings = z.output<typeof keySettingsSchema>
 
@@ -124,7 +124,7 @@ export function applySettings(
   }
 }
 
-/** The members of `values` that are set, under `name`; an empty object replaces what was there. */
+/** The set members of `values`, under `name`; an empty object replaces the previous value. */
 function changed<T extends object>(name: string, values: T, isSet: (value: T[keyof T]) => boolean) {
   const kept = Object.entries(values).filter(([, value]) => value !== undefined && isSet(value))
   return { [name]: Object.fromEntries(kept) }

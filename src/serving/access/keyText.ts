@@ -1,13 +1,13 @@
 /**
- * The text of an API key: `tg_`, 43 characters of base 62 that hold 32 random bytes, 6 characters of base 62 that
- * hold the CRC-32 of everything before them.
+ * The text of an API key: `tg_`, 43 characters of base 62 that encode 32 random bytes, 6 characters of base 62 that
+ * encode the CRC-32 of everything before them.
  *
  *   tg_ 0uVvqMY0HcPzKxDqWNgjiE6ZbTHmhVk1pXUsRrW2fQe 1pQw9A
  *       256 random bits                             checksum
  *
  * Letters, digits and `_` only, so that a key needs no escapes in a path and a double click selects all of it. The
- * prefix lets scanners of leaked secrets find it. The checksum is no secret: it tells a mistyped or cut key from an
- * unknown one without reading the store, and detects every change within 32 neighbouring bits.
+ * prefix lets scanners of leaked secrets find it. The checksum is no secret: it distinguishes a mistyped or cut key
+ * from an unknown one without reading the store, and detects every change within 32 neighbouring bits.
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -39,14 +39,14 @@ export function isKeyText(text: string): boolean {
   return text.endsWith(checksum(start))
 }
 
-/** Whether somebody gave a key, perhaps a cut one, where something else was asked for. */
+/** Whether the text contains a key, perhaps a cut one, where another value was expected. */
 export function looksLikeKey(text: string): boolean {
   return text.search(shapeAnywhere) !== -1
 }
 
 /**
- * `text` without secrets, for logs and error messages: what looks like a key or a token is cut down to its beginning, a
- * URL to its scheme and host.
+ * `text` without secrets, for logs and error messages. Keys and tokens are cut to their prefix, URLs to their scheme
+ * and host.
  */
 export function redactText(text: string): string {
   return redactUrls(text.replace(shapeAnywhere, `${prefix}…`).replace(tokenAnywhere, 'eyJ…'))

@@ -1,11 +1,11 @@
 /**
- * Token buckets of API keys, filled at a steady rate. Owns the buckets and which key each belongs to; what a key has
- * buckets for is decided in `allowances.ts`, what a call costs in `rpc`.
+ * Token buckets of API keys, filled at a steady rate. Owns the buckets and their keys. `allowances.ts` decides which
+ * buckets a key has, and `rpc` the price of a call.
  *
  * Meters over the same memory spend from the same buckets, also on other threads. A bucket is one number: the time at
- * which it will be full again, in ticks of which one passes for each token that flows in (the generic cell rate
- * algorithm of ITU-T I.371, equivalent to a token bucket). So no timer fills buckets, and a full bucket needs no state:
- * its row is given to another key.
+ * which it will be full again, in ticks, one for each token that flows in. This is the generic cell rate algorithm of
+ * ITU-T I.371, equivalent to a token bucket. So no timer fills buckets, and a full bucket needs no state: its row can
+ * go to another key.
  */
 import { CounterTable, idNumber, type TableShape } from './counterTable.js'
 
@@ -17,25 +17,25 @@ export interface BucketRates {
 }
 
 /**
- * Buckets that can be other than full at the same time, in 1 MiB: three for each key that the key ring remembers. Where
- * a group has no more, a new key takes the place of the bucket that is full soonest, whose key begins with a full one.
+ * Buckets that can be partly empty at the same time, in 1 MiB: three for each key that the key checker remembers. In a
+ * full group, a new key replaces the bucket that will be full soonest, whose key then begins with a full one.
  */
 const shape: TableShape = { rows: 32_768, rowsPerGroup: 16, numbers: 2 }
 
-/** Of a row: the tick at which the bucket is full, and its tokens per second. */
+/** Indices in a row: the tick at which the bucket is full, and its tokens per second. */
 const fullAtAt = 0
 const rateAt = 1
 
 export const meterBytes = CounterTable.bytesFor(shape)
 
 /**
- * Longest delay that a debt can cause. Hosted services count their limits per minute too, and no request lasts as
- * long: a key that may spend a tenth of a core pays in full for a call that runs to its deadline, and a key that may
- * spend less can make one such call a minute.
+ * Longest delay that a debt can cause. Hosted services count their limits per minute too, and no request lasts as long.
+ * A key with a tenth of a core pays in full for a call that runs to its deadline. A key with less can make one such
+ * call a minute.
  */
 export const debtSecondsMax = 60
 
-/** The highest rate, and the largest bucket: together 50 bits, by which buckets of one key are told apart. */
+/** The highest rate, and the largest bucket: together 50 bits, which distinguish the buckets of one key. */
 export const perSecondMax = 1_000_000
 export const burstMax = 1_000_000_000
 
@@ -55,9 +55,9 @@ export class Meter {
   }
 
   /**
-   * The bucket of this `kind` (0 or 1) of the key with this id (12 hex digits). It holds no state itself, so any number
-   * may be made and dropped. With other rates it is another bucket, full at first. Throws RangeError for rates above
-   * {@link perSecondMax} and {@link burstMax}.
+   * The bucket of this `kind` (0 or 1) of the key with this id (12 hex digits). The object has no state itself, so any
+   * number may be made and dropped. With other rates it is another bucket, full at first. Throws RangeError for rates
+   * above {@link perSecondMax} and {@link burstMax}.
    */
   bucketOf(keyId: string, kind: number, rates: BucketRates): Bucket {
     if (rates.burst > burstMax) throw new RangeError(`a bucket has at most ${burstMax} tokens`)
@@ -97,8 +97,8 @@ export class Bucket implements BucketRates {
   }
 
   /**
-   * Takes `tokens`, at most a whole bucket, and returns 0. Where it holds fewer, takes nothing and returns the
-   * milliseconds until it will hold them if nothing else is spent.
+   * Takes `tokens`, at most a whole bucket, and returns 0. If the bucket has fewer, takes nothing and returns the
+   * milliseconds until it has enough, provided that nothing else is spent.
    */
   charge(tokens: number): number {
     const nowMs = this.#clockMs()
@@ -110,8 +110,8 @@ export class Bucket implements BucketRates {
   }
 
   /**
-   * Takes `tokens` even where it holds fewer, which leaves a debt; gives back where they are negative. A debt is at
-   * most what flows in within {@link debtSecondsMax}; the rest is forgiven.
+   * Takes `tokens` even if the bucket has fewer, which leaves a debt; gives tokens back if negative. A debt is limited
+   * to the inflow within {@link debtSecondsMax}; the rest is forgiven.
    */
   debit(tokens: number): void {
     const ticks = this.#ticksAt(this.#clockMs())
@@ -120,12 +120,12 @@ export class Bucket implements BucketRates {
     if (spent > spentMax) this.#spend(ticks, spentMax - spent + tokens, Number.POSITIVE_INFINITY)
   }
 
-  /** Tokens that are spent and have not flowed in again; more than a burst where there is a debt. */
+  /** Tokens that are spent and have not flowed in again; more than a burst if there is a debt. */
   get spent(): number {
     return this.#spend(this.#ticksAt(this.#clockMs()), 0, Number.POSITIVE_INFINITY)
   }
 
-  /** What would be spent with `tokens`; they are taken where that is at most `spentMax`. */
+  /** The sum after spending `tokens`. They are spent if that sum is at most `spentMax`. */
   #spend(ticks: number, tokens: number, spentMax: number): number {
     const { numbers } = this.#table
     const at = this.#table.take(this.#id, this.#kind) as number

@@ -1,4 +1,4 @@
-/** The secret that keys are hashed with: a private file beside the store of the keys. */
+/** The secret for hashing keys: a private file beside the store of the keys. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -19,7 +19,7 @@ const cipher = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 
-/** The keys that processes share were made with another pepper. */
+/** The shared keys were made with another pepper. */
 export class OtherPepper extends OperatorError {}
 
 export class Pepper {
@@ -30,8 +30,8 @@ export class Pepper {
   }
 
   /**
-   * Opens the pepper of a store, and makes it on first use. Throws OperatorError where it is missing although keys
-   * exist, can be read by other users, is damaged, or is not the one the keys were made with.
+   * Opens the pepper of a store, and makes it on first use. Throws OperatorError if it is missing although keys exist,
+   * can be read by other users, is damaged, or is not the one of these keys.
    */
   static open(store: NodeStore, path: string): Pepper {
     const missing = `restore it from a backup, or remove ${store.path} as well to begin without keys`
@@ -48,8 +48,8 @@ export class Pepper {
   }
 
   /**
-   * The pepper of keys that several processes share, by the mark of the one that they were made with; undefined before
-   * there is one. Throws as {@link open} does, and of another pepper OtherPepper.
+   * The pepper of shared keys. `mark` identifies the pepper with which they were made; undefined before there is one.
+   * Throws as {@link open} does, and OtherPepper if the file has another pepper.
    */
   static openShared(mark: Uint8Array | undefined, path: string): Pepper {
     const advice = 'copy the file of a process that shares these API keys, and start again'
@@ -60,7 +60,7 @@ export class Pepper {
     )
   }
 
-  /** `missing`: what to do where there is no file and none may be made. */
+  /** `missing`: advice for the operator if there is no file and none may be made. */
   static #readOrMake(path: string, missing: string | undefined): Pepper {
     let bytes = readPrivateFile(path)
     if (!bytes) {
@@ -82,7 +82,7 @@ export class Pepper {
     return pepper
   }
 
-  /** By which another pepper is told from this one. */
+  /** Identifies this pepper without revealing it. */
   get mark(): Uint8Array {
     return this.digest(pepperMarkText)
   }
@@ -92,14 +92,14 @@ export class Pepper {
     return createHmac('sha256', this.#secret).update(text).digest()
   }
 
-  /** A secret as it may be stored: without the pepper it tells nothing. AES-256-GCM: nonce, ciphertext, tag. */
+  /** Encrypts a secret for storage; only the pepper decrypts it. AES-256-GCM: nonce, ciphertext, tag. */
   seal(secret: Uint8Array): Uint8Array {
     const nonce = randomBytes(nonceBytes)
     const sealing = createCipheriv(cipher, this.digest(sealKeyText), nonce)
     return Buffer.concat([nonce, sealing.update(secret), sealing.final(), sealing.getAuthTag()])
   }
 
-  /** What {@link seal} was given. Throws OperatorError where it was sealed with another pepper or is damaged. */
+  /** Reverses {@link seal}. Throws OperatorError if the data was sealed with another pepper or is damaged. */
   unseal(sealed: Uint8Array): Uint8Array {
     try {
       const opening = createDecipheriv(cipher, this.digest(sealKeyText), sealed.subarray(0, nonceBytes))

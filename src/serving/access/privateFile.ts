@@ -1,6 +1,6 @@
 /**
- * Small secret files: written whole or not at all, on disk once written, and refused where other users of the machine
- * can read them.
+ * Small secret files: written whole or not at all, on disk once written, and refused if other users of the machine can
+ * read them.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -21,7 +21,7 @@ import { syncPath } from '../../primitives/syncPath.js'
 const ownerOnly = 0o600
 const otherUsers = 0o077
 
-/** Contents of a private file; undefined where there is none. Throws OperatorError where others can read it. */
+/** Contents of a private file; undefined if there is none. Throws OperatorError if other users can read it. */
 export function readPrivateFile(path: string): Buffer | undefined {
   let file: number
   try {
@@ -33,7 +33,7 @@ export function readPrivateFile(path: string): Buffer | undefined {
     )
   }
   try {
-    // The open file is examined, not the path, so that nobody can replace the file in between.
+    // Checks the open file, not the path, so that the file cannot be replaced in between.
     const mode = fstatSync(file).mode & 0o777
     if ((mode & otherUsers) !== 0) {
       throw new OperatorError(
@@ -47,8 +47,8 @@ export function readPrivateFile(path: string): Buffer | undefined {
 }
 
 /**
- * Writes a private file that does not exist yet; false where another process was first. The file is on disk, with
- * its folder entry, when this returns.
+ * Writes a private file that does not exist yet; false if another process was first. The file and its folder entry are
+ * on disk when this returns.
  */
 export function createPrivateFile(path: string, bytes: Uint8Array): boolean {
   return placePrivateFile(path, bytes, (temporary) => {
@@ -63,7 +63,7 @@ export function createPrivateFile(path: string, bytes: Uint8Array): boolean {
   })
 }
 
-/** Writes a private file and replaces one that exists. On disk when this returns. */
+/** Writes a private file, replacing an existing one. On disk when this returns. */
 export function replacePrivateFile(path: string, bytes: Uint8Array): void {
   placePrivateFile(path, bytes, (temporary) => renameSync(temporary, path))
 }

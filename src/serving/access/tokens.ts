@@ -1,9 +1,10 @@
 /**
- * JSON Web Tokens (RFC 7519) that stand for an API key for a while: `kid` is the key's id, and the signature is of a
- * key pair (ES256) or secret (HS256) that was added to it. Owns which tokens are valid; `keyChecker.ts` remembers them.
+ * JSON Web Tokens (RFC 7519) that replace an API key for a while. `kid` is the key's id, and the signature is by a key
+ * pair (ES256) or secret (HS256) that was added to the key. Owns which tokens are valid; `keyChecker.ts` remembers
+ * them.
  *
- * Signatures are checked by node:crypto and not by a library of tokens, because those have only promises: a request
- * would have to wait, unread, before anybody knows whose it is. ES256 takes 0.1 ms, HS256 a tenth of that, and both are remembered until `exp`.
+ * Signatures are checked by node:crypto, because libraries of tokens have only promises: a request would have to wait,
+ * unread, before its key is known. ES256 takes 0.1 ms, HS256 a tenth of that, and both are remembered until `exp`.
  */
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -13,7 +14,7 @@ import type { NodeStore } from '../../data/store/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import type { Pepper } from './pepper.js'
 
-/** How far ahead `exp` may be. Whoever finds a token can use it so long; keys are for longer times. */
+/** How far ahead `exp` may be. A stolen token works for this long; for longer times there are keys. */
 export const tokenMinutesMax = 60
 
 /** Longest token, in characters: 300 are usual. */
@@ -22,26 +23,31 @@ const tokenCharsMax = 4_096
 /** How early a token may be used, since clocks differ. */
 const earlyMs = 60_000
 
-/** Least secret of HS256 (RFC 7518, section 3.2), and a bound. */
+/** Least secret of HS256 (RFC 7518, section 3.2), and the longest. */
 const secretBytesMin = 32
 const secretBytesMax = 1_024
 
 /**
- * Wrong signatures of a key checked within a second, from one address and from all: 2 % of a core. Beyond, its tokens that
- * are not known wait, from that address, or from all that sent a wrong one lately.
+ * Wrong signatures of a key that are checked per second, from one address and from all: 2 % of a core. Beyond this,
+ * unknown tokens of the key are refused: from that address, or from all addresses with a recent wrong signature.
  */
 const wrongPerSecondMax = 200
 
-/** How long an address is known for a wrong signature, so that each of many can send one in that time during a flood. */
+/**
+ * Time for which a wrong signature makes an address suspect. During a flood, each address can send one in that time.
+ */
 const latelyMs = 60_000
 
-/** Keys, and keys with addresses, whose wrong signatures are counted, those that had one last; 200 bytes each. */
+/**
+ * Keys, and keys with addresses, whose wrong signatures are counted, least recently wrong dropped first; 200 bytes
+ * each.
+ */
 const countedMax = 20_000
 
-/** Public keys that are kept as OpenSSL has them, 10 KB each: to read one takes twice as long as to check a signature. */
+/** Public keys cached as OpenSSL objects, 10 KB each: parsing one takes twice as long as checking a signature. */
 const publicKeysMax = 1_000
 
-/** What a token says of itself; anybody may have written it. */
+/** The claims of a token; unverified until its signature is checked. */
 type Claims = Readonly<Record<string, unknown>>
 
 export type TokenProblem =
@@ -52,7 +58,7 @@ export type TokenProblem =
   | 'tokenForOthers'
   | 'tokenFlood'
 
-/** A token whose signature was right: what decides whether it still is, without its text. */
+/** A token with a correct signature: the data to check it again, without its text. */
 export interface CheckedToken {
   /** The id of its key. */
   readonly kid: string
@@ -71,13 +77,13 @@ export class Tokens {
   readonly #pepper: Pepper
   readonly #dateMs: () => number
   /**
-   * Key id, alone and with an address → its wrong signatures at a time, which become fewer by {@link wrongPerSecondMax} a
+   * Key id, alone and with an address → its wrong signatures at a time. The count falls by {@link wrongPerSecondMax} a
    * second.
    */
   readonly #wrong = new LRUCache<string, { readonly count: number; readonly atMs: number }>({
     max: countedMax,
   })
-  /** By their material. */
+  /** By the stored bytes of the key. */
   readonly #publicKeys = new LRUCache<string, KeyObject>({ max: publicKeysMax })
 
   constructor(store: NodeStore, pepper: Pepper, dateMs: () => number) {
@@ -86,7 +92,7 @@ export class Tokens {
     this.#dateMs = dateMs
   }
 
-  /** The key that a token stands for, whatever its state; `address` is where it comes from. */
+  /** The key that a token names, whatever its state; `address` is the client's. */
   check(token: string, address: string): TokenCheck {
     const parsed = parseToken(token)
     if (parsed === undefined) return refused('tokenMalformed')
@@ -96,7 +102,7 @@ export class Tokens {
     if (this.#isFlooding(kid, sender, nowMs)) return refused('tokenFlood')
     const row = this.#store.readKeyByPrefix(Buffer.from(kid, 'hex'))
     const verifiers = row?.details?.tokens?.filter((each) => each.algorithm === algorithm) ?? []
-    // Without a signature to check nothing is spent that had to be limited.
+    // Nothing to limit: without a verifier no signature is checked.
     if (row === undefined || verifiers.length === 0) return refused('tokenForged')
     const verifier = verifiers.find((each) => this.#isSigned(parsed, each))
     if (verifier === undefined) {
@@ -117,7 +123,7 @@ export class Tokens {
     return { ok: true, row, token: checked }
   }
 
-  /** As {@link check}, of a token that was right before. Its signature is not checked again, and so not counted. */
+  /** As {@link check}, for a token that was accepted before. Its signature is not checked again, and so not counted. */
   checkAgain(token: CheckedToken): TokenCheck {
     const row = this.#store.readKeyByPrefix(Buffer.from(token.kid, 'hex'))
     const verifier = row?.details?.tokens?.find(({ id }) => id === token.signer)
@@ -126,7 +132,9 @@ export class Tokens {
     return isFor(token.claims, verifier) ? { ok: true, row, token } : refused('tokenForOthers')
   }
 
-  /** Whether too many are wrong: from the same address, or of the key while this one sent such before. */
+  /**
+   * Whether too many signatures are wrong: from this address, or of the key if this address sent a wrong one lately.
+   */
   #isFlooding(kid: string, sender: string, nowMs: number): boolean {
     const last = this.#wrong.get(sender)
     if (last === undefined) return false
@@ -134,7 +142,7 @@ export class Tokens {
     return counted.some((each) => this.#wrongOf(each, nowMs) > wrongPerSecondMax - 1)
   }
 
-  /** By now. Each moment makes room for some, so that during a flood nobody who returns is late by the same again. */
+  /** The count by now. It falls steadily, so that a client that retries during a flood finds room at some moments. */
   #wrongOf(kid: string, nowMs: number): number {
     const { count, atMs } = this.#wrong.get(kid) ?? { count: 0, atMs: nowMs }
     return Math.max(0, count - (Math.max(0, nowMs - atMs) * wrongPerSecondMax) / 1_000)
@@ -165,7 +173,7 @@ export class Tokens {
 export function verifierOfPublicKey(pem: string): Pick<TokenVerifier, 'algorithm' | 'material'> {
   let key: KeyObject
   try {
-    // A private key contains its public key, and would be taken for it.
+    // createPublicKey would accept a private key and take its public key.
     if (/PRIVATE KEY/.test(pem)) throw new Error('private')
     key = createPublicKey(pem)
   } catch {
@@ -214,7 +222,7 @@ function parseToken(token: string): ParsedToken | undefined {
   return { algorithm: alg, kid, claims, signed: Buffer.from(`${header}.${payload}`, 'latin1'), signature }
 }
 
-/** The object that a part of a token is; undefined where it is something else. */
+/** The object in a part of a token; undefined if the part is not an object. */
 function readObject(part: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
@@ -226,7 +234,7 @@ function readObject(part: string): Claims | undefined {
   }
 }
 
-/** An IPv4 address, or the 64 bits of an IPv6 address that a client does not choose itself. */
+/** An IPv4 address, or the 64 bits of an IPv6 address that a client cannot choose itself. */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = ''] = address.split('::')

@@ -1,32 +1,32 @@
 /**
- * Units that this process may spend of keys whose quotas several processes share. Owns the table of what is leased and
- * spent, in memory that all edges share; where leases come from, `shared/` owns.
+ * Units that this process may spend of keys whose quotas several processes share. Owns the table of leased and spent
+ * units, in memory that all edges share. `shared/` gets the leases.
  *
- * A key that was not used lately has no lease. Its first calls are paid from a credit, so that they need not wait: one
- * lease, divided by the number of processes, so that all credits together are one lease. Of a key that had a lease here
- * before, it is no more than its share of what was left then and has come in since; otherwise whoever waits for the end
- * of a lease would get units beyond the quota each time. A process that starts knows no key: a bound that holds for it as
- * well would need a lease for the first call of each key, which would have to wait for the database.
+ * A key that was not used lately has no lease. A credit pays for its first calls, so that they need not wait. The
+ * credit is one lease divided by the number of processes, so that all credits together are one lease. For a key that
+ * had a lease here before, the credit is at most its share of the units left then and added since. Otherwise a client
+ * could wait for the end of each lease and get units beyond the quota. A process that starts knows no key. To bound its
+ * credits too, the first call of each key would have to wait for a lease from the database.
  */
 
 import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'
 import { dayMs } from './dayQuotas.js'
 
-/** What several processes together may spend of one key. Absent: no such limit. */
+/** The quota of one key for several processes together. Absent: no such limit. */
 export interface UnitQuota {
   readonly perSecond: number | undefined
-  /** Units at once; has a meaning with `perSecond` alone. */
+  /** Units at once; meaningful only with `perSecond`. */
   readonly burst: number
   readonly perDay: number | undefined
 }
 
 interface LeaseNews {
   readonly granted: number
-  /** When there is more, on the clock of `Date.now`. */
+  /** When more units are available, on the clock of `Date.now`. */
   readonly moreAtMs: number
-  /** Whether it is the quota of the day that left no more. */
+  /** Whether the quota of the day left no more. */
   readonly isDayOver: boolean
-  /** What is left for all processes: of the burst, and of the day. */
+  /** Units left for all processes: of the burst, and of the day. */
   readonly burstLeft: number
   readonly dayLeft: number
 }
@@ -35,7 +35,7 @@ export interface LeaseReport {
   readonly keyId: string
   /** Units spent since the last report. */
   readonly spent: number
-  /** Units that it has left, and those that the dearest call needs that was refused. */
+  /** Units left of the lease, and units needed by the dearest refused call. */
   readonly left: number
   readonly wanted: number
 }
@@ -43,7 +43,10 @@ export interface LeaseReport {
 /** Keys that can have a lease; a key whose group is full of others is not limited. With 10,000 keys a group has 80. */
 const shape: TableShape = { rows: 16_384, rowsPerGroup: 128, numbers: 9 }
 
-/** Of a row: whether there is a lease; the last three are of the last exchange, whose time is 0 before the first. */
+/**
+ * Indices in a row. `isOpen`: whether there is a lease. The last three are of the last exchange, whose time is 0 before
+ * the first.
+ */
 const isOpenAt = 0
 const leftAt = 1
 const spentAt = 2
@@ -54,7 +57,7 @@ const burstLeftAt = 6
 const dayLeftAt = 7
 const heardAtMsAt = 8
 
-/** Before the table: whether a key needs a lease, and how many processes there are. */
+/** Before the table: whether a key needs a lease, and the number of processes. */
 const neededAt = 0
 const processesAt = 1
 const headBytes = 2 * Int32Array.BYTES_PER_ELEMENT
@@ -62,16 +65,16 @@ const headBytes = 2 * Int32Array.BYTES_PER_ELEMENT
 /** 1.4 MiB. */
 export const unitLeasesBytes = headBytes + CounterTable.bytesFor(shape)
 
-/** Wait of a call that finds too little leased: an exchange with the database, and a bit. */
+/** Wait of a call that finds too few leased units: an exchange with the database, and some more. */
 const leaseWaitMs = 100
 
 /** A lease of this many units pays for the dearest of the usual calls. */
 const usualUnits = 1_000
 
 /**
- * Units of one lease: a tenth of the burst, or one second's; of a quota for the day at most a thousandth, or
- * {@link usualUnits} where those are less than a tenth. So all processes together have little more leased than they soon
- * spend.
+ * Units of one lease: a tenth of the burst or the units of one second, whichever is more. For a daily quota at most a
+ * thousandth of it, or {@link usualUnits} if that is more, but then at most a tenth of the quota. So all processes
+ * together lease little more than they soon spend.
  */
 export function leaseUnits({ perSecond, burst, perDay }: UnitQuota): number {
   const ofRate = perSecond === undefined ? Number.POSITIVE_INFINITY : Math.max(perSecond, burst / 10)
@@ -102,22 +105,22 @@ export class UnitLeases {
     Atomics.store(this.#head, processesAt, count)
   }
 
-  /** What a key may spend here. `keyId` has 12 hex digits. */
+  /** The units of a key that this process may spend. `keyId` has 12 hex digits. */
   of(keyId: string, quota: UnitQuota): LeasedUnits {
     return new LeasedUnits(this, this.#table, keyId, quota)
   }
 
-  /** Has the next {@link takeNeeded} tell that a key needs a lease. */
+  /** Makes the next {@link takeNeeded} report that a key needs a lease. */
   noteNeed(): void {
     if (Atomics.load(this.#head, neededAt) === 0) Atomics.store(this.#head, neededAt, 1)
   }
 
-  /** Whether any key needs a lease since this was asked last. */
+  /** Whether any key needed a lease since the last call. */
   takeNeeded(): boolean {
     return Atomics.exchange(this.#head, neededAt, 0) === 1
   }
 
-  /** Keys with a lease, and what is not reported yet of them; looks at the whole table. */
+  /** Keys with a lease, and their unreported units; reads the whole table. */
   readReports(): LeaseReport[] {
     const reports: LeaseReport[] = []
     this.#table.visit((id, at) => {
@@ -126,7 +129,7 @@ export class UnitLeases {
     return reports
   }
 
-  /** Takes in what the database says to a report. */
+  /** Applies the database's answer to a report. */
   renew({ keyId, spent, wanted }: LeaseReport, news: LeaseNews): void {
     const { numbers } = this.#table
     const at = this.#table.take(idNumber(keyId), 0, false)
@@ -150,7 +153,7 @@ export class UnitLeases {
     this.#table.giveBack()
   }
 
-  /** Ends the lease of a key here; what is to be reported of it. */
+  /** Ends the lease of a key here. Returns the final report of it. */
   end({ keyId }: LeaseReport): LeaseReport {
     const { numbers } = this.#table
     const at = this.#table.take(idNumber(keyId), 0, false)
@@ -168,7 +171,7 @@ export class UnitLeases {
   }
 }
 
-/** What a process may spend of one key; used as a bucket of the meter is. */
+/** The units of one key that this process may spend; used like a bucket of the meter. */
 class LeasedUnits {
   readonly perSecond: number
   readonly burst: number
@@ -220,7 +223,7 @@ class LeasedUnits {
     return this.#left(dayLeftAt, this.perDay)
   }
 
-  /** Whether it is the quota of the day that leaves no more. */
+  /** Whether the daily quota leaves no more units. */
   get isDayOver(): boolean {
     const at = this.#table.take(this.#id, 0, false)
     if (at === undefined) return false
@@ -229,12 +232,12 @@ class LeasedUnits {
     return isOver
   }
 
-  /** Nothing: the day is part of {@link charge}. */
+  /** Does nothing: the day is part of {@link charge}. */
   chargeDay(): boolean {
     return true
   }
 
-  /** Nothing: the day is part of {@link debit}. */
+  /** Does nothing: the day is part of {@link debit}. */
   debitDay(): void {}
 
   #take(at: number, units: number): void {
@@ -253,7 +256,7 @@ class LeasedUnits {
     return isHeard ? Math.min(left, otherwise) : otherwise
   }
 
-  /** Takes the row of the key, with its credit where it had no lease. */
+  /** Takes the row of the key, and adds its credit if it had no lease. */
   #open(): number | undefined {
     const { numbers } = this.#table
     const at = this.#table.take(this.#id)
@@ -266,7 +269,7 @@ class LeasedUnits {
     return at
   }
 
-  /** What all processes have left if none but this one spent since the last exchange. */
+  /** Units left for all processes, if only this one spent units since the last exchange. */
   #leftSince(at: number): number {
     const read = (of: number) => this.#table.numbers[at + of] as number
     const heardAtMs = read(heardAtMsAt)

@@ -1,4 +1,4 @@
-/** Counting on one edge what each key uses, until the process's ledger takes the counts. */
+/** Counts the usage of each key on one edge, until the process's ledger takes the counts. */
 import { redactText } from './keyText.js'
 
 export interface UsedAmounts {
@@ -8,7 +8,7 @@ export interface UsedAmounts {
   readonly bytes: number
 }
 
-/** What one key used of one method on one network since the counts were taken last. */
+/** Usage by one key of one method on one network since the counts were taken last. */
 export interface UsedCalls extends UsedAmounts {
   readonly keyId: string
   readonly network: string
@@ -35,7 +35,7 @@ export interface UsageReport {
 /** Time between two reports of an edge to the ledger. */
 export const reportMs = 1_000
 
-/** Slow calls kept between two reports, the first ones; more would push each other out of what is shown. */
+/** Slow calls kept between two reports, the first ones; more would displace each other in the list shown. */
 const slowMax = 50
 
 type Cell = { -readonly [N in keyof UsedAmounts]: number }
@@ -50,7 +50,7 @@ export class UsageCounter {
     this.#methodAt = methodAt
   }
 
-  /** Where calls to a network are counted. Call it once for each. */
+  /** The counts of calls to a network. Call it once for each. */
   ofNetwork(network: string): NetworkUsage {
     const counts = new NetworkUsage(network, this.#methodAt, (call) => {
       if (this.#slow.length < slowMax) this.#slow.push(call)
@@ -59,7 +59,7 @@ export class UsageCounter {
     return counts
   }
 
-  /** What was counted since the last call of this; undefined where nothing was. */
+  /** The counts since the last call of this; undefined if there are none. */
   take(): UsageReport | undefined {
     const used = this.#networks.flatMap((network) => network.take())
     const slow = this.#slow
@@ -74,7 +74,7 @@ class NetworkUsage {
   readonly #keep: (call: SlowCall) => void
   /** Key id → slot of the method → counts. */
   #cells = new Map<string, Map<number, Cell>>()
-  // The same key often asks the same again, and comparing takes less time than looking up.
+  // The same key often repeats a call, and comparing takes less time than looking up.
   #lastKey = ''
   #lastSlot = -1
   #last: Cell = noCalls()
@@ -85,7 +85,7 @@ class NetworkUsage {
     this.#keep = keep
   }
 
-  /** Counts one call; with `calls` 0 only what a call that was counted before used later. */
+  /** Counts one call; with `calls` 0, adds the later usage of a call that was counted before. */
   count(keyId: string, slot: number, calls: 0 | 1, isError: boolean, units: number, bytes: number): void {
     const cell = slot === this.#lastSlot && keyId === this.#lastKey ? this.#last : this.#find(keyId, slot)
     cell.calls += calls
@@ -96,7 +96,7 @@ class NetworkUsage {
 
   note(keyId: string, slot: number, isError: boolean, ms: number, params: string): void {
     const method = this.#methodAt(slot)
-    // A caller may give a key where something else is asked for.
+    // Callers sometimes send a key in place of another parameter.
     const shown = redactText(params)
     this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms, params: shown })
   }

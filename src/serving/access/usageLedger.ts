@@ -1,6 +1,6 @@
 /**
- * What keys use, of the whole process: takes the reports of all edges, stores them each few seconds, and answers for
- * the last minute and for any time that is stored. A process that dies loses what it had not stored.
+ * Usage by key of the whole process: takes the reports of all edges and stores them every few seconds. Answers for the
+ * last minute and for any stored time. A process that dies loses the unstored part.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hourMs, type KeyUsage, type UsageStore } from '../../data/store/usage.js'
@@ -14,17 +14,17 @@ import {
   type UsedCalls,
 } from './usageCounter.js'
 
-/** Reports between two flushes: five seconds are lost at most, and a transaction each five seconds costs nothing. */
+/** Reports between two flushes: at most five seconds are lost, and a transaction every five seconds costs nothing. */
 const reportsPerFlush = 5
 
-/** Recent usage is kept by tenths of a minute, because each of its parts may hold every key. */
+/** Recent usage is kept by tenths of a minute, because each part may contain every key. */
 const partMs = 10_000
 const partsMax = 6
 
-/** Slow calls that are kept: as many as one looks through. */
+/** Slow calls kept: as many as a person looks through. */
 const slowCallsMax = 50
 
-/** Keys of which recent usage is told. */
+/** Keys in the list of recent usage. */
 const topKeysMax = 10
 
 interface KeyTotals extends UsedAmounts {
@@ -32,9 +32,9 @@ interface KeyTotals extends UsedAmounts {
 }
 
 interface UsageLedgerOptions {
-  /** Milliseconds since 1970; `Date.now` where absent. */
+  /** Milliseconds since 1970; `Date.now` if absent. */
   readonly nowMs?: () => number
-  /** Called when usage could not be stored; it is tried again with the next. */
+  /** Called when usage could not be stored; it is stored with the next attempt. */
   readonly onFailure: (error: Error) => void
 }
 
@@ -44,7 +44,7 @@ export class UsageLedger {
   readonly #nowMs: () => number
   readonly #onFailure: (error: Error) => void
   readonly #timer: NodeJS.Timeout
-  /** What is not stored yet, by key, network, method and hour. */
+  /** Usage not stored yet, by key, network, method and hour. */
   #pending = new Map<string, KeyUsage>()
   #parts: { readonly sinceMs: number; readonly totals: Map<string, KeyTotals> }[] = []
   #slow: SlowCall[] = []
@@ -52,7 +52,7 @@ export class UsageLedger {
   #ticks = 0
   #packedDay = -1
   #flushing = Promise.resolve()
-  /** Packing and reading exclude each other: the rows that are read must not move. */
+  /** Packing and reading exclude each other: rows must not move while they are read. */
   #reading = Promise.resolve()
 
   /** `counter` is that of this thread's edge; other edges report through {@link take}. */
@@ -65,7 +65,7 @@ export class UsageLedger {
     this.#timer.unref()
   }
 
-  /** Takes the report of an edge. Its calls count for the hour at this moment. */
+  /** Takes the report of an edge. Its calls count for the current hour. */
   take({ used, slow }: UsageReport): void {
     const nowMs = this.#nowMs()
     const hour = Math.floor(nowMs / hourMs)
@@ -80,12 +80,12 @@ export class UsageLedger {
     this.#listener?.(used)
   }
 
-  /** Calls `listener` with all that is used from now on, some times a second. */
+  /** Calls `listener` with all usage from now on, some times a second. */
   listen(listener: (used: readonly UsedCalls[]) => void): void {
     this.#listener = listener
   }
 
-  /** The keys that spent most units in the last minute, the first one first. */
+  /** The keys that spent most units in the last minute, in descending order. */
   readTopKeys(): KeyTotals[] {
     this.#collect()
     const totals = new Map<string, KeyTotals>()
@@ -121,7 +121,7 @@ export class UsageLedger {
     await reading
   }
 
-  /** Stores what is not stored yet; what cannot be is kept for the next time. Never rejects. */
+  /** Stores pending usage; keeps it for the next time if that fails. Never rejects. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       this.#collect()
@@ -140,7 +140,7 @@ export class UsageLedger {
     return this.#flushing
   }
 
-  /** Stores what is not stored yet. Call it when no edge reports any more. */
+  /** Stores pending usage. Call it after the last report of an edge. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.flush()

@@ -1,4 +1,4 @@
-/** Adding usage up by key, network, method and time, as an operator asks for it. */
+/** Sums of usage by key, network, method and time, for an operator's question. */
 import * as z from 'zod'
 import { hourMs, type KeyUsage } from '../../data/store/usage.js'
 import { UsageError } from '../../primitives/faults.js'
@@ -7,25 +7,27 @@ import type { UsedAmounts } from './usageCounter.js'
 export const usageGroups = ['key', 'network', 'method', 'hour', 'day'] as const
 type UsageGroup = (typeof usageGroups)[number]
 
-/** What is asked for; times as ISO 8601. */
+/** An operator's question; times as ISO 8601. */
 export interface UsageQuestion {
   readonly key?: string | undefined
   readonly network?: string | undefined
   readonly method?: string | undefined
-  /** From the hour that holds this time; where absent, a day before `to`. */
+  /** From the hour that contains this time; if absent, a day before `to`. */
   readonly from?: string | undefined
-  /** To the end of the hour that holds this time, or before it where an hour begins then; at most, and where absent, now. */
+  /**
+   * To the end of the hour that contains this time; a full hour is exclusive. At most now, which is also the default.
+   */
   readonly to?: string | undefined
-  /** Groups, separated by commas; where absent, key and method. */
+  /** Groups, separated by commas; if absent, key and method. */
   readonly by?: string | undefined
 }
 
-/** A group and what was used in it; those members are there that are grouped by. */
+/** A group and its usage; has the members by which the rows are grouped. */
 export interface UsageRow extends UsedAmounts {
   readonly key?: string
   readonly network?: string
   readonly method?: string
-  /** When the hour or day begins. */
+  /** Start of the hour or day. */
   readonly time?: string
 }
 
@@ -41,7 +43,7 @@ export class UsageReport {
   readonly #rowsMax: number
   readonly #rows = new Map<string, { -readonly [N in keyof UsageRow]: UsageRow[N] }>()
 
-  /** Throws UsageError for a time or a group that is none. */
+  /** Throws UsageError for an invalid time or group. */
   constructor(question: UsageQuestion, nowMs: number, rowsMax = Number.POSITIVE_INFINITY) {
     this.#question = question
     this.#rowsMax = rowsMax
@@ -54,7 +56,7 @@ export class UsageReport {
       throw new UsageError('the time begins after its end, or after now; correct "from" or "to"')
   }
 
-  /** Adds what was asked for. Throws UsageError where there are more rows than may be. */
+  /** Adds the usage that the question selects. Throws UsageError if there are too many rows. */
   add(cells: readonly KeyUsage[]): void {
     const { key, network, method } = this.#question
     for (const cell of cells) {
@@ -75,7 +77,7 @@ export class UsageReport {
     }
   }
 
-  /** By time, and within one those with most units first. */
+  /** By time; rows of one time by units, most first. */
   rows(): UsageRow[] {
     return [...this.#rows.values()].sort(
       (a, b) => (a.time ?? '').localeCompare(b.time ?? '') || b.units - a.units || b.calls - a.calls,
@@ -110,7 +112,7 @@ function parseGroups(text: string): UsageGroup[] {
 const timeSchema = z.union([
   z.iso.date(),
   z.iso.datetime({ offset: true }),
-  // Minutes alone.
+  // Minutes without seconds.
   z.iso.datetime({ offset: true, precision: -1 }),
 ])
 

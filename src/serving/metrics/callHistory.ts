@@ -1,7 +1,7 @@
 /**
- * What was asked in the last day, a point each minute: calls by method with their times, errors by code, refusals, what
- * keys spent, and how old heads were. Owns the two files in which it survives a restart: lines of JSON, a point each; the
- * first takes the place of the second once it has those of a day. A process that dies loses a minute.
+ * The calls of the last day, a point per minute: calls by method with their times, errors by code, refusals, units of
+ * keys, and ages of heads. Owns the two files that keep them across restarts: lines of JSON, a point each. Once the
+ * first file has the points of a day, it replaces the second. A process that dies loses a minute.
  */
 import { readFileSync, renameSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
@@ -11,24 +11,24 @@ import { minus, sumLists, sumMaps, sumOf } from './sumCounts.js'
 const minuteMs = 60_000
 /** A day: with ten methods called 0.8 KB a point, 1.1 MB in memory; the files have two days at most. */
 const pointsMax = 24 * 60
-/** Seconds of the running minute from which on it is told: a rate of less would be chance. */
+/** Least seconds of the current minute before it is reported: a rate over less time would be chance. */
 const runningSecondsMin = 5
-/** Points of one answer: as many as a chart can show. More are added up. */
+/** Points of one answer: as many as a chart can show. If there are more, neighbours are merged. */
 const shownMax = 180
-/** Methods and keys that a point tells apart; what all others do counts together, so that a point has some KB at most. */
+/** Methods and keys that a point lists separately; all others are one sum, so that a point has some KB at most. */
 const methodsPerPoint = 40
 const keysPerPoint = 10
-/** Series by code and by key that one answer tells apart: lines that can be told apart in a chart. */
+/** Series by code and by key in one answer: as many lines as a reader can distinguish in a chart. */
 const linesMax = 4
-/** Stands for all other methods, codes or keys. */
+/** Name of the sum of all other methods, codes or keys. */
 export const others = 'other'
 
 type Numbers = Readonly<Record<string, number>>
 
 interface Point {
-  /** Its end, in milliseconds since 1970. */
+  /** End of the point, in milliseconds since 1970. */
   readonly at: number
-  /** Since the end of the point before, or since the start. */
+  /** Time since the end of the previous point, or since the start. */
   readonly seconds: number
   /** Method → calls, errors, and timed calls by bucket. */
   readonly methods: Readonly<Record<string, readonly number[]>>
@@ -36,48 +36,47 @@ interface Point {
   readonly rejections: Numbers
   /** Key id → units. */
   readonly units: Numbers
-  /** Network → age of its head in seconds, at the end. */
+  /** Network → age of its head in seconds, at the end of the point. */
   readonly ages: Numbers
 }
 
-/** Of a method, or of all. */
+/** Figures of a method, or of all. */
 interface CallFigures {
   readonly callsPerSecond: number
   readonly errorsPerSecond: number
-  /** Of timed calls; undefined where there are none. */
+  /** Quantiles of timed calls; undefined if there are none. */
   readonly p50Seconds: number | undefined
   readonly p99Seconds: number | undefined
 }
 
 interface Series {
   readonly name: string
-  /** A second, for each time. */
+  /** Per second, for each time. */
   readonly values: readonly number[]
 }
 
 export interface HistoryAnswer {
-  /** Ends of the times that follow, oldest first, in milliseconds since 1970. */
+  /** Ends of the times of the other series, oldest first, in milliseconds since 1970. */
   readonly atMs: readonly number[]
   readonly calls: readonly CallFigures[]
   readonly rejectionsPerSecond: readonly number[]
-  /** By code; of all methods. Most first, as in what follows. */
+  /** By code, for all methods. Most first, as in the other lists. */
   readonly errors: readonly Series[]
   readonly keys: readonly Series[]
-  /** Over the whole time. */
+  /** Figures over the whole time. */
   readonly methods: readonly (CallFigures & { readonly method: string })[]
   readonly ages: readonly { readonly network: string; readonly seconds: readonly (number | undefined)[] }[]
 }
 
 interface CallHistoryOptions {
-  /** Of the first file; the second has `.old` at its end. Undefined: it is kept in memory alone. */
+  /** Path of the first file; the second has `.old` at its end. Undefined: the history stays in memory. */
   readonly path: string | undefined
-  /** What was counted since the start. */
+  /** Counts since the start. */
   readonly counts: () => CountSample
   /** Network → age of its head in seconds. */
   readonly ages: () => Numbers
-  /** Milliseconds since 1970; `Date.now` where absent. */
+  /** Milliseconds since 1970; `Date.now` if absent. */
   readonly nowMs?: () => number
-  /** Called when a point could not be written. */
   readonly onFailure?: (error: Error) => void
 }
 
@@ -85,7 +84,7 @@ export class CallHistory {
   readonly #options: CallHistoryOptions
   readonly #nowMs: () => number
   #points: Point[]
-  /** Of the first file. */
+  /** Lines of the first file. */
   #lines: number
   #since: CountSample
   #sinceMs: number
@@ -108,12 +107,15 @@ export class CallHistory {
     for (const { keyId, units } of used) this.#units.set(keyId, (this.#units.get(keyId) ?? 0) + units)
   }
 
-  /** Call it each second. */
+  /** Must be called each second. */
   tick(): void {
     if (this.#nowMs() - this.#sinceMs >= minuteMs) this.#end()
   }
 
-  /** Of the last `seconds`, a day at most, up to now; calls of one method, and units of one key, where they are named. */
+  /**
+   * The last `seconds` up to now, a day at most; with `method` or `keyId`, only calls of that method or units of that
+   * key.
+   */
   read(seconds: number, method?: string, keyId?: string): HistoryAnswer {
     const from = this.#nowMs() - seconds * 1_000
     const running = this.#point()
@@ -153,7 +155,7 @@ export class CallHistory {
     }
   }
 
-  /** Writes what came since the last point. */
+  /** Writes the time since the last point. */
   async close(): Promise<void> {
     if (this.#nowMs() > this.#sinceMs) this.#end()
     await this.#writing
@@ -182,7 +184,7 @@ export class CallHistory {
     this.#lines++
   }
 
-  /** Of the time since the last one. */
+  /** A point for the time since the last one. */
   #point(): Point {
     const now = this.#options.counts()
     const { methods, errors, rejections } = this.#since
@@ -208,7 +210,7 @@ export class CallHistory {
   }
 }
 
-/** The last points of a file; none where it cannot be read. What a process that died wrote in part is passed over. */
+/** The last points of a file; none if it cannot be read. Skips a line that a dying process left incomplete. */
 function readPoints(path: string): Point[] {
   try {
     const lines = readFileSync(path, 'utf8')
@@ -227,7 +229,7 @@ function readPoints(path: string): Point[] {
   }
 }
 
-/** Of all the time of these points. */
+/** One point for the whole time of these points. */
 function merge(points: readonly Point[]): Point {
   const sum = (of: (point: Point) => Numbers): Numbers =>
     Object.fromEntries(sumMaps(points.map((point) => new Map(Object.entries(of(point))))))
@@ -262,7 +264,7 @@ function figuresOf([calls = 0, failed = 0, ...timed]: readonly number[], seconds
   }
 }
 
-/** By how much each has grown, where it has. */
+/** The increase of each count, without zeros. */
 function grown(now: ReadonlyMap<string, number>, then: ReadonlyMap<string, number>): Numbers {
   const grown = [...now].map(([name, count]) => [name, count - (then.get(name) ?? 0)] as const)
   return Object.fromEntries(grown.filter(([, count]) => count > 0))
@@ -272,7 +274,7 @@ function ranked(numbers: Numbers): [name: string, value: number][] {
   return Object.entries(numbers).sort(([, a], [, b]) => b - a)
 }
 
-/** The greatest ones, and all others together. */
+/** The greatest ones, and one sum of all others. */
 function firstOf(numbers: Numbers, max: number): Numbers {
   const all = ranked(numbers)
   const rest = sumOf(all.slice(max).map(([, value]) => value))

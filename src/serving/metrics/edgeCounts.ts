@@ -1,12 +1,12 @@
 /**
- * What one edge counts, in memory that all threads share: the edge alone writes its part, and the main thread reads
- * all parts when metrics are asked for. Owns the layout. A count is one addition to an array of numbers, so that a
- * stored answer is counted in some nanoseconds; names, labels and samples are made by `metrics.ts`.
+ * Counts of one edge, in memory that all threads share: only the edge writes its part, and the main thread reads all
+ * parts when metrics are read. Owns the layout. A count is one addition to an array of numbers, so that a stored answer
+ * is counted in some nanoseconds. `metrics.ts` makes names, labels and samples.
  */
 
 /**
- * Upper bounds of durations are powers of two of a microsecond, from 1 µs, since stored answers take a few, to 2^25
- * (34 s), and one bucket for longer ones.
+ * Upper bounds of durations are powers of two of a microsecond: from 1 µs, since stored answers take a few, to 2^25
+ * (34 s). One further bucket has the longer ones.
  */
 const firstPower = 0
 const lastPower = 25
@@ -39,17 +39,17 @@ function sizeBucketOf(bytes: number): number {
 }
 
 /**
- * One in so many calls that are answered at once is timed, and counts as so many: two readings of the clock take
- * up to a tenth of what such a call does. Calls that wait for a job are all timed.
+ * One in this many calls without a job is timed, and counts as this many: two readings of the clock take up to a tenth
+ * of the time of such a call. Calls that wait for a job are all timed.
  */
 const timedOneIn = 16
 /**
- * As {@link timedOneIn}, of stored answers to single calls, which take still less (scenario `slot-cached`). Those in a
- * batch are looked up before any call of it runs, and not timed.
+ * As {@link timedOneIn}, for stored answers to single calls, which take still less (scenario `slot-cached`). Stored
+ * answers in a batch are looked up before any call of it runs, and not timed.
  */
 export const storedTimedOneIn = 64
 
-/** Method names that are not served share one slot; so do error codes that are not listed. */
+/** Unknown method names share one slot; so do error codes that are not listed. */
 export const other = 'other'
 
 /** Codes of JSON-RPC errors; a sequencer may send further ones. */
@@ -57,7 +57,7 @@ export const errorCodes: readonly number[] = [
   -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32004, -32005, 3, 29, 4444,
 ]
 
-/** HTTP statuses of requests that are refused before a method is called, and what each means here. */
+/** HTTP statuses of requests that are refused before a method is called, and the reason of each. */
 const rejectionReasons: Readonly<Record<number, string>> = {
   400: 'malformed',
   401: 'key',
@@ -73,9 +73,9 @@ const rejectionReasons: Readonly<Record<number, string>> = {
 }
 
 const figureNames = [
-  /** Milliseconds since 1970 at which they were published. */
+  /** Time of publishing, in milliseconds since 1970. */
   'atMs',
-  /** CPU time of the edge's thread; 0 where the system does not tell. */
+  /** CPU time of the edge's thread; 0 if the system does not report it. */
   'cpuSeconds',
   'heapBytes',
   'connections',
@@ -92,17 +92,17 @@ const figureNames = [
   'copyBytes',
 ] as const
 
-/** What an edge publishes of itself from time to time; see {@link EdgeCounts.publish}. */
+/** Figures that an edge publishes from time to time; see {@link EdgeCounts.publish}. */
 export type EdgeFigures = Readonly<Record<(typeof figureNames)[number], number>>
 
 export interface MethodCounts {
   readonly method: string
   readonly calls: number
-  /** Those among the calls that were answered by a stored answer. */
+  /** Calls that a stored answer answered. */
   readonly repeated: number
   readonly failed: number
   readonly durationSeconds: number
-  /** By bucket, not added up. */
+  /** By bucket, not cumulative. */
   readonly durations: readonly number[]
   readonly answerBytes: number
   readonly sizes: readonly number[]
@@ -126,13 +126,13 @@ export class EdgeCounts {
   readonly #rejectionsAt: number
   readonly #delaysAt: number
   readonly #figuresAt: number
-  /** What was asked for last, as it is several times in a row. */
+  /** The last method looked up, because it often repeats. */
   #lastMethod: string | undefined
   #lastSlot = 0
   #untimed = 0
   #untimedStored = 0
 
-  /** Of edge number `edge`, from 0, in memory from {@link allotCounts}; `methods` are the same on every edge. */
+  /** Counts of edge number `edge`, from 0, in memory from {@link allotCounts}; `methods` are the same on every edge. */
   constructor(memory: SharedArrayBuffer, methods: readonly string[], edge: number) {
     this.#methods = methods
     this.#slots = new Map(methods.map((name, index) => [name, index * methodWords]))
@@ -150,7 +150,7 @@ export class EdgeCounts {
     return ((methods + 1) * methodWords + rest + figureNames.length) * 8
   }
 
-  /** Where a method is counted; one place for all that are not served. */
+  /** The slot that counts a method; one slot for all unknown ones. */
   slotOf(method: string): number {
     if (method !== this.#lastMethod) {
       this.#lastMethod = method
@@ -163,7 +163,7 @@ export class EdgeCounts {
     return this.#methods[slot / methodWords] ?? other
   }
 
-  /** The time at which a request begins whose answer may be stored, for {@link repeated}; 0 where it is not to be timed. */
+  /** The start time of a request with a possibly stored answer, for {@link repeated}; 0 if it is not timed. */
   beginStored(): number {
     return this.#untimedStored < storedTimedOneIn - 1 ? 0 : performance.now()
   }
@@ -183,7 +183,7 @@ export class EdgeCounts {
     }
   }
 
-  /** The time at which a call begins, for {@link ended}; 0 where it is not to be timed. */
+  /** The start time of a call, for {@link ended}; 0 if it is not timed. */
   begin(isJob: boolean): number {
     if (isJob) return performance.now()
     if (++this.#untimed < timedOneIn) return 0
@@ -192,8 +192,8 @@ export class EdgeCounts {
   }
 
   /**
-   * Counts a call that began at `startedMs` and ended with a result of so many bytes (undefined where they are not
-   * known), or with an error code. Returns the milliseconds that it took, 0 where it was not timed.
+   * Counts a call that began at `startedMs` and ended with a result of this many bytes (undefined if unknown), or with
+   * an error code. Returns its duration in milliseconds, 0 if it was not timed.
    */
   ended(
     slot: number,
@@ -224,7 +224,7 @@ export class EdgeCounts {
     ;(this.#words[this.#rejectionsAt + (at === -1 ? length : at)] as number) += 1
   }
 
-  /** Counts a timer of the event loop that came so late. */
+  /** Counts a timer of the event loop that was late by `ms`. */
   delayed(ms: number): void {
     ;(this.#words[this.#delaysAt + bucketOf(ms * 1_000)] as number) += 1
     ;(this.#words[this.#delaysAt + durationBuckets] as number) += ms / 1_000
@@ -270,7 +270,7 @@ export class EdgeCounts {
     return new Map(reasons.map((reason, index) => [reason, this.#word(this.#rejectionsAt + index)]))
   }
 
-  /** Delays of the event loop by bucket, not added up, and their sum in seconds. */
+  /** Delays of the event loop by bucket, not cumulative, and their sum in seconds. */
   readDelays(): { readonly buckets: readonly number[]; readonly seconds: number } {
     return {
       buckets: this.#range(this.#delaysAt, durationBuckets),
@@ -278,7 +278,7 @@ export class EdgeCounts {
     }
   }
 
-  /** Counts a time that stands for so many calls. */
+  /** Counts a duration that represents this many calls. */
   #timed(slot: number, ms: number, calls: number): void {
     const us = ms * 1_000
     ;(this.#words[slot + usAt] as number) += us * calls
@@ -294,7 +294,7 @@ export class EdgeCounts {
   }
 }
 
-/** Memory for the counts of so many edges that serve these methods. */
+/** Memory for the counts of this many edges that serve these methods. */
 export function allotCounts(methods: readonly string[], edges: number): SharedArrayBuffer {
   return new SharedArrayBuffer(edges * EdgeCounts.bytesFor(methods.length))
 }

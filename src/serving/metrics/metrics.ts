@@ -1,9 +1,9 @@
 /**
- * Every metric of the server, named once. Owns names, help texts, labels and the Prometheus text. Owns no figures:
- * they are asked of their owners when the metrics are, through {@link MetricSources}.
+ * Every metric of the server, named once. Owns names, help texts, labels and the Prometheus text. Owns no figures: it
+ * reads them from their owners through {@link MetricSources}.
  *
- * Labels are bounded: methods that are served, error codes and reasons from lists, configured networks, classes of
- * jobs, numbers of edges. None is made from a request, so none can hold a key.
+ * Labels are bounded: served methods, listed error codes and reasons, configured networks, classes of jobs, numbers of
+ * edges. None is made from a request, so none can contain a key.
  */
 import { bucketBytes, bucketSeconds, type EdgeFigures } from './edgeCounts.js'
 import { type DeclaredMetric, type MetricsText, Register } from './register.js'
@@ -27,7 +27,6 @@ export class Metrics {
     this.#defineProcess()
   }
 
-  /** What there is, without figures. */
   get declared(): readonly DeclaredMetric[] {
     return this.#register.declared
   }
@@ -37,7 +36,7 @@ export class Metrics {
     return this.#register.read()
   }
 
-  /** Metrics that stand alone. */
+  /** Metrics without labels. */
   get #process() {
     return this.#register.of([], () => [[{}, this.#sources]])
   }
@@ -201,7 +200,7 @@ export class Metrics {
     )
   }
 
-  /** What waits for the sequencer, and which of the processes that share a queue sends it. */
+  /** Transactions that wait for the sequencer, and whether this process sends those of a shared queue. */
   #defineRollups(): void {
     this.#register.section = 'Rollups'
     const { rollups } = this.#sources

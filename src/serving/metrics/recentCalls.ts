@@ -1,14 +1,14 @@
 /**
- * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at even times, and the
+ * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at regular times, and the
  * newest sample is compared with older ones.
  */
 import { bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
 import { minus, sumLists, sumMaps, sumMethods, sumOf } from './sumCounts.js'
 
-/** Samples from the oldest to the newest: with one a second, a window long enough for calls that come now and then. */
+/** Samples from the oldest to the newest: with one a second, a window long enough for infrequent calls. */
 const windowTicks = 10
 
-/** What was counted since the start, at a time. */
+/** Counts since the start, at one time. */
 export interface CountSample {
   readonly atMs: number
   readonly methods: ReadonlyMap<string, MethodCounts>
@@ -22,7 +22,7 @@ interface MethodRates {
   readonly callsPerSecond: number
   readonly repeatedPerSecond: number
   readonly errorsPerSecond: number
-  /** Of timed calls; undefined where there are none. */
+  /** Quantiles of timed calls; undefined if there are none. */
   readonly p50Seconds: number | undefined
   readonly p99Seconds: number | undefined
   readonly resultBytesPerSecond: number
@@ -39,14 +39,14 @@ export interface RecentRates {
   readonly callsPerSecond: number
   readonly errorsPerSecond: number
   readonly rejectionsPerSecond: number
-  /** Between the oldest and the newest sample; all that follows is taken over it. */
+  /** Between the oldest and the newest sample; the members below are over this time. */
   readonly windowSeconds: number
-  /** Of timed calls of all methods; undefined where there are none. */
+  /** Quantiles of timed calls of all methods; undefined if there are none. */
   readonly p50Seconds: number | undefined
   readonly p99Seconds: number | undefined
   /** Busiest first. */
   readonly methods: readonly MethodRates[]
-  /** Those that ever happened, by error code and by reason. */
+  /** Error codes and reasons that ever occurred. */
   readonly errors: readonly NamedRate[]
   readonly rejections: readonly NamedRate[]
   /** By number of the edge. */
@@ -146,8 +146,8 @@ function ratesOf(counts: MethodCounts, then: MethodCounts | undefined, seconds: 
 }
 
 /**
- * The quantile of durations that are counted by bucket, evenly spread within one, as Prometheus' `histogram_quantile`
- * has it; undefined where there are none. In the last bucket, which has no bound, its lower bound.
+ * The quantile of durations counted by bucket, evenly spread within one, as in Prometheus' `histogram_quantile`;
+ * undefined if there are none. The last bucket has no upper bound, so its lower bound is the result.
  */
 export function quantile(buckets: readonly number[], share: number): number | undefined {
   const rank = sumOf(buckets) * share

@@ -1,11 +1,11 @@
 /**
- * Metrics whose figures are kept elsewhere and asked for when the metrics are, and their text in the format of
+ * Metrics whose figures have other owners and are read when the metrics are, and their text in the format of
  * Prometheus, version 0.0.4.
  */
 
 type Labels = Readonly<Record<string, string | number>>
 
-/** One histogram's counts under one set of labels; `buckets` are not added up. */
+/** One histogram's counts under one set of labels; `buckets` are not cumulative. */
 interface Distribution {
   readonly labels: Labels
   readonly buckets: readonly number[]
@@ -28,16 +28,15 @@ export interface DeclaredMetric {
   readonly isState: boolean
 }
 
-/** A figure of a row; undefined where it has none. A boolean counts as 0 or 1. */
+/** A figure of a row; undefined if it has none. A boolean counts as 0 or 1. */
 type Value = number | boolean | undefined
 /** Names of members that are figures. */
 type Names<T> = { readonly [N in keyof T]-?: T[N] extends Value ? N : never }[keyof T]
-/** Where the figure of a row is: under a name, or what a function finds. */
+/** The figure of a row: the name of a member, or a function. */
 type Figure<T> = Names<T> | ((row: T) => Value)
 /** Rows that are figures themselves need none. */
 type Where<T> = T extends Value ? [figure?: Figure<T>] : [figure: Figure<T>]
 
-/** Declares metrics of the same rows. */
 interface Figures<T> {
   gauge(name: string, help: string, ...where: Where<T>): void
   counter(name: string, help: string, ...where: Where<T>): void
@@ -63,7 +62,7 @@ export class Register {
     return { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: `${texts.join('\n\n')}\n` }
   }
 
-  /** Metrics of which each of `rows` has a figure, under labels of its own. */
+  /** Metrics with one figure per row, each row under its own labels. */
   of<T>(labels: readonly string[], rows: () => Iterable<readonly [Labels, T]>): Figures<T> {
     const declare =
       (kind: 'gauge' | 'counter' | 'state') => (name: string, help: string, figure?: Figure<T>) => {

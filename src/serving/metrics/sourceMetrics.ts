@@ -1,7 +1,7 @@
 import type { Register } from './register.js'
 import type { MetricSources } from './sources.js'
 
-/** Metrics of networks' sources: their threads, their stores' commits, the phases of imports, the nodes they ask. */
+/** Metrics of networks' sources: their threads, their stores' commits, the phases of imports, their upstreams. */
 export function defineSources(register: Register, { sources }: MetricSources): void {
   register.section = 'Sources'
   const each = register.of(['network'], () => sources().map((of) => [{ network: of.network }, of]))

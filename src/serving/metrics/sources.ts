@@ -4,7 +4,7 @@ import type { EdgeCounts } from './edgeCounts.js'
 
 interface NetworkFigures {
   readonly network: string
-  /** Undefined before it has one. */
+  /** Undefined before the first head. */
   readonly head: number | undefined
   /** Seconds since 1970. */
   readonly headTimestamp: number | undefined
@@ -17,7 +17,7 @@ interface NetworkFigures {
 export interface SharedQueueFigures {
   readonly isAnswering: boolean
   readonly epoch: number
-  /** Undefined where this process has no sequencer to send to. */
+  /** Undefined if this process has no sequencer. */
   readonly hasLease: boolean | undefined
 }
 
@@ -27,11 +27,11 @@ interface RollupFigures {
   readonly waitingBytes: number
   readonly oldestWaitingMs: number
   readonly settled: number
-  /** Undefined where the queue is that of this process alone. */
+  /** Undefined if only this process uses the queue. */
   readonly shared: SharedQueueFigures | undefined
 }
 
-/** What the source of a network told of its thread. */
+/** Figures that the source of a network sent about its thread. */
 export interface SourceFigures extends IngestFigures {
   readonly network: string
 }
@@ -39,7 +39,7 @@ export interface SourceFigures extends IngestFigures {
 export interface StoreFigures {
   readonly store: string
   readonly bytes: number
-  /** Of its disk; undefined where that cannot be told. */
+  /** Free bytes of its disk; undefined if unknown. */
   readonly freeBytes: number | undefined
   /** Threads that have it open for reading. */
   readonly readers: number
@@ -50,21 +50,21 @@ export interface MetricSources {
   readonly transport: string
   /** By number of the edge. */
   readonly edges: readonly EdgeCounts[]
-  /** Brings what edge 0 publishes up to date. */
+  /** Updates the published figures of edge 0. */
   refresh(): void
   readonly pool: {
     readonly counts: { readonly byClass: readonly ClassCounts[]; readonly threadsLost: number }
     /** JavaScript heap of each thread, in bytes. */
     readonly heaps: readonly number[]
   }
-  /** Of the networks whose source has told something. */
+  /** Figures of networks whose source has sent some. */
   sources(): readonly SourceFigures[]
   networks(): readonly NetworkFigures[]
   rollups(): readonly RollupFigures[]
   stores(): readonly StoreFigures[]
-  /** Whether the database of shared keys answers; undefined where keys are not shared. */
+  /** Whether the database of shared keys answers; undefined if keys are not shared. */
   sharedKeysAnswer(): boolean | undefined
-  /** Of groups of submissions. */
+  /** Commits of groups of submissions. */
   commits(): { readonly count: number; readonly seconds: number }
   /** Open WebSockets, and bytes that are counted for all edges together. */
   readonly totals: Readonly<

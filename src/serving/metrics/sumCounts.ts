@@ -2,7 +2,7 @@ import type { MethodCounts } from './edgeCounts.js'
 
 const counted = ['calls', 'repeated', 'failed', 'durationSeconds', 'answerBytes'] as const
 
-/** One entry a method, of the counts of several edges. */
+/** One entry per method, summed over several edges. */
 export function sumMethods(counts: readonly MethodCounts[]): MethodCounts[] {
   const sums = new Map<string, { -readonly [N in keyof MethodCounts]: MethodCounts[N] }>()
   for (const found of counts) {
@@ -23,14 +23,14 @@ export function sumMaps(maps: readonly ReadonlyMap<string, number>[]): Map<strin
   return sums
 }
 
-/** Each place added up. */
+/** Sums the lists element by element. */
 export function sumLists(lists: readonly (readonly number[])[]): number[] {
   const sums: number[] = []
   for (const list of lists) for (const [at, value] of list.entries()) sums[at] = (sums[at] ?? 0) + value
   return sums
 }
 
-/** By how much each place has grown. */
+/** The increase of each element. */
 export function minus(counts: readonly number[], then: readonly number[] | undefined): number[] {
   return counts.map((count, at) => count - (then?.[at] ?? 0))
 }

@@ -50,7 +50,7 @@ export interface Queued {
   readonly class: string
   /** Id of its API key. */
   readonly keyId: string
-  /** Share of the time that its key has, relative to other keys; that of its newest item counts. 1 where absent. */
+  /** Share of the time for its key, relative to other keys; that of its newest item counts. 1 if absent. */
   readonly weight?: number
   readonly bytes: number
   /** False at first; see {@link FairQueue.tryMakeLong} and {@link FairQueue.putBack}. */
@@ -151,7 +151,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     return dropped
   }
 
-  /** Removes a waiting item; false where it does not wait. */
+  /** Removes a waiting item; false if it does not wait. */
   remove(item: T): boolean {
     const subqueue = this.#findSubqueue(item)
     if (subqueue === undefined || !(subqueue.waiting.remove(item) || subqueue.waitingLong.remove(item)))
@@ -161,7 +161,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     return true
   }
 
-  /** Takes the next item, which runs then with a permit of its class; undefined where none may run. */
+  /** Takes the next item, which then runs with a permit of its class; undefined if none may run. */
   take(): T | undefined {
     if (this.#waiting === 0) return undefined
     const nowMs = this.#nowMs()
@@ -173,7 +173,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     return this.#takeOut(subqueue, (isLong ? subqueue.waitingLong : subqueue.waiting).first as T, nowMs)
   }
 
-  /** Takes the next item that is not long to run under the permit of a running one; undefined where none fits. */
+  /** Takes the next item that is not long, to run under the permit of a running one; undefined if none fits. */
   takeBeside(name: string, fits: (item: T) => boolean): T | undefined {
     const state = this.#class(name)
     if (state.waiting === 0) return undefined
@@ -346,7 +346,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     key.longOut += by
   }
 
-  /** The subqueue with most items in the class of `newest`; `newest` where no other has more. */
+  /** The subqueue with most items in the class of `newest`; `newest` if no other has more. */
   #longestSubqueue(newest: Subqueue<T>): Subqueue<T> {
     let longest = newest
     for (const { subqueues } of this.#waitingKeys) {
@@ -356,7 +356,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     return longest
   }
 
-  /** The longest subqueue of the key with most bytes; `newest` where no other key has more. */
+  /** The longest subqueue of the key with most bytes; `newest` if no other key has more. */
   #heaviestSubqueue(newest: Subqueue<T>): Subqueue<T> {
     let heaviest = newest.key
     for (const key of this.#waitingKeys) if (key.waitingBytes > heaviest.waitingBytes) heaviest = key

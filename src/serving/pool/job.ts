@@ -9,7 +9,7 @@ import type { JobThread } from './jobThread.js'
 import { decodeThrown, isResult, type JobMessage, type JobPart, type Postponed } from './messages.js'
 import type { ClassLimits } from './poolOptions.js'
 
-/** The members of a job that are given at its arrival. */
+/** The members of a job that are known at its arrival. */
 type JobStart = Pick<Job, 'name' | 'class' | 'limits' | 'network' | 'args' | 'isShort' | 'owner'>
 
 export interface Run {
@@ -17,13 +17,13 @@ export interface Run {
   readonly cell: number
   readonly serial: number
   readonly startedAtMs: number
-  /** Set once the job was told to stop: the fault for its caller, unless the job returns an outcome itself. */
+  /** Set once the job was asked to stop: the fault for its caller, unless the job still returns an outcome. */
   stopFault: Fault | undefined
-  /** When that was, and the CPU time of its thread by then. */
+  /** When it was asked to stop, and the CPU time of its thread by then. */
   stoppedAt?: { readonly ms: number; readonly cpuMs: number | undefined }
-  /** Whether its turn is over: it runs on as long as no other job should have the thread. */
+  /** Whether its turn is over: it runs on until another job should have the thread. */
   isOverTurn: boolean
-  /** Whether it was told to stop for other jobs, to begin again later. */
+  /** Whether it was asked to stop for other jobs and begins again later. */
   isInterrupted: boolean
 }
 
@@ -38,7 +38,7 @@ export class Job implements Queued, Linked<Job> {
   isShort: boolean
   readonly owner: JobOwner | undefined
   readonly arrivedAtMs = performance.now()
-  /** Of the reply with its result, as its thread encoded it. */
+  /** The reply with its result, as its thread encoded it. */
   readonly outcome: Deferred<Uint8Array> = defer<Uint8Array>()
   isLong: boolean
   outSinceMs = 0
@@ -46,7 +46,7 @@ export class Job implements Queued, Linked<Job> {
   previous: Job | undefined
   next: Job | undefined
   turns = 0
-  /** Parts of its result that it gave, and those of them that its owner passed on. */
+  /** Parts of its result that it sent, and the number of them that its owner passed on. */
   #partsGiven = 0
   partsTaken = 0
   isSettled = false
@@ -88,7 +88,6 @@ export class Job implements Queued, Linked<Job> {
     return this.run
   }
 
-  /** When it must have ended, waiting and running. */
   get deadlineAtMs(): number {
     return this.arrivedAtMs + this.limits.deadlineMsMax
   }
@@ -98,12 +97,14 @@ export class Job implements Queued, Linked<Job> {
     return { name, network, args, cell, serial, runMsMax, isTrial, partsGiven: this.#partsGiven }
   }
 
-  /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */
+  /**
+   * Passes on a part of its result; the thread is informed once it is taken. A job that sends parts is posted alone.
+   */
   takePart({ part, serial }: JobPart, cells: JobSignals): void {
     const { run, owner } = this
     if (run?.serial !== serial || this.isSettled) return
     if (owner?.takePart === undefined) {
-      // Without it the rest would look like the whole.
+      // Otherwise the caller would take the rest for the whole result.
       this.fail(new Error(`${this.name} gave a part of its result to a caller that takes none`))
       return
     }
@@ -121,8 +122,8 @@ export class Job implements Queued, Linked<Job> {
   }
 
   /**
-   * Settles the promise. Returns whether the reply was a result, or named what is to be fetched first, after which the
-   * job is asked for again; undefined where it was settled before.
+   * Settles the promise. Returns whether the reply was a result or a request to fetch missing data first, after which
+   * the job runs again. Returns undefined if the promise was settled before.
    */
   settle(reply: Uint8Array | Postponed): boolean | undefined {
     if (this.isSettled) return undefined
@@ -142,7 +143,7 @@ export class Job implements Queued, Linked<Job> {
     return thrown instanceof NotHeldError
   }
 
-  /** Rejects the promise; false where it was settled before. */
+  /** Rejects the promise; false if it was settled before. */
   fail(error: Error): boolean {
     if (this.isSettled) return false
     this.isSettled = true
@@ -151,7 +152,7 @@ export class Job implements Queued, Linked<Job> {
     return true
   }
 
-  /** Whether a reply only means that the job was put off or interrupted, so that it waits again. */
+  /** Whether the job waits again: the reply reports only that it was postponed or interrupted. */
   hasToWait(reply: Uint8Array | Postponed): boolean {
     if (this.isSettled || this.run === undefined || this.run.stopFault !== undefined) return false
     if (typeof reply === 'string') {

@@ -30,8 +30,8 @@ export class JobSignals {
   }
 
   /**
-   * A cell and a serial number for a job about to run, locked; `partsTaken` of its result in earlier runs. Throws RangeError
-   * when no cell is free.
+   * A locked cell and a serial number for a job about to run. `partsTaken` counts the parts taken in its earlier runs.
+   * Throws RangeError when no cell is free.
    */
   take(partsTaken = 0): { readonly cell: number; readonly serial: number } {
     const cell = this.#free.pop()
@@ -49,17 +49,17 @@ export class JobSignals {
 
   stop(cell: number, serial: number): void {
     Atomics.store(this.#words, cell * wordsPerCell, serial)
-    // It may wait for a part to be taken.
+    // The job may be waiting for a part to be taken.
     Atomics.notify(this.#words, cell * wordsPerCell + 2)
   }
 
-  /** Tells the job that one more part of its result was taken. */
+  /** Reports to the job that one more part of its result was taken. */
   takePart(cell: number): void {
     Atomics.add(this.#words, cell * wordsPerCell + 2, 1)
     Atomics.notify(this.#words, cell * wordsPerCell + 2)
   }
 
-  /** Takes the lock for good; false while the job holds it. */
+  /** Takes the lock for good; false while the job has it. */
   seal(cell: number, serial: number): boolean {
     return Atomics.compareExchange(this.#words, cell * wordsPerCell + 1, serial, sealed) === serial
   }
@@ -76,7 +76,7 @@ export class JobSignal {
     this.#words = new Int32Array(shared)
   }
 
-  /** Begins a job, with the lock held. */
+  /** Begins a job, with the lock taken. */
   begin(cell: number, serial: number): void {
     this.#index = cell * wordsPerCell
     this.#serial = serial
@@ -88,7 +88,7 @@ export class JobSignal {
     return Atomics.load(this.#words, this.#index) === this.#serial
   }
 
-  /** Waits until `count` parts are taken; false where the job is to stop before, or after `waitMsMax` without any. */
+  /** Waits until `count` parts are taken; false if the job should stop first, or if `waitMsMax` passes without any. */
   awaitTaken(count: number, waitMsMax: number): boolean {
     for (;;) {
       const taken = Atomics.load(this.#words, this.#index + 2)
@@ -115,7 +115,7 @@ export class JobSignal {
     Atomics.store(this.#words, this.#index + 1, this.#serial)
   }
 
-  /** Runs `call` with the lock held; the lock may be held already. */
+  /** Runs `call` with the lock taken; the caller may have it already. */
   locked<R>(call: () => R): R {
     if (this.#isLocked) return call()
     this.lock()

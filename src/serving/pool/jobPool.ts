@@ -25,7 +25,7 @@ interface JobPoolLimits {
   /** Traces by tracers in JavaScript that run at once. */
   readonly scriptsMax: number
   readonly deadlineMsMax: number
-  /** Of a call, estimate, access list, simulation or witness. */
+  /** For a call, estimate, access list, simulation or witness. */
   readonly execution: JobLimits
   readonly trace: TraceLimits
 }
@@ -37,7 +37,7 @@ interface JobPoolOptions {
 }
 
 /**
- * All cores but the edge's, and at least two, so that one class of work cannot hold every thread. If that is more
+ * All cores but the edge's, and at least two, so that one class of work cannot take every thread. If that is more
  * threads than free cores, their low priority keeps the edge fast.
  */
 export function threadsDefault(cores = availableParallelism()): number {
@@ -47,16 +47,18 @@ export function threadsDefault(cores = availableParallelism()): number {
 /** JavaScript heap of a thread, most of it for one job. The EVM's memory is WebAssembly's and has its own limit. */
 const heapBytesMax = 512 * 2 ** 20
 
-/** Bytes of waiting arguments: a dozen of the largest request bodies, or all queues full of ordinary calls. */
+/** Bytes of waiting arguments: a dozen of the largest request bodies, or full queues of ordinary calls. */
 const waitingBytesMax = 64 * 2 ** 20
 
 /** Time, and CPU time, for a job to stop. Jobs check within milliseconds, so one that takes longer does not check. */
 const graceMs = 1_000
 
-/** Turn of an execution, a trace or a log search; see pool.ts. Nearly all end within it, and it is a short wait for others. */
+/**
+ * Turn of an execution, a trace or a log search; see pool.ts. Nearly all end within it, and others wait only briefly.
+ */
 const turnMs = 50
 
-/** Turn of a trace by a tracer in JavaScript: a second, of which its thread takes a quarter to start, each time anew. */
+/** Turn of a trace by a tracer in JavaScript. Each run starts a thread, which takes a quarter of this second. */
 const scriptTurnMs = 1_000
 
 /** Arguments of a proof of 16 keys, which takes 0.2 ms. Most have one to five. */
@@ -67,9 +69,9 @@ function job<C extends JobClass>(className: C, file: StartedFile, handler: strin
 }
 
 /**
- * Opens the pool of the service. Also turns off V8's helper threads for young garbage in this process, because they
- * run at the edge's priority for the garbage of all threads (on one core with the pool saturated, the p99 of cached
- * reads is 4.5 ms without them, 5.9 ms with them).
+ * Opens the pool of the service. Also turns off V8's helper threads for young garbage in this process: they run at the
+ * edge's priority for the garbage of all threads. On one core with the pool saturated, the p99 of cached reads is
+ * 4.5 ms without them, 5.9 ms with them.
  */
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
   setFlagsFromString('--no-parallel-scavenge')
@@ -121,7 +123,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       },
     },
     session: startedUrl('session'),
-    // The EVM takes the most time to load. Without a chain nobody needs it.
+    // The EVM takes the most time to load; without a chain it is not needed.
     preload: startedUrl(stores.length > 0 ? 'execute' : 'hash'),
     stores,
     settings: { execution, trace } satisfies JobSettings,

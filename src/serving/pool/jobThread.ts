@@ -73,7 +73,7 @@ export class JobThread {
     return this.#heap[0] ?? 0
   }
 
-  /** CPU time so far; undefined where the system does not tell. */
+  /** CPU time so far; undefined if the system does not report it. */
   get cpuMs(): number | undefined {
     return readCpuMsOf(this.#schedstat)
   }
@@ -90,7 +90,7 @@ export class JobThread {
     Atomics.notify(this.#posted, 0, 1)
   }
 
-  /** Ends the thread, whatever it is doing. */
+  /** Ends the thread at any point of its work. */
   end(): void {
     this.#hardStop.abort('the job did not stop')
   }

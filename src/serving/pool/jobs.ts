@@ -48,9 +48,9 @@ export interface Jobs {
   readonly accessList: JobOf<'execute', ExecutionRequest, ListedAccesses>
   readonly witness: JobOf<'execute', WitnessRequest, Json>
   readonly simulate: JobOf<'execute', SimulationRequest, Json>
-  /** Its last part, the others before it. */
+  /** The last part of the trace; `takePart` gets the earlier ones. */
   readonly trace: JobOf<'trace', TraceRequest, Json>
-  /** The same by a tracer in JavaScript, in a thread that ends with it; whole. */
+  /** A trace by a tracer in JavaScript, in a thread that ends with it; always whole. */
   readonly script: JobOf<'script', TraceRequest, Json>
   readonly stateParts: JobOf<'trace', StatePartsRequest, Json>
   /** Slots (32 bytes each), concatenated in the order of the keys. */
@@ -73,15 +73,15 @@ export interface JobInput<A> {
 export interface JobOwner extends Waiter {
   /** Id of the caller's API key, by which threads are shared. */
   readonly keyId: string
-  /** Share of the threads that the key has, relative to others; 1 where absent. */
+  /** Share of the threads for this key, relative to others; 1 if absent. */
   readonly weight?: number
   readonly isFinished: boolean
-  /** Called with the CPU time of one of its jobs, before the outcome, even if nobody reads that. */
+  /** Called with the CPU time of one of its jobs, before the outcome, even if the outcome is not read. */
   ran(cpuMs: number): void
   /**
-   * Takes a part of a job's result while the job runs; the bytes are the owner's, with all of their memory. Calls
-   * `taken` once it is passed on: the job waits when some parts are not. Absent where no job gives parts; a job that
-   * gives one all the same fails.
+   * Takes a part of a job's result while the job runs; the owner gets the bytes with all of their memory. Calls `taken`
+   * once the part is passed on: the job waits while several parts are not. Absent if the caller expects no parts; a job
+   * that sends one then fails.
    */
   takePart?(part: Uint8Array<ArrayBuffer>, taken: () => void): void
 }
@@ -90,11 +90,13 @@ export interface JobOwner extends Waiter {
 export interface NetworkJobs {
   /**
    * Runs a job on a thread of the pool. `owner` is the third argument of a method's `run`. Rejects with FaultError: a
-   * fault of the job itself, ServerBusy where its queue is full, RequestTimedOut or ExecutionTimedOut past its time;
-   * with another Error for a defect or a thread that died. Bytes of the result belong to the caller. Takes CPU time
-   * of the edge besides the work (scenario `proof-random`).
+   * fault of the job itself, ServerBusy if its queue is full, RequestTimedOut or ExecutionTimedOut after its time
+   * limit. Rejects with another Error for a defect or a thread that died. Bytes of the result belong to the caller.
+   * Takes CPU time of the edge besides the work (scenario `proof-random`).
    */
   run<N extends JobName>(name: N, args: Jobs[N]['args'], owner: JobOwner): Promise<Jobs[N]['result']>
-  /** The fault with which {@link run} would refuse any job of this class and owner, whose call need not be read. */
+  /**
+   * The fault with which {@link run} would refuse any job of this class and owner. Lets callers skip reading the call.
+   */
   refusal?(className: JobClass, owner: JobOwner): Fault | undefined
 }

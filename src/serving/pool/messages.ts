@@ -20,7 +20,7 @@ export interface ThreadData {
   readonly works: Readonly<Record<string, { readonly entry: string; readonly handler: string }>>
   /** URL of the entry that is loaded before the first job; others are loaded when a job first needs them. */
   readonly preload: string
-  /** See {@link JobSignals}. */
+  /** See `jobCells.ts`. */
   readonly cells: SharedArrayBuffer
   readonly stores: readonly StoreLocation[]
   readonly settings: unknown
@@ -33,16 +33,16 @@ export interface SessionTask {
   readonly port: MessagePort
   /** One word in shared memory that counts the jobs posted. */
   readonly posted: Int32Array
-  /** One number in shared memory, in which the thread says how large its JavaScript heap is, in bytes. */
+  /** One number in shared memory: the size of the thread's JavaScript heap, in bytes. */
   readonly heap: Float64Array
 }
 
-/** Why a job on trial waits again: it takes longer than a trial may, or the jobs before it took the time. */
+/** Why a job on trial waits again: it takes longer than a trial may, or earlier jobs of its group used up the time. */
 export type Postponed = 'long' | 'unbegun'
 
-/** What a thread tells of one of the jobs posted last; all together are a {@link Parcel}. */
+/** A thread's reply to one of the jobs posted last; the replies to all of them form a {@link Parcel}. */
 export interface JobReply {
-  /** msgpack, or why there is none. */
+  /** msgpack, or the reason for its absence. */
   readonly reply: Uint8Array | Postponed
   /** Time on the thread. */
   readonly ranMs: number
@@ -57,7 +57,7 @@ export interface JobPart {
 
 /** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReply}s, and {@link JobPart}s. */
 export interface ThreadReady {
-  /** Where its CPU time stands, see `threadCpu.ts`. */
+  /** Path of its CPU time, see `threadCpu.ts`. */
   readonly schedstat: string | undefined
 }
 
@@ -70,9 +70,9 @@ export interface JobMessage {
   readonly serial: number
   /** Time from its start after which it must stop. */
   readonly runMsMax: number
-  /** It was posted with others because it may be short, and is put off if it is not. */
+  /** Posted in a group because it may be short; postponed if it is not. */
   readonly isTrial: boolean
-  /** Parts of its result that it gave before it was interrupted, and which it does not give again. */
+  /** Parts of its result that it sent before it was interrupted and does not send again. */
   readonly partsGiven: number
 }
 
@@ -109,16 +109,16 @@ export function encodeArgs(value: unknown): Uint8Array<ArrayBuffer> {
   return new Uint8Array(packr.pack(value))
 }
 
-/** Pieces from this length on are moved, and so have memory of their own. */
+/** Pieces of this length or more are moved, and so have memory of their own. */
 const movedBytesMin = 4_096
 
-/** `value` as msgpack for a {@link Parcel}; short ones share memory, whose allocation takes as long as the rest. */
+/** `value` as msgpack for a {@link Parcel}. Short pieces share memory, because allocation takes as long as all else. */
 export function encodePiece(value: unknown): Uint8Array<ArrayBuffer> {
   const packed = packr.pack(value)
   return packed.length < movedBytesMin ? Buffer.from(packed) : new Uint8Array(packed)
 }
 
-/** Posts a parcel, whose memory is then gone. */
+/** Posts a parcel; its memory then belongs to the receiver. */
 export function post(port: MessagePort, parcel: Parcel): void {
   const { packed, moved } = parcel
   port.postMessage(
@@ -154,7 +154,7 @@ export function unpackJobs({ packed }: Parcel): JobMessage[] {
   )
 }
 
-/** The reply: the msgpack if it is short, `null` if it is moved, or why there is none. */
+/** The reply: the msgpack if it is short, `null` if it is moved, or the reason for its absence. */
 type PackedReply = readonly [reply: Uint8Array | Postponed | null, ranMs: number, cpuMs: number]
 
 export function packReplies(replies: readonly JobReply[]): Parcel {
@@ -197,13 +197,13 @@ export function isResult(reply: Uint8Array): boolean {
   return reply[1] === resultKind
 }
 
-/** The result of a job, whose byte arrays are views of `reply`. Throws what the job threw, or {@link JobDefect}. */
+/** The result of a job, whose byte arrays are views of `reply`. Throws the job's exception, or {@link JobDefect}. */
 export function decodeReply(reply: Uint8Array): unknown {
   if (isResult(reply)) return packr.unpack(reply)[1]
   throw decodeThrown(reply)
 }
 
-/** What a job threw whose reply has no result. */
+/** The exception in a reply without a result. */
 export function decodeThrown(reply: Uint8Array): Error {
   const [kind, value, stack] = packr.unpack(reply) as Thrown
   if (kind === faultKind) return new FaultError(value)

@@ -5,23 +5,24 @@
  * (`jobThread.ts`).
  *
  * Permits. Each class of work without turns (proofs, slots, hashes) may use all threads but one. Work with turns
- * (executions, traces, searches) may use all; but a job that has used up its turn is *long*, and long jobs may use all threads but one,
- * those of one key half of that. So endless loops leave a thread to calls that end within their turn, and with two
- * threads no call waits seconds for a loop before it.
+ * (executions, traces, searches) may use all. A job that has used up its turn is *long*. Long jobs may use all threads
+ * but one, those of one key half of that. So endless loops leave a thread to calls that end within their turn, and with
+ * two threads no call waits seconds for a loop before it.
  *
- * Turns. The length of a job is not known in advance, and a thread cannot suspend it. So a job whose turn is over
- * runs on as long as no other job is disadvantaged. If there is no permit for a long job, and a job waits whose key
- * has used less than half the time, the running job is told to stop and waits again, as a long one. The same holds
- * among long jobs, whose turns double each time: a job begins again only a few times, and loses at most as much time
- * as it needs in the end. Parts of its result that were sent already are made again and not sent (jobThread.ts).
+ * Turns. The length of a job is not known in advance, and a thread cannot suspend it. So a job whose turn is over runs
+ * on as long as no other job is disadvantaged. Suppose there is no permit for a long job, and a job waits whose key has
+ * used less than half the time. Then the running job is asked to stop and waits again, as a long one. The same holds
+ * among long jobs, whose turns double each time: a job begins again only a few times, and loses at most as much time as
+ * it needs in the end. Parts of its result that were sent already are computed again and not sent
+ * (workers/jobThread.ts).
  *
  * Groups. Short jobs are posted in groups, because posting a job takes longer than most of them. An execution in a
- * group is *on trial*: if it needs more than about two million gas, it is stopped and begins again alone; what the
- * group has not begun after 5 ms waits again (workers/). If the thread of a group ends, the job that it was ended for
- * fails, and the others wait again, each to be posted alone.
+ * group is *on trial*: if it needs more than about two million gas, it is stopped and begins again alone. Executions
+ * that the group has not begun after 5 ms wait again (workers/). If the thread of a group ends, the job that it was
+ * ended for fails. The others wait again, each to be posted alone.
  *
- * Piscina starts, replaces and ends the threads and limits their heaps. Jobs do not use its queue, which knows
- * neither keys nor turns, but a port of each thread, which takes half the CPU of the edge (docs/libraries.md).
+ * Piscina starts, replaces and ends the threads and limits their heaps. Jobs do not use its queue, which knows neither
+ * keys nor turns. They use a port of each thread, which takes half the CPU of the edge (docs/libraries.md).
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
@@ -50,15 +51,15 @@ const sealRetryMs = 5
 const endMsMax = 5_000
 
 /**
- * Times the grace, after which a thread is ended whatever CPU time it had: the system may not tell it, and a job that
- * sleeps uses none. A healthy job needs a few milliseconds, for which a thirtieth of a core is enough.
+ * After this many times the grace, a thread is ended whatever its CPU time: the system may not report it, and a
+ * sleeping job uses none. A healthy job needs a few milliseconds, for which a thirtieth of a core is enough.
  */
 const graceTimesMax = 30
 
 /**
- * Short jobs that are posted together where many wait, because each message wakes two threads. A proof of three slots
- * posted alone takes twice the edge's CPU of one in groups of 8 (scenario `proof-random`); groups of 16, for which the
- * next job must wait, save little more.
+ * Short jobs posted together if many wait, because each message wakes two threads. A proof of three slots posted alone
+ * takes twice the edge's CPU of one in groups of 8 (scenario `proof-random`). Groups of 16 make the next job wait
+ * longer and save little more.
  */
 const groupMax = 8
 
@@ -129,8 +130,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * The fault of a job of this class and key that {@link run} would refuse whatever its arguments are, so that nothing
-   * need be done to make them; undefined where it may wait. A refusal is counted.
+   * The fault with which {@link run} would refuse any job of this class and key; undefined if a job may wait. Lets
+   * callers skip making the arguments. A refusal is counted.
    */
   refusal(className: string, keyId: string): Fault | undefined {
     if (this.#closed === undefined && !this.#queue.isFullFor(className, keyId)) return undefined
@@ -139,12 +140,12 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * Runs a job and resolves to its result, whose bytes belong to the caller. If its owner leaves, a job is removed
-   * from the queue or told to stop.
+   * Runs a job and resolves to its result, whose bytes belong to the caller. If its owner leaves, a waiting job is
+   * removed from the queue, and a running one is asked to stop.
    *
-   * Rejects with FaultError: a fault of the job itself; ServerBusy where its queue is full, it was dropped for a key
-   * with less waiting, or the pool is closing; RequestTimedOut past its deadline, and when its owner has left; its
-   * class's `timedOut` where it ran too long. Rejects with Error for a defect, or where its thread ended.
+   * Rejects with FaultError: a fault of the job itself; ServerBusy if its queue is full, if it was dropped for a key
+   * with less waiting work, or if the pool is closing; RequestTimedOut past its deadline, and when its owner has left;
+   * its class's `timedOut` if it ran too long. Rejects with Error for a defect, or if its thread ended.
    */
   run<N extends keyof J & string>(
     name: N,
@@ -155,8 +156,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another thread
-   * pass through this one as bytes: to decode and to encode them again would take the edge's time.
+   * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another
+   * thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
    */
   runEncoded(
     { name, network, args }: Pick<JobMessage, 'name' | 'network' | 'args'>,
@@ -190,7 +191,7 @@ export class Pool<J extends JobTable<J>> {
     for (const each of dropped) this.#drop(each)
   }
 
-  /** Accepts no more jobs, lets those there finish within `drainMsMax`, rejects the rest, and ends the threads. */
+  /** Accepts no more jobs, lets accepted ones finish within `drainMsMax`, rejects the rest, and ends the threads. */
   close(drainMsMax: number): Promise<void> {
     this.#closed ??= this.#drain(drainMsMax).then(() => this.#threads.close())
     return this.#closed
@@ -233,7 +234,7 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /** A job with the short ones that are posted with it; those that wait are divided among the threads. */
+  /** A job with the short ones that are posted with it; the waiting jobs are divided among the threads. */
   #gather(first: Job): Job[] {
     const jobs = [first]
     if (!first.isShort || first.isLong) return jobs
@@ -274,12 +275,14 @@ export class Pool<J extends JobTable<J>> {
       run.isOverTurn = true
       this.#shareOut()
     }
-    // Again and again: meanwhile it becomes the one that has used most, and nothing else may happen.
+    // An interval: the job may become the one that has used most time later, and no other event may check for that.
     clearInterval(job.turnTimer)
     job.turnTimer = setInterval(end, turnMs * 2 ** job.turns++)
   }
 
-  /** Jobs whose turn is over become long if there is a permit, or are stopped for a job that should run instead. */
+  /**
+   * Makes jobs long whose turn is over if there is a permit; otherwise stops them for a job that should run instead.
+   */
   #shareOut(): void {
     for (const [job] of this.#running.values()) {
       const run = job?.run
@@ -308,8 +311,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * Handles the end of a thread. The job that it was ended for fails, as does one that ran alone; others of its group
-   * wait again, each alone: which of them a thread died of shows then, and no other caller is failed by it.
+   * Handles the end of a thread. The job that it was ended for fails, and so does a job that ran alone. The others of a
+   * group wait again, each alone: then the job that kills its thread fails no other caller.
    */
   #lose(thread: JobThread, error: Error): void {
     const jobs = this.#running.get(thread) ?? []
@@ -367,7 +370,7 @@ export class Pool<J extends JobTable<J>> {
     if (job.fail(why instanceof Error ? why : new FaultError(why))) this.#tally.of(job.class).failed++
   }
 
-  /** Ends a job that nobody waits for, or whose deadline is past. */
+  /** Ends a job that has no caller left, or whose deadline is past. */
   #expire(job: Job): void {
     if (job.run !== undefined) this.#stop(job, job.run, timedOut)
     else if (this.#queue.remove(job)) this.#fail(job, timedOut)
@@ -378,7 +381,7 @@ export class Pool<J extends JobTable<J>> {
     this.#expire(job)
   }
 
-  /** Tells a running job to stop, and ends its thread if it has not done so after the grace. */
+  /** Asks a running job to stop, and ends its thread if the job does not stop within the grace. */
   #stop(job: Job, run: Run, fault: Fault): void {
     if (run.stopFault !== undefined) return
     run.stopFault = fault
@@ -388,7 +391,7 @@ export class Pool<J extends JobTable<J>> {
     job.timer = setTimeout(() => this.#end(job, run, fault), this.#options.graceMs)
   }
 
-  /** Rejects a job that did not stop, and ends its thread as soon as it had its grace and that is safe. */
+  /** Rejects a job that did not stop, and ends its thread once the grace is used up and ending it is safe. */
   #end(job: Job, run: Run, fault: Fault): void {
     if (!job.isSettled) job.owner?.ran(performance.now() - run.startedAtMs)
     this.#fail(job, fault)
@@ -401,7 +404,7 @@ export class Pool<J extends JobTable<J>> {
     run.thread.end()
   }
 
-  /** Least time in which the thread of a job that was told to stop can use up its grace. */
+  /** Least time in which the thread of a job that was asked to stop can use up its grace. */
   #graceLeftMs({ thread, stoppedAt }: Run): number {
     const { graceMs } = this.#options
     const { ms, cpuMs } = stoppedAt as NonNullable<Run['stoppedAt']>

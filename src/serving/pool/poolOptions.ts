@@ -15,13 +15,12 @@ export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
    * whether to stop and may run twice; undefined for other work.
    */
   readonly turnMs?: number
-  /** Jobs that may run at once, of one key half as many, rounded up; absent: as many as there are threads for. */
+  /** Jobs that may run at once; one key may run half as many, rounded up. Absent: as many as there are threads for. */
   readonly runningMax?: number
-  /** Whether its jobs are long from the start, see pool.ts: for work that nobody expects to end within a turn. */
+  /** Whether its jobs are long from the start, see pool.ts: for work that is not expected to end within a turn. */
   readonly startsLong?: boolean
 }
 
-/** Place and properties of a job's work. */
 export interface JobDefinition<C extends string> {
   readonly class: C
   /** URL of the compiled file of the thread's entry. */
@@ -29,8 +28,8 @@ export interface JobDefinition<C extends string> {
   /** The function that the entry exports for this job. */
   readonly handler: string
   /**
-   * Encoded arguments up to which a job takes a fraction of a millisecond, so that several may be posted together. For
-   * work with turns a guess is enough (pool.ts). Where absent, no job does.
+   * A job with at most this many bytes of encoded arguments takes a fraction of a millisecond, so several may be posted
+   * together. For work with turns a guess is enough (pool.ts). If absent, no job is short.
    */
   readonly shortBytesMax?: number
 }
@@ -62,8 +61,8 @@ export interface PoolOptions<J extends JobTable<J>> {
   /** JavaScript heap of a thread; a job that needs more fails and its thread is replaced. */
   readonly heapBytesMax: number
   /**
-   * How long a job that was told to stop may take until its caller gets its fault, and how much CPU time until its
-   * thread is ended: a thread that waits for a core cannot stop.
+   * Grace of a job that was asked to stop. After this time its caller gets the fault; after this much CPU time its
+   * thread is ended, because a thread that waits for a core cannot stop.
    */
   readonly graceMs: number
   /** Priority of the threads as in `os.setPriority`; 0 is the edge's own. */

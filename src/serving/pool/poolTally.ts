@@ -8,14 +8,14 @@ const retryMsMax = 30_000
 /** Weight of the newest job in the moving average of its class, which covers about 20 jobs. */
 const meanWeight = 0.1
 
-/** What changes with time, unlike what a pool has done. */
+/** The counts of the moment, unlike the totals of the pool. */
 type Now = Pick<ClassCounts, 'waiting' | 'running'>
 type Tally = { -readonly [N in Exclude<keyof ClassCounts, 'class' | keyof Now>]: ClassCounts[N] } & {
-  /** Of recent jobs; undefined before the first. */
+  /** Mean run time of recent jobs; undefined before the first. */
   meanRunMs: number | undefined
 }
 
-/** What a pool has done since it was opened, by class of job. */
+/** Totals of a pool since it was opened, by class of job. */
 export class PoolTally {
   readonly #classes: ReadonlyMap<string, Tally>
   cancelled = 0
@@ -36,14 +36,14 @@ export class PoolTally {
     tally.meanRunMs = (tally.meanRunMs ?? ms) * (1 - meanWeight) + ms * meanWeight
   }
 
-  /** The fault of a job for which there is no room, and when there should be, by the recent run times. */
+  /** The fault of a job for which there is no room, with the wait estimated from recent run times. */
   busy(className: string, waiting: number, permits: number): Fault {
     const estimateMs = ((waiting + 1) * (this.of(className).meanRunMs ?? 0)) / permits
     const retryAfterMs = Math.round(Math.min(Math.max(estimateMs, retryMsMin), retryMsMax))
     return { kind: 'ServerBusy', retryAfterMs }
   }
 
-  /** `now` is what the pool has of a class at the moment. */
+  /** `now` returns the current counts of a class. */
   counts(now: (className: string) => Now): PoolCounts {
     const byClass = [...this.#classes].map(([name, { meanRunMs: _, ...tally }]) => ({
       class: name,

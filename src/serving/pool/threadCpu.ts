@@ -3,13 +3,13 @@ import { openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 const text = Buffer.alloc(64)
 
 /**
- * Statistics of the calling thread, in a file that every thread of the process may read. Undefined where the system
- * has no such file: it is of Linux, and of kernels with scheduler statistics.
+ * File with statistics of the calling thread, which every thread of the process may read. Undefined if the system has
+ * no such file: only Linux kernels with scheduler statistics have it.
  */
 export const ownSchedstat = tried(() => `/proc/${readlinkSync('/proc/thread-self')}/schedstat`)
 const opened = tried(() => (ownSchedstat === undefined ? undefined : openSync(ownSchedstat, 'r')))
 
-/** CPU time of threads that this one ran and that have ended. */
+/** CPU time of ended threads that this one ran. */
 let ranMs = 0
 
 /** Counts the CPU time of a thread that this one ran as its own. */
@@ -17,13 +17,13 @@ export function countCpuMs(cpuMs: number): void {
   ranMs += cpuMs
 }
 
-/** CPU time of this thread so far, in milliseconds; undefined where the system does not tell. */
+/** CPU time of this thread so far, in milliseconds; undefined if the system does not report it. */
 export function readThreadCpuMs(): number | undefined {
   if (opened === undefined) return undefined
   return ranMs + cpuMsIn(text.toString('latin1', 0, readSync(opened, text, 0, text.length, 0)))
 }
 
-/** As {@link readThreadCpuMs}, of the thread whose {@link ownSchedstat} it is; undefined also once it has ended. */
+/** As {@link readThreadCpuMs}, of the thread with this {@link ownSchedstat}; undefined also once it has ended. */
 export function readCpuMsOf(schedstat: string | undefined): number | undefined {
   return schedstat === undefined ? undefined : tried(() => cpuMsIn(readFileSync(schedstat, 'latin1')))
 }

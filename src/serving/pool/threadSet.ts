@@ -14,7 +14,7 @@ interface ThreadSetOptions {
   readonly data: ThreadData
 }
 
-/** The threads of a pool, and which are free. Owns their start, replacement and end. */
+/** The threads of a pool, and which of them are free. Owns their start, replacement and end. */
 export class ThreadSet {
   readonly #options: ThreadSetOptions
   readonly #events: JobThreadEvents
@@ -51,7 +51,7 @@ export class ThreadSet {
 
   async #startAll(): Promise<void> {
     const { threads, session, heapBytesMax, data } = this.#options
-    // Not before: a process without jobs has no use for it.
+    // Loaded late: a process without jobs does not need it.
     const { Piscina } = await import('piscina')
     this.#piscina = new Piscina({
       filename: fileURLToPath(session),
@@ -88,7 +88,6 @@ export class ThreadSet {
     return this.#free.pop()
   }
 
-  /** Starts a thread in place of one that ended. */
   #replace(thread: JobThread, error: Error): void {
     const at = this.#free.indexOf(thread)
     if (at >= 0) this.#free.splice(at, 1)
@@ -98,10 +97,10 @@ export class ThreadSet {
     this.#events.onEnd(thread, error)
   }
 
-  /** Ends all threads once they have loaded, whatever they are doing. */
+  /** Ends all threads once they have loaded, at any point of their work. */
   async close(): Promise<void> {
     await this.#started
-    // Threads that replaced others since.
+    // Includes threads that replaced others since.
     await this.#awaitLoading()
     this.#isEnding = true
     await this.#piscina?.destroy()

@@ -1,4 +1,4 @@
-/** What a forwarder does to waiting transactions: begins to send them, takes that back, and settles them. */
+/** The actions of a forwarder on waiting transactions: it begins to send them, requeues them, and settles them. */
 import { isSettled, type Rejection } from '../../data/store/submissions.js'
 import { isOld, rejectionOfOld, type WaitLimit } from './submissionAge.js'
 import type { Lane, SubmissionId, SubmissionWriter } from './submissionStore.js'
@@ -8,7 +8,7 @@ export interface Outgoing extends SubmissionId {
   readonly body: string
   /** Whether the sequencer may have it already, from an earlier attempt. */
   readonly wasSent: boolean
-  /** Set where the transaction has expired: it is settled with this rejection unless the sequencer has it. */
+  /** Set if the transaction has expired: it is settled with this rejection unless the sequencer has it. */
   readonly expiry: Rejection | undefined
 }
 
@@ -22,8 +22,8 @@ export class Deliveries {
   }
 
   /**
-   * Marks the waiting transaction of a lane with the lowest nonce as SENT and returns it; undefined where none waits.
-   * The state is on disk when this resolves, before the transaction is sent.
+   * Sets the waiting transaction of a lane with the lowest nonce to SENT and returns it; undefined if none waits. The
+   * state is on disk when this resolves, before the transaction is sent.
    */
   beginSending(lane: Lane): Promise<Outgoing | undefined> {
     return this.#writer.write({ first: lane }, (rows) => {
@@ -44,7 +44,7 @@ export class Deliveries {
     })
   }
 
-  /** Marks a transaction as RECEIVED again, after a first attempt that cannot have reached the sequencer. */
+  /** Sets a transaction to RECEIVED again, after a first attempt that cannot have arrived at the sequencer. */
   requeue(id: SubmissionId): Promise<void> {
     return this.#writer.write({ own: id }, (rows) => {
       const row = rows.readRow(id)

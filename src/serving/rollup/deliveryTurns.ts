@@ -1,8 +1,8 @@
 /**
- * Whose transaction is sent next. A lane (the transactions of one sender that one key submitted) has one attempt at a
- * time; keys take turns, each has a share of the attempts under way, and each has its own pauses while the sequencer
- * answers none of its attempts. So neither many senders of one key, nor transactions to which the sequencer does not
- * answer, delay those of another.
+ * Chooses the next transaction to send. A lane (the transactions of one sender that one key submitted) has one attempt
+ * at a time. Keys take turns, and each has a share of the open attempts. Each pauses separately while the sequencer
+ * answers none of its attempts. So neither many senders of one key, nor transactions without an answer, delay those of
+ * another key.
  */
 import { setTimeout } from '../../primitives/timers.js'
 import type { Felt } from './felt.js'
@@ -10,24 +10,23 @@ import { mayTake } from './keyShare.js'
 import type { Lane } from './submissionStore.js'
 
 interface TurnsOptions {
-  /** Attempts under way at the same time, of all keys. */
+  /** Open attempts at the same time, for all keys. */
   readonly inFlightMax: number
-  /** The wait after so many pauses of a key, in ms. */
+  /** The wait in ms after this many pauses of a key. */
   readonly pauseMs: (pauses: number) => number
   /** Called when there may be another turn after a pause. */
   readonly onTurn: () => void
 }
 
 /**
- * What a key may have of the attempts under way that other keys leave: the next key need not wait for the end of one. One
- * key alone that needs more has a larger `inFlightMax`.
+ * Share of a key in the open attempts that other keys leave: the next key need not wait for one to end. If one key
+ * alone needs more, set a larger `inFlightMax`.
  */
 const keyShare = 0.5
 
 /** Unanswered attempts of a key in a row after which it pauses; fewer may be single lost connections. */
 const silencesMax = 3
 
-/** What one key has to send. */
 interface KeyTurns {
   /** Senders with a transaction to send, in the order in which they are served. */
   readonly ready: Set<Felt>
@@ -60,7 +59,7 @@ export class DeliveryTurns {
     this.#of(key).ready.add(sender as Felt)
   }
 
-  /** The next lane to begin with; undefined where none may begin now. Ends with {@link end}. */
+  /** The next lane to begin with; undefined if none may begin now. Call {@link end} when its attempt ends. */
   begin(): Lane | undefined {
     if (this.#isStopped || this.#held !== undefined) return undefined
     for (const [key, turns] of this.#keys) {
@@ -69,7 +68,7 @@ export class DeliveryTurns {
       turns.ready.delete(sender)
       turns.underWay++
       this.#underWay++
-      // Behind all others.
+      // Moves the key behind all others.
       this.#keys.delete(key)
       this.#keys.set(key, turns)
       return { key, sender }
@@ -107,7 +106,7 @@ export class DeliveryTurns {
     turns.resuming.unref()
   }
 
-  /** Begins with nothing for `ms`, as the sequencer asked; does not shorten a longer pause. */
+  /** Begins no attempt for `ms`, as the sequencer asked; does not shorten a longer pause. */
   hold(ms: number): void {
     const untilMs = performance.now() + ms
     if (this.#isStopped || (this.#held !== undefined && this.#held.untilMs >= untilMs)) return
@@ -126,7 +125,7 @@ export class DeliveryTurns {
     for (const { resuming } of this.#keys.values()) clearTimeout(resuming)
   }
 
-  /** One at a time while the sequencer does not answer. */
+  /** While the sequencer does not answer a key, it has one attempt at a time. */
   #mayBegin(key: string, { underWay, pauses, resuming }: KeyTurns): boolean {
     if (resuming !== undefined || (pauses > 0 && underWay > 0)) return false
     const { inFlightMax: max } = this.#options

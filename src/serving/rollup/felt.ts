@@ -1,7 +1,7 @@
 /**
  * Field elements of the rollup ("felts"): integers below P = 2^251 + 17·2^192 + 1, the field of its hash. Inside the
- * process a felt is text in one canonical form, so that equal integers are equal texts, and a transaction is stored
- * and forwarded without conversion.
+ * process a felt is text in one canonical form. So equal integers are equal texts, and a transaction is stored and
+ * forwarded without conversion.
  */
 
 declare const brand: unique symbol
@@ -18,7 +18,7 @@ const primeDigits = fieldPrime.toString(16).length
 /** P has 76 decimal digits. The limit bounds the time for parsing, which grows with the square of the length. */
 const decimalPattern = /^(?:0|[1-9][0-9]{0,75})$/
 
-/** Parses up to 64 hex digits after `0x`; undefined where the text is no felt. */
+/** Parses up to 64 hex digits after `0x`; undefined if the text is no felt. */
 export function hexToFelt(text: string): Felt | undefined {
   if (!hexPattern.test(text)) return undefined
   let start = 2
@@ -29,7 +29,7 @@ export function hexToFelt(text: string): Felt | undefined {
   return `0x${digits}` as Felt
 }
 
-/** Parses a decimal integer without leading zeros; undefined where the text is no felt. */
+/** Parses a decimal integer without leading zeros; undefined if the text is no felt. */
 export function decimalToFelt(text: string): Felt | undefined {
   if (!decimalPattern.test(text)) return undefined
   const value = BigInt(text)
@@ -43,7 +43,7 @@ export function toFelt(value: bigint): Felt {
 }
 
 /**
- * The felt of up to 31 ASCII characters, big-endian: a chain id, or a name that is hashed. Throws RangeError for any
+ * The felt of up to 31 ASCII characters, big-endian: a chain id, or a name to be hashed. Throws RangeError for any
  * other text.
  */
 export function asciiToFelt(text: string): Felt {

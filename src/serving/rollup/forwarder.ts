@@ -1,7 +1,7 @@
 /**
- * Delivers waiting transactions to a sequencer: each at least once, those of one lane (one sender's by one key) one after
- * the other by nonce, until the sequencer has accepted or rejected each. Owns repetition, and what answers mean for a
- * transaction; whose turn it is, is decided in `deliveryTurns.ts`.
+ * Delivers waiting transactions to a sequencer, each at least once, until the sequencer has accepted or rejected it.
+ * The transactions of one lane (one sender's by one key) follow each other by nonce. Owns repetition, and the meaning
+ * of answers for a transaction. `deliveryTurns.ts` decides whose turn it is.
  */
 
 import { FencedError } from '../../data/postgres/lease.js'
@@ -22,7 +22,7 @@ interface ForwarderOptions {
   readonly client: SequencerClient
   /** Transactions sent to the sequencer at the same time. */
   readonly inFlightMax: number
-  /** Answers to one transaction that `sequencerErrors.ts` does not know, after which it counts as rejected. */
+  /** Unknown answers (see `sequencerErrors.ts`) to one transaction after which it counts as rejected. */
   readonly unknownAnswersMax: number
   /** First wait between attempts, in ms; {@link retryMsMin} unless given. */
   readonly retryMsMin?: number
@@ -31,8 +31,7 @@ interface ForwarderOptions {
 }
 
 /**
- * First and longest wait between attempts. The first suits a restart of the sequencer, the longest spares the
- * network.
+ * First and longest wait between attempts. The first suits a restart of the sequencer, the longest spares the network.
  */
 const retryMsMin = 100
 const retryMsMax = 30_000
@@ -42,7 +41,7 @@ const silencesMax = 3
 
 /** Results so far of the attempts to deliver a lane's first transaction. */
 interface DeliveryState {
-  /** Undefined before it could be read. */
+  /** Undefined before the transaction could be read. */
   name: string | undefined
   failures: number
   unknownAnswers: number
@@ -83,7 +82,7 @@ export class Forwarder {
   #silences = 0
   #isStopped = false
 
-  /** Delivers what becomes RECEIVED, and what {@link serve} is told. */
+  /** Delivers transactions that become RECEIVED, and the lanes passed to {@link serve}. */
   constructor(options: ForwarderOptions) {
     this.#options = options
     this.#turns = new DeliveryTurns({
@@ -96,7 +95,7 @@ export class Forwarder {
     })
   }
 
-  /** Delivers the transactions of these lanes that wait, in their order. */
+  /** Delivers the waiting transactions of these lanes, in the order given. */
   serve(lanes: Iterable<Lane>): void {
     for (const lane of lanes) {
       const name = laneText(lane)
@@ -106,12 +105,12 @@ export class Forwarder {
     this.#pump()
   }
 
-  /** Whether the sequencer answers anybody. */
+  /** Whether the sequencer answers any key. */
   get isAnswered(): boolean {
     return this.#silences < silencesMax
   }
 
-  /** Keys whose transactions the sequencer leaves without an answer. */
+  /** Keys whose transactions the sequencer does not answer. */
   get silentTo(): ReadonlySet<string> {
     return this.#turns.silentKeys
   }
@@ -126,7 +125,7 @@ export class Forwarder {
     await Promise.allSettled(this.#running)
   }
 
-  /** Begins as many deliveries as may be under way. */
+  /** Begins as many deliveries as are allowed at once. */
   #pump(): void {
     for (let lane = this.#turns.begin(); lane !== undefined; lane = this.#turns.begin()) this.#start(lane)
   }
@@ -168,11 +167,11 @@ export class Forwarder {
     return this.#isStopped ? undefined : this.#backOff(lane, state, outcome)
   }
 
-  /** `name` is that of its first transaction. */
+  /** `name` is that of the lane's first transaction. */
   #stateOf(lane: Lane, name?: string): DeliveryState {
     let state = this.#states.get(laneText(lane)) ?? newDeliveryState()
     if (name !== undefined) {
-      // One with a lower nonce may have come before the one that was tried.
+      // A transaction with a lower nonce may have come before the one that was tried.
       if (state.name !== undefined && state.name !== name) state = newDeliveryState()
       state.name = name
     }
@@ -180,10 +179,10 @@ export class Forwarder {
     return state
   }
 
-  /** Returns the wait of a lane whose rows could not be written, and may be unchanged, in ms. */
+  /** Returns the wait in ms of a lane whose rows could not be written and may be unchanged. */
   #noteFailedWrite(lane: Lane, error: Error): number {
     const state = this.#stateOf(lane)
-    // Once others send, this forwarder is about to be stopped.
+    // Once another process sends, this forwarder will be stopped.
     if (state.failures++ === 0 && !this.#isStopped && !(error instanceof FencedError))
       this.#options.log(`a submission could not be brought forward: ${error.message}; trying on`)
     return this.#retryMs(state.failures)
@@ -199,7 +198,7 @@ export class Forwarder {
       case 'accepted':
         return accepted
       case 'known':
-        // After an acceptance under another hash, that one may be meant.
+        // After an acceptance under another hash, the answer may mean that one.
         return state.isMistaken ? this.#ask(hash, undefined, state) : accepted
       case 'mistaken':
         if (!state.isMistaken) {
@@ -221,8 +220,7 @@ export class Forwarder {
   }
 
   /**
-   * A transaction with only unknown answers is rejected at some point, because the later ones of its lane wait behind
-   * it.
+   * A transaction with only unknown answers is rejected in the end, because the later ones of its lane wait behind it.
    */
   #judgeUnknown(hash: Felt, rejection: Rejection, state: DeliveryState): Outcome | Promise<Outcome> {
     const count = ++state.unknownAnswers
@@ -232,7 +230,7 @@ export class Forwarder {
     return count < this.#options.unknownAnswersMax ? unsettled : this.#ask(hash, rejection, state)
   }
 
-  /** Settles a transaction by whether the sequencer has it: accepted if so, otherwise rejected with `rejection`. */
+  /** Asks whether the sequencer has a transaction. Accepts it if so, otherwise rejects it with `rejection`. */
   async #ask(hash: Felt, rejection: Rejection | undefined, state: DeliveryState): Promise<Outcome> {
     const presence = await this.#options.client.find(hash)
     if (presence.kind === 'unanswered') {
@@ -259,8 +257,8 @@ export class Forwarder {
   }
 
   /**
-   * Pauses the deliveries of a key to which the sequencer is silent, and all where it asks for that; returns the wait of
-   * this lane, in ms.
+   * Pauses the deliveries of a key that gets no answers, and all deliveries if the sequencer asks for that. Returns the
+   * wait of this lane, in ms.
    */
   #backOff({ key }: Lane, state: DeliveryState, outcome: Exclude<Outcome, { kind: 'settled' }>): number {
     state.failures++

@@ -1,9 +1,9 @@
 /**
- * Of the processes that share a queue one sends to the sequencer: the holder of the lease. Owns the lease and its epoch,
- * and begins and ends this process's forwarder with it.
+ * Of the processes that share a queue, one sends to the sequencer: the holder of the lease. Owns the lease and its
+ * epoch, and begins and ends this process's forwarder with it.
  *
- * The epoch grows with each holder, and PostgreSQL refuses what a former one writes. A transaction is written as SENT
- * before it is sent, so a process that was paused, and wakes after another took over, sends nothing.
+ * The epoch grows with each holder, and PostgreSQL refuses writes of a former one. A transaction is written as SENT
+ * before it is sent. So a process that was paused, and resumes after another took over, sends nothing.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,9 +17,9 @@ import { type SubmissionWriter, sendingRole } from './submissionStore.js'
 interface ForwardingLeaseOptions {
   readonly database: SharedDatabase
   readonly submissions: SharedSubmissions
-  /** How long a holder that is gone keeps others from sending. */
+  /** How long a dead holder keeps others from sending. */
   readonly leaseMs: number
-  /** Makes the forwarder of the time that the lease lasts. */
+  /** Makes the forwarder for the time of the lease. */
   readonly forward: (writer: SubmissionWriter) => Forwarder
   /** Takes sentences for the operator. */
   readonly log: (message: string) => void
@@ -49,7 +49,7 @@ export class ForwardingLease {
     return this.#forwarder
   }
 
-  /** Ends deliveries under way and gives the lease back. */
+  /** Ends open deliveries and gives the lease back. */
   async stop(): Promise<void> {
     this.#ending.abort()
     await this.#running
@@ -62,7 +62,7 @@ export class ForwardingLease {
         const epoch = await this.#lease.acquire(this.#holder, this.#options.leaseMs)
         if (epoch !== undefined) await this.#hold(epoch, askedMs)
       } catch (error) {
-        // Of a database that is gone its own connection tells.
+        // A lost database is reported by its own connection.
         if (error instanceof FencedError) this.#options.log(error.message)
         else if (!(error instanceof FaultError)) throw error
       }
@@ -73,7 +73,7 @@ export class ForwardingLease {
   /** Forwards until the lease is lost or the process ends. */
   async #hold(epoch: number, acquiredMs: number): Promise<void> {
     const { submissions, leaseMs, forward } = this.#options
-    // By this process's clock, which goes on while it is paused; the database counts from a later moment.
+    // By this process's clock, which continues while the process is paused; the database counts from a later moment.
     let heldUntilMs = acquiredMs + leaseMs
     const forwarder = forward(submissions.fencedBy(epoch, () => performance.now() < heldUntilMs))
     this.#forwarder = forwarder

@@ -11,7 +11,6 @@ import { type HashedFields, type InvokeTransaction, toHashedFields } from './inv
 
 /** A caller that waits for a hash and may leave. */
 export interface HashWaiter extends Waiter {
-  /** Id of the API key. */
   readonly keyId: string
   readonly isFinished: boolean
   /** Called with the CPU time that the work took. */
@@ -21,7 +20,7 @@ export interface HashWaiter extends Waiter {
 /** Computes a hash, usually on another thread. May reject with any error once `waiter` is gone. */
 export type ComputeHash = (fields: HashedFields, waiter: HashWaiter) => Promise<Felt>
 
-/** Hashes remembered: as many as the queue holds by default; some 3 MB. */
+/** Hashes remembered: as many as the queue takes by default; some 3 MB. */
 const knownMaxDefault = 10_000
 
 /** A hash that is being computed. */
@@ -41,9 +40,7 @@ export class InvokeHashes {
     this.#known = new LRUCache({ max: knownMax })
   }
 
-  /**
-   * The hash of a transaction. Rejects as the computation does. Quick where the hash is known.
-   */
+  /** The hash of a transaction. Rejects with the error of the computation. Quick if the hash is known. */
   async hashOf(transaction: InvokeTransaction, waiter: HashWaiter): Promise<Felt> {
     const fields = toHashedFields(transaction)
     const digest = createHash('sha256').update(JSON.stringify(fields)).digest('base64')
@@ -54,7 +51,7 @@ export class InvokeHashes {
       const isShared = underWay !== undefined && !underWay.waiters.isFinished
       if (isShared) underWay.waiters.add(waiter)
       try {
-        // All waiters await in the same way, so they continue in the order in which they came.
+        // All waiters await alike, so they continue in the order in which they came.
         return await (isShared ? underWay.hash : this.#start(digest, fields, new Waiters(waiter)))
       } catch (error) {
         // A computation begun for another caller had that caller's deadline; begin one for this caller.
@@ -78,7 +75,7 @@ export class InvokeHashes {
   }
 }
 
-/** All waiters for one hash, combined into one that is gone when all are. The first one pays for the work. */
+/** All waiters for one hash, combined into one that leaves when all have left. The first one pays for the work. */
 class Waiters implements HashWaiter {
   readonly #first: HashWaiter
   /** Keyed by the callback for their leaving, because one caller may wait several times, in a batch. */
@@ -112,7 +109,7 @@ class Waiters implements HashWaiter {
     waiter.onFinished(leave)
   }
 
-  /** Stops listening for their leaving. */
+  /** Stops listening to their departure. */
   release(): void {
     for (const [leave, waiter] of this.#waiting) waiter.forget(leave)
   }

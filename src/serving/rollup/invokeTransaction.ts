@@ -1,6 +1,6 @@
 /**
- * Invoke transactions of version 3: their canonical form, and parsing what callers send into it. Owns the rules of
- * every field and names the field at fault; the hash is computed in `invokeHash.ts`.
+ * Invoke transactions of version 3: their canonical form, and parsing of callers' input into it. Owns the rules of
+ * every field and names the invalid field; `invokeHash.ts` computes the hash.
  */
 import { excerpt } from '../../primitives/excerpt.js'
 import { isObject, typeName } from '../../primitives/jsonType.js'
@@ -19,7 +19,7 @@ type Quantity = `0x${string}`
 
 export type AvailabilityMode = 'L1' | 'L2'
 
-/** A transaction as it is stored and forwarded: the official shape, each integer in its shortest form. */
+/** A transaction as stored and forwarded: the official shape, each integer in its shortest form. */
 export interface InvokeTransaction {
   readonly type: 'INVOKE'
   /** {@link invokeVersion} or {@link queryVersion}. */
@@ -73,15 +73,15 @@ export class FieldError extends Error {
   override readonly name = 'FieldError'
 }
 
-/** A version of which this service does not know the hash. */
+/** A version whose hash this service cannot compute. */
 export class VersionError extends Error {
   override readonly name = 'VersionError'
 }
 
 /**
  * Reads a transaction in the official shape or in that of the specification (section 2: bounds as one hex string,
- * signature items as decimal integers). Throws FieldError that names the first invalid field, or VersionError where
- * only the version is wrong.
+ * signature items as decimal integers). Throws FieldError that names the first invalid field, or VersionError if only
+ * the version is wrong.
  */
 export function parseInvokeTransaction(value: unknown, limits: InvokeLimits): InvokeTransaction {
   if (!isObject(value)) throw new FieldError(`want an invoke transaction object, got ${typeName(value)}`)
@@ -130,7 +130,7 @@ const boundsFields: ReadonlySet<string> = new Set(['l1_gas', 'l2_gas', 'l1_data_
 const boundFields: ReadonlySet<string> = new Set(['max_amount', 'max_price_per_unit'])
 
 /**
- * Price for a bound that is written as one hex string. The specification shows that form without its meaning; here it
+ * Price for a bound that is written as one hex string. The specification shows that form without its meaning. Here it
  * is the highest fee for that resource, so amount times price is the value of the string.
  */
 const bareBoundPrice: Quantity = '0x1'
@@ -178,7 +178,9 @@ function base64(value: unknown): string {
   return value
 }
 
-/** By a search for what is wrong: a pattern of the whole takes a place on V8's stack for each group of a long text. */
+/**
+ * Searches for an invalid character: a pattern for the whole text would take V8's stack for each group of a long text.
+ */
 function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding))

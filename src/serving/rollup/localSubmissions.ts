@@ -14,10 +14,10 @@ import type {
   SubmissionTransaction,
 } from './submissionStore.js'
 
-/** The part of a waiting transaction that is kept in memory. */
+/** The part of a waiting transaction in memory. */
 type Waiting = Pick<SubmissionRow, 'hash' | 'key' | 'digest' | 'sender' | 'receivedAtMs'>
 
-/** Submissions in the node store, written by this process alone. Reads answer at once. */
+/** Submissions in the node store, written only by this process. Reads answer at once. */
 export class LocalSubmissions implements SubmissionStore {
   readonly #tables: Submissions
   readonly #isStoring: () => boolean
@@ -26,10 +26,10 @@ export class LocalSubmissions implements SubmissionStore {
   /** In the order of arrival. */
   readonly #waiting = new Map<string, Waiting>()
   readonly #listeners = new Set<(row: SubmissionRow) => void>()
-  /** Of all rows, those included that are being written. */
+  /** Sizes of all rows, including those being written. */
   readonly #sizes: QueueSizes
 
-  /** Continues with the transactions in the tables. With `refusal` everything that would be written is refused. */
+  /** Continues with the transactions in the tables. With `refusal`, every write is refused. */
   constructor(tables: Submissions, isStoring: () => boolean, refusal?: StoreError) {
     this.#tables = tables
     this.#isStoring = isStoring
@@ -64,7 +64,7 @@ export class LocalSubmissions implements SubmissionStore {
     try {
       result = await this.#tables.write(() => work(this.#transaction(changed, counted)))
     } catch (error) {
-      // The commit failed, so what was counted is not stored.
+      // The commit failed, so the counted rows are not stored.
       for (const [row, count] of counted) this.#sizes.count(row, -count)
       throw error
     }
@@ -122,7 +122,7 @@ export class LocalSubmissions implements SubmissionStore {
     }
   }
 
-  /** Collects the rows that change, and how they count. */
+  /** Collects the changed rows, and their changes of the sizes. */
   #transaction(
     changed: SubmissionRow[],
     counted: [row: SubmissionRow, count: 1 | -1][],

@@ -1,4 +1,4 @@
-/** How much is in a queue, of all keys and of each. Owns the sums; what a key may have is decided in `keyShare.ts`. */
+/** Sizes of a queue, for all keys and for each. Owns the sums; `keyShare.ts` decides the share of a key. */
 import { isSettled, type SubmissionRow } from '../../data/store/submissions.js'
 
 export interface Sizes {
@@ -27,13 +27,13 @@ export class QueueSizes {
     return this.#ofKeys.get(key) ?? none
   }
 
-  /** Keys with settled transactions, and how many. */
+  /** Keys with settled transactions, and their number. */
   get settled(): ReadonlyMap<string, number> {
     const counts = [...this.#ofKeys].map(([key, { settled }]) => [key, settled] as const)
     return new Map(counts.filter(([, settled]) => settled > 0))
   }
 
-  /** Adds rows like this one; with a negative `count`, takes them away. */
+  /** Adds `count` rows like this one; a negative `count` subtracts them. */
   count({ key, state, bodyBytes }: Pick<SubmissionRow, 'key' | 'state' | 'bodyBytes'>, count: number): void {
     const change = isSettled(state)
       ? { waiting: 0, waitingBytes: 0, settled: count }

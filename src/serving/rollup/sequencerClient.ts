@@ -1,7 +1,7 @@
 /**
  * The client of a sequencer over HTTP, in either form: JSON-RPC (`PREFIX_addInvokeTransaction`) or a gateway (`POST
- * …/gateway/add_transaction`, with slightly different transactions). Owns requests and, with `sequencerErrors.ts`,
- * the meaning of answers; when to send is decided in `forwarder.ts`.
+ * …/gateway/add_transaction`, with slightly different transactions). Owns requests and, with `sequencerErrors.ts`, the
+ * meaning of answers. `forwarder.ts` decides when to send.
  */
 import { type Felt, hexToFelt } from './felt.js'
 import type { AvailabilityMode, InvokeTransaction } from './invokeTransaction.js'
@@ -32,7 +32,7 @@ export type Delivery =
   | Exclude<Meaning, { readonly kind: 'transient' }>
   | Unanswered
 
-/** Whether the sequencer has a transaction that it did not reject. `Unanswered`: it did not say. */
+/** Whether the sequencer has a transaction that it did not reject. `Unanswered`: its answer does not show it. */
 type Presence = { readonly kind: 'there' } | { readonly kind: 'absent' } | Unanswered
 
 export interface SequencerClient {
@@ -107,7 +107,7 @@ function gatewayForm({ url }: SequencerOptions, exchange: Exchange): Form {
 /** Reads an answer without an error. It is an acceptance only with the hash computed here and a 2xx status. */
 function readAcceptance(taken: unknown, hash: Felt, answer: Answer): Delivery {
   const { status } = answer
-  // The status concerns this request, but the body says nothing that is known.
+  // The status is about this request, but the body has no known meaning.
   if (status >= 400 && status < 500) return unknownAnswer(`HTTP status ${status}`)
   const known = hexToFelt(text(taken) ?? '')
   if (status >= 300 || known === undefined) return withoutWord(answer, 'neither hash nor error')
@@ -158,7 +158,7 @@ function toGatewayForm(transaction: InvokeTransaction): Record<string, unknown> 
   }
 }
 
-/** `value` where it is an object, otherwise an empty object. */
+/** `value` if it is an object, otherwise an empty object. */
 function members(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

@@ -1,20 +1,20 @@
 /**
- * What a sequencer's errors mean for a transaction: the codes of the rollup's JSON-RPC specification (write API,
+ * The meaning of a sequencer's errors for a transaction: the codes of the rollup's JSON-RPC specification (write API,
  * 0.10.2), of JSON-RPC and of services in front of sequencers, and the error names of gateways. docs/rollup.md has
  * the same table for operators.
  *
- *   meaning     what follows
+ *   meaning     consequence
  *   known       the sequencer has it: accepted
  *   final       refused: rejected with this code
  *   asked       refused, perhaps because it was executed before: rejected only if the sequencer does not have it
- *   transient   says nothing about this transaction: another attempt, as long as it may wait
+ *   transient   not about this transaction: another attempt, as long as the transaction may wait
  *   (no entry)  another attempt, a bounded number of times; then as `final` with 63
  */
 
 import type { Rejection } from '../../data/store/submissions.js'
 import type { InvokeErrorCode } from '../../primitives/faults.js'
 
-/** What an error means. `rejection` of `unknown` applies when no attempts are left. */
+/** The meaning of an error. `rejection` of `unknown` applies when no attempts are left. */
 export type Meaning =
   | { readonly kind: 'known' }
   | { readonly kind: 'final' | 'asked'; readonly rejection: Rejection }
@@ -108,10 +108,10 @@ const names: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   ].map((name) => [name, ['final', 63]] as const),
 ])
 
-/** Codes whose explanation is passed on to the caller. */
+/** Codes whose explanation the caller gets. */
 const explained: ReadonlySet<InvokeErrorCode> = new Set([55, 63] as const)
 
-/** Longest explanation that is kept: the trace of a failed validation fits, a page of HTML does not. */
+/** Longest explanation kept: the trace of a failed validation fits, a page of HTML does not. */
 const textMax = 4_096
 
 /** The meaning of an `error` member of JSON-RPC; its values may be anything. */
@@ -148,7 +148,7 @@ function toMeaning(entry: Entry | undefined, text: string): Meaning {
   }
 }
 
-/** PostgreSQL takes no text with a NUL, which whoever wrote an account may have put into it. */
+/** PostgreSQL stores no text with a NUL, which the author of an account may have put into an error message. */
 function keptText(text: string): string {
   return text.slice(0, textMax).replaceAll('\0', '\ufffd')
 }

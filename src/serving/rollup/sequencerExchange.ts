@@ -1,6 +1,5 @@
 /**
- * One HTTP exchange with a sequencer: sends, reads a bounded answer, and decides whether the sequencer itself
- * answered.
+ * One HTTP exchange with a sequencer: sends, reads a bounded answer, and decides whether the sequencer itself answered.
  */
 import { causeOf } from '../../primitives/causeOf.js'
 import { readRetryAfter } from '../../primitives/retryAfter.js'
@@ -10,7 +9,7 @@ import { authorization, withoutCredentials } from '../../primitives/urlCredentia
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
-  /** Undefined where the answer is not JSON. */
+  /** Undefined if the answer is not JSON. */
   readonly json: unknown
   readonly retryAfterMs: number | undefined
 }
@@ -21,7 +20,7 @@ export interface Unanswered {
   readonly why: string
   /** Whether the sequencer cannot have received the request. */
   readonly isUndelivered: boolean
-  /** The wait that it asks for, where it sends `Retry-After`. */
+  /** The wait in its `Retry-After` header, if any. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -32,9 +31,9 @@ export type Exchange = (url: URL, body?: string) => Promise<Answer | Unanswered>
 const submissionAnswerBytesMax = 2 ** 20
 
 /**
- * Statuses, besides 2xx, that concern the request and not the server: gateways refuse with 400 and 500, and the
- * others mean too long or not understood. Any other status comes from something in front of the sequencer, or from
- * one out of service, whatever the body is.
+ * Statuses besides 2xx that are about the request and not the server. Gateways refuse with 400 and 500; the others mean
+ * that the request was too long or not understood. Any other status comes from a service in front of the sequencer, or
+ * from a sequencer out of service, whatever the body.
  */
 const wordStatuses: ReadonlySet<number> = new Set([400, 413, 414, 415, 422, 431, 500])
 

@@ -5,13 +5,12 @@ import { createExchange } from './sequencerExchange.js'
 /** Longest answer; a block with its transactions has a few MB. */
 const answerBytesMax = 16 * 2 ** 20
 
-/** Reads under way per edge, so that requests to a slow sequencer do not pile up. */
+/** Open reads per edge, so that requests to a slow sequencer do not pile up. */
 const inFlightMax = 256
 
 interface SequencerReaderOptions {
   /** URL of a JSON-RPC endpoint. */
   readonly url: string
-  /** Prefix of its methods. */
   readonly prefix: string
   readonly timeoutMs: number
 }
@@ -29,9 +28,8 @@ export class SequencerReader {
   }
 
   /**
-   * The result of `PREFIX_method`, as JSON text. Rejects with FaultError: SequencerError where the sequencer answers
-   * with an error, SequencerUnanswered where it does not answer, ServerBusy where {@link inFlightMax} reads are under
-   * way.
+   * The result of `PREFIX_method`, as JSON text. Rejects with FaultError: SequencerError if the sequencer answers with
+   * an error, SequencerUnanswered if it does not answer, ServerBusy if {@link inFlightMax} reads are open.
    */
   async read(method: string, params: object): Promise<string> {
     if (this.#inFlight >= inFlightMax) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })

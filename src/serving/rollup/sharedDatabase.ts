@@ -1,6 +1,6 @@
 /**
- * The database of a queue that several processes share: its two connections, made again whenever they are lost, reads,
- * and transactions one after the other. While the database does not answer, everything is refused at once.
+ * The database of a queue that several processes share: its two connections, renewed whenever they are lost, reads, and
+ * transactions one after the other. While the database does not answer, every request is refused at once.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +15,7 @@ import { migrations } from './sharedSchema.js'
 
 /** The one row of the table `queue`. */
 export interface QueueRow extends Sizes {
-  /** Raised by every transaction that writes. */
+  /** Incremented by every transaction that writes. */
   readonly version: number
 }
 
@@ -25,11 +25,11 @@ interface Link {
   readonly reads: Connection
 }
 
-/** Wait before the next attempt to reach the database, and `retryAfterMs` of who is refused meanwhile. */
+/** Wait before the next attempt to connect to the database, and `retryAfterMs` of requests refused meanwhile. */
 const retryMs = 500
 /** Longest time without {@link SharedDatabase.onNews}: a notification is only a hint. */
 const quietMsMax = 1_000
-/** A process that is paused within a transaction keeps all others waiting until PostgreSQL ends it. */
+/** A process that is paused within a transaction blocks all others until PostgreSQL ends it. */
 const idleMsMax = 2_000
 
 export class SharedDatabase {
@@ -38,11 +38,11 @@ export class SharedDatabase {
   readonly #say: (message: string) => void
   readonly #closing = new AbortController()
   #link: Link | undefined
-  /** The transaction on its way, after which the next one begins. */
+  /** The current transaction, after which the next one begins. */
   #turn: Promise<unknown> = Promise.resolve()
   #news: Deferred<void> = defer()
   #running: Promise<void> = Promise.resolve()
-  /** Called after each connection, when there may be news, and regularly; its reads fail where the connection is lost. */
+  /** Called after each connection, when there may be news, and regularly; its reads fail if the connection is lost. */
   onNews: () => Promise<void> = async () => undefined
 
   private constructor(address: DatabaseAddress, chainId: Felt, say: (message: string) => void) {
@@ -52,9 +52,9 @@ export class SharedDatabase {
   }
 
   /**
-   * Connects to the queue of a chain, and makes its tables where there are none. A database that does not answer is
-   * tried again, here as later. Rejects with OperatorError where the queue is of another chain or of a newer release.
-   * `say` takes sentences for the operator.
+   * Connects to the queue of a chain, and makes missing tables. Retries a database that does not answer, now and later.
+   * Rejects with OperatorError if the queue is of another chain or of a newer release. `say` takes sentences for the
+   * operator.
    */
   static async open(
     address: DatabaseAddress,
@@ -94,8 +94,9 @@ export class SharedDatabase {
   }
 
   /**
-   * Runs `work` in a transaction that has the queue for itself; one at a time, in order. Rejects with the fault NotStored
-   * whatever `work` throws, and then the connection is over; with `isUnsure` where it was lost during the commit.
+   * Runs `work` in a transaction with exclusive access to the queue; one at a time, in order. Any exception of `work`
+   * ends the connection and rejects with the fault NotStored; with `isUnsure` if the connection was lost during the
+   * commit.
    */
   async transaction<T>(work: (writes: Connection, queue: QueueRow) => Promise<T>): Promise<T> {
     const run = async () => {
@@ -182,7 +183,7 @@ export class SharedDatabase {
             'now; correct the chain id, or name another schema',
         )
       }
-      // Whatever the server's default is: an answer promises that the transaction is on disk.
+      // Set explicitly, whatever the server's default: an answer promises that the transaction is on disk.
       await writes.query('set synchronous_commit to on')
       await writes.query(`set idle_in_transaction_session_timeout to ${idleMsMax}`)
       reads = await Connection.open(this.#address)
@@ -206,7 +207,7 @@ export function toQueueRow(row: QueryResultRow | undefined): QueueRow {
   }
 }
 
-/** The fault of a transaction that could not be stored because of the database; `isUnsure`: it may be nevertheless. */
+/** The fault of a transaction that could not be stored because of the database; `isUnsure`: it may be stored. */
 export function notStored(why: string, isUnsure = false): FaultError {
   return new FaultError({ kind: 'NotStored', retryAfterMs: retryMs, ...(isUnsure && { isUnsure }) }, why)
 }

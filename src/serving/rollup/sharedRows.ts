@@ -1,4 +1,4 @@
-/** What the work of one group sees and writes: the rows that it may read, loaded together, and its own writes over them. */
+/** The data of the work of one group: the rows that it may read, loaded together, and its own writes over them. */
 import type { QueryResultRow } from 'pg'
 import type { Connection } from '../../data/postgres/connection.js'
 import { isSettled, quantityToWord, type SubmissionRow } from '../../data/store/submissions.js'
@@ -8,20 +8,20 @@ import { isWaiting, rowColumns } from './sharedSchema.js'
 import { idText, laneText } from './submissionNames.js'
 import type { Lane, Place, Reads, SubmissionId, SubmissionTransaction } from './submissionStore.js'
 
-/** Work of the same group has changed what would have to be read; it has to run in the next group. */
+/** Work of the same group has changed rows that this work must read; it has to run in the next group. */
 export class LaterGroup extends Error {
   override readonly name = 'LaterGroup'
 }
 
 export class SharedRows implements SubmissionTransaction {
   readonly #total: Sizes
-  /** Of the keys that work reads of. */
+  /** Sizes of the keys that the work reads. */
   #sizes: QueueSizes
   readonly #rows = new Map<string, SubmissionRow>()
   readonly #bodies = new Map<string, Buffer>()
-  /** Lanes whose first transaction may be one that was not loaded. */
+  /** Lanes whose first transaction is perhaps not loaded. */
   readonly #uncertain = new Set<string>()
-  /** Names of rows that were written, and whether with their body. */
+  /** Names of written rows → whether their body is written, too. */
   readonly #written = new Map<string, boolean>()
   readonly #removed = new Map<string, SubmissionRow>()
   /** Keys whose sizes changed. */
@@ -44,7 +44,7 @@ export class SharedRows implements SubmissionTransaction {
     return this.#sizes.of(key)
   }
 
-  /** Reads what `all` may read, in two statements. */
+  /** Loads the rows that `all` may read, in two statements. */
   async load(connection: Connection, all: readonly Reads[]): Promise<void> {
     const own = all.flatMap((reads) => reads.own ?? [])
     const places = all.flatMap(({ place }) => place ?? [])
@@ -133,7 +133,7 @@ export class SharedRows implements SubmissionTransaction {
     this.#removed.set(name, row)
   }
 
-  /** Statements that write what was put and removed. */
+  /** Writes the changed and removed rows. */
   save(connection: Connection, version: number): Promise<unknown> {
     const rows = [...this.#written].map(([name]) => this.#rows.get(name) as SubmissionRow)
     const withBody = (row: SubmissionRow) => this.#written.get(idText(row)) === true
@@ -199,7 +199,7 @@ export class SharedRows implements SubmissionTransaction {
     )
   }
 
-  /** By nonce, and of one nonce in the order of arrival. */
+  /** By nonce; those of one nonce in the order of arrival. */
   #waitingIn({ key, sender }: Lane): SubmissionRow[] {
     const rows = [...this.#rows.values()].filter(
       (row) => row.key === key && row.sender === sender && !isSettled(row.state),
@@ -254,7 +254,7 @@ export function toBuffer(felt: string): Buffer {
   return asBuffer(quantityToWord(felt as Hex))
 }
 
-/** Of an id of a key, or of a digest. */
+/** From the id of a key, or a digest. */
 export function fromHex(digits: string): Buffer {
   return Buffer.from(digits, 'hex')
 }

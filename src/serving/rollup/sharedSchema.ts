@@ -1,8 +1,8 @@
 /** The tables of a queue that several processes share, in PostgreSQL, one schema per network. */
 
 /**
- * Each element brings a schema from the version of its index to the next. Names are those of the schema, which is first
- * in the search path. Elements are never changed, only added.
+ * Each element brings a schema from the version of its index to the next. Unqualified names are in that schema, which
+ * is first in the search path. Elements are never changed, only added.
  */
 export const migrations: readonly string[] = [
   `
@@ -78,6 +78,6 @@ export const migrations: readonly string[] = [
 export const isWaiting = "state in ('RECEIVED', 'SENT')"
 export const isSettledRow = "state in ('ACCEPTED', 'REJECTED')"
 
-/** What {@link rowOf} reads. */
+/** Columns that `rowOf` (sharedRows.ts) reads. */
 export const rowColumns =
   'hash, key, digest, state, sender, nonce, received_at_ms, changed_at_ms, body_bytes, code, reason, version'

@@ -1,9 +1,9 @@
 /**
  * Submissions in PostgreSQL, for several processes. Owns group commit (one transaction takes all the work that came
- * while the last one was on its way), and learning what other processes changed.
+ * during the last one), and finding the changes of other processes.
  *
- * A notification is a hint; the truth is the version of the queue, which each writing transaction raises by one and
- * gives to the rows that it changes.
+ * A notification is a hint. The truth is the version of the queue: each writing transaction increments it and stores it
+ * in the rows that it changes.
  */
 import type { QueryResultRow } from 'pg'
 import type { Connection } from '../../data/postgres/connection.js'
@@ -29,7 +29,7 @@ import {
 interface Item {
   readonly reads: Reads
   readonly work: (transaction: SubmissionTransaction) => unknown
-  /** Refused once there is a newer one. */
+  /** Refused if there is a newer epoch. */
   readonly epoch: number | undefined
   readonly outcome: Deferred<unknown>
 }
@@ -44,7 +44,7 @@ interface Change {
 const groupMax = 256
 /** Most changed rows in one statement, some 300 bytes each. */
 const changesMax = 1_000
-/** The order of rows of one version is that of their ids, and this is after all. */
+/** Rows of one version are ordered by id; this value is after all of them. */
 const lastId: Change['id'] = [Buffer.alloc(32, 0xff), Buffer.alloc(0), Buffer.alloc(0)]
 
 export class SharedSubmissions implements SubmissionStore {
@@ -52,7 +52,7 @@ export class SharedSubmissions implements SubmissionStore {
   readonly #listeners = new Set<(row: SubmissionRow) => void>()
   #waiting: Item[] = []
   #isCommitting = false
-  /** The last change that listeners were told. */
+  /** The last change that listeners received. */
   #told: Change | undefined
   #sizes: QueueRow = { version: 0, waiting: 0, waitingBytes: 0, settled: 0 }
   #oldestReceivedAtMs: number | undefined
@@ -62,10 +62,10 @@ export class SharedSubmissions implements SubmissionStore {
     this.#database = database
   }
 
-  /** Tells listeners of all changes from here on. */
+  /** Passes all changes to listeners from now on. */
   static async open(database: SharedDatabase): Promise<SharedSubmissions> {
     const store = new SharedSubmissions(database)
-    // Before anything else can look. Where the database does not answer, it is looked at once it does.
+    // Before any other read. If the database does not answer, this happens once it does.
     if (database.isAnswering) await store.#look().catch(() => undefined)
     database.onNews = () => store.#look()
     return store
@@ -75,7 +75,7 @@ export class SharedSubmissions implements SubmissionStore {
     return this.#database.isAnswering
   }
 
-  /** Of the newest process that may send; 0 before there is one. Up to a second old. */
+  /** Epoch of the newest process that may send; 0 before the first. Up to a second old. */
   get epoch(): number {
     return this.#epoch
   }
@@ -104,8 +104,8 @@ export class SharedSubmissions implements SubmissionStore {
   }
 
   /**
-   * Writes of the holder of a lease: rejected with {@link FencedError} once there is a newer epoch, and where `isHeld`
-   * says after the commit that the lease is over, so that nothing is sent that another process sends as well.
+   * Writes for the holder of a lease. They are rejected with {@link FencedError} if there is a newer epoch, or if
+   * `isHeld` returns false after the commit. So nothing is sent that another process sends as well.
    */
   fencedBy(epoch: number, isHeld: () => boolean): SubmissionWriter {
     return {
@@ -209,7 +209,7 @@ export class SharedSubmissions implements SubmissionStore {
         })
         settle()
       } catch (error) {
-        // The connection is lost, and whoever waits for it with it. Only what was in the transaction may be stored.
+        // The connection is lost, and all waiting work fails with it. Only work of this transaction may be stored.
         for (const { outcome } of group) outcome.reject(error as Error)
         for (const { outcome } of this.#waiting.splice(0)) outcome.reject(notStored((error as Error).message))
       }
@@ -217,7 +217,7 @@ export class SharedSubmissions implements SubmissionStore {
     this.#isCommitting = false
   }
 
-  /** Resolves to a function that tells those who wait, to be called once all is committed. */
+  /** Resolves to a function that settles the callers, to be called after the commit. */
   async #runGroup(
     group: readonly Item[],
     writes: Connection,
@@ -263,7 +263,7 @@ export class SharedSubmissions implements SubmissionStore {
     }
   }
 
-  /** Reads the sizes, and tells what changed. */
+  /** Reads the sizes, and passes changes to listeners. */
   async #look(): Promise<void> {
     const before = this.#sizes
     const [queue] = await this.#database.read(
@@ -272,12 +272,12 @@ export class SharedSubmissions implements SubmissionStore {
         (select epoch from lease) as epoch from queue`,
     )
     const sizes = toQueueRow(queue)
-    // A transaction of this process may have been committed since they were read.
+    // A transaction of this process may have been committed after this read.
     if (this.#sizes === before || sizes.version > this.#sizes.version) this.#sizes = sizes
     this.#oldestReceivedAtMs = queue?.oldest === null ? undefined : Number(queue?.oldest)
     this.#epoch = Number(queue?.epoch)
     const { version } = sizes
-    // At the start nobody waits for what was before; a smaller version is that of a database that was set back.
+    // At the start no listener waits for earlier changes. A smaller version means a database restored from a backup.
     if (this.#told === undefined || this.#told.version > version) this.#told = { version, id: lastId }
     while (this.#told.version < version || this.#told.id !== lastId) {
       this.#told = await this.#tellAfter(this.#told, version)
@@ -302,7 +302,9 @@ export class SharedSubmissions implements SubmissionStore {
   }
 }
 
-/** Removes records of the keys that have the most, until so many are left; the keys of those that are gone. */
+/**
+ * Removes records of the keys that have the most, until `settledMax` are left. Returns the keys of the removed ones.
+ */
 async function removeBeyond(
   writes: Connection,
   settledMax: number,

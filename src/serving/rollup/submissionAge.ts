@@ -13,7 +13,7 @@ export function isOld(
   return receivedAtMs <= now - waitingMsMax
 }
 
-/** Why a transaction is rejected that {@link isOld}. */
+/** The rejection of a transaction that {@link isOld}. */
 export function rejectionOfOld({ waitingMsMax }: WaitLimit): Rejection {
   const seconds = Math.round(waitingMsMax / 1000)
   return { code: undefined, text: `expired: no word of the sequencer within ${seconds} s` }

@@ -1,12 +1,13 @@
 /**
- * The queue of invoke transactions submitted to one rollup network. A transaction whose hash was answered is kept on
- * disk until the sequencer accepts or rejects it. Owns admission, replacement, the states of a transaction, and how
- * long it is kept. Does not own delivery (`forwarder.ts`, `deliveries.ts`) nor the store (`submissionStore.ts`).
+ * The queue of invoke transactions submitted to one rollup network. Once a transaction's hash was the answer, the
+ * transaction stays on disk until the sequencer accepts or rejects it. Owns admission, replacement, the states of a
+ * transaction, and how long it is kept. Does not own delivery (`forwarder.ts`, `deliveries.ts`) nor the store
+ * (`submissionStore.ts`).
  *
  *   RECEIVED ⇄ SENT → ACCEPTED
  *       └───────┴───→ REJECTED → RECEIVED (the same transaction again)
  *
- * Nothing that one key submits changes what becomes of another key's transaction: a row belongs to the key that
+ * Submissions of one key never change the outcome of another key's transaction: a row belongs to the key that
  * submitted it, and order, replacement, places and records are by key and sender. A row is one transaction with its
  * signature, which the hash does not cover: a wrong signature takes no place from the right one.
  *
@@ -30,7 +31,7 @@ interface QueueLimits extends WaitLimit {
   readonly waitingMax: number
   /** Their bytes, as JSON. */
   readonly waitingBytesMax: number
-  /** What a key may have of the places, and of the bytes, that other keys leave: 0 to 1. */
+  /** Share of a key in the places, and in the bytes, that other keys leave: 0 to 1. */
   readonly keyShare: number
   /** How long settled transactions are kept. */
   readonly retentionMs: number
@@ -52,12 +53,12 @@ const replacementRaise = 10n
 const fullRetryMs = 1_000
 
 /**
- * Transactions of one key that may wait with one hash, which differ by their signatures. Who corrects a signature has two;
- * a reading of the hash's status reads all.
+ * Transactions of one key that may wait with one hash; they differ by their signatures. A corrected signature makes
+ * two. A read of the hash's status reads all of them.
  */
 export const signaturesMax = 8
 
-/** Settled transactions removed in one transaction of the store, which then takes a few milliseconds. */
+/** Settled transactions removed in one transaction of the store: a few milliseconds. */
 const pruneMax = 200
 
 export class SubmissionQueue extends SubmissionService {
@@ -86,10 +87,10 @@ export class SubmissionQueue extends SubmissionService {
   }
 
   /**
-   * Rejects transactions that have waited too long, and removes settled ones that were kept long enough. Call it
-   * regularly. The sequencer may have those that are SENT, so the forwarder decides on them (see
-   * {@link Outgoing.expiry}). Those that were never sent are rejected if they are of the keys `silentTo`, whose
-   * transactions the sequencer leaves without an answer: as long as it answers, they will be sent.
+   * Rejects transactions that have waited too long, and removes settled ones that were kept long enough. Must be called
+   * regularly. The sequencer may have transactions that are SENT, so the forwarder decides on them (see
+   * `Outgoing.expiry` in deliveries.ts). Those that were never sent are rejected only for the keys `silentTo`, which
+   * get no answers from the sequencer. Those of other keys will be sent.
    */
   async sweep(now = Date.now(), silentTo: ReadonlySet<string> | 'all' = 'all'): Promise<void> {
     const { limits } = this.#options
@@ -101,7 +102,7 @@ export class SubmissionQueue extends SubmissionService {
     while ((await this.#store.prune(now - limits.retentionMs, limits.settledMax, pruneMax)) > 0);
   }
 
-  /** The rows of those that wait longest, oldest first, `limit` at most. */
+  /** The rows that wait longest, oldest first, `limit` at most. */
   async readWaiting(limit: number): Promise<SubmissionRow[]> {
     const ids = await this.#store.readWaitingSince(Date.now(), limit)
     const rows = await Promise.all(
@@ -136,7 +137,7 @@ export class SubmissionQueue extends SubmissionService {
     return this.#store.write({ own: { hash, key }, place }, (rows) => {
       const own = rows.readOwn(hash, key)
       const known = own.find(({ state, digest }) => {
-        // The sequencer has an accepted one, whatever its signature.
+        // The sequencer has accepted one, with whatever signature.
         return state === 'ACCEPTED' || (state !== 'REJECTED' && digest === id.digest)
       })
       if (known !== undefined) {
@@ -146,7 +147,7 @@ export class SubmissionQueue extends SubmissionService {
       if (own.filter(({ state }) => !isSettled(state)).length >= signaturesMax) throw refused(59)
       const rivals = findRivals(rows, place, transaction, hash)
       this.#assertRoom(rows, key, body.length, rivals)
-      // Rejected ones of the same hash: this one takes their place.
+      // The new row replaces rejected ones of the same hash.
       for (const before of own) if (before.state === 'REJECTED') rows.remove(before)
       const rejection = { code: undefined, text: `replaced by ${hash}` }
       for (const rival of rivals)
@@ -156,7 +157,7 @@ export class SubmissionQueue extends SubmissionService {
     })
   }
 
-  /** For a transaction of `key` with so many bytes, in place of `rivals`. */
+  /** Checks for room for a transaction of `key` with this many bytes, in place of `rivals`. Throws FaultError. */
   #assertRoom(
     rows: SubmissionTransaction,
     key: string,
@@ -187,7 +188,7 @@ export class SubmissionQueue extends SubmissionService {
     const { limits } = this.#options
     return this.#store.write({ own: id }, (rows) => {
       const row = rows.readRow(id)
-      // It may have been sent since it was found to be old.
+      // It may have been sent since the read.
       if (row?.state !== 'RECEIVED' || !isOld(row, now, limits)) return
       rows.put({ ...row, state: 'REJECTED', changedAtMs: Date.now(), rejection: rejectionOfOld(limits) })
     })
@@ -204,14 +205,14 @@ interface Amount {
   readonly bytes: number
 }
 
-/** What tells a transaction from others of its hash; see {@link SubmissionId}. */
+/** Distinguishes transactions with the same hash; see {@link SubmissionId}. */
 function digestOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex').slice(0, 32)
 }
 
 /**
- * The waiting transactions at the same place, which `newcomer` replaces. Those with its hash are none: they differ by the
- * signature, and the sequencer judges each. Throws FaultError where it may not replace them.
+ * The waiting transactions at the same place that `newcomer` replaces. Those with its hash are not rivals: they differ
+ * by the signature, and the sequencer checks each. Throws FaultError if it may not replace them.
  */
 function findRivals(
   rows: SubmissionTransaction,
@@ -224,7 +225,7 @@ function findRivals(
   if (first === undefined || first.hash === hash) return []
   const body = rows.readBody(first)
   if (body === undefined) throw new Error(`the body of submission ${first.hash} is missing`)
-  // All that wait here have one hash, and so the same tip and price.
+  // All rivals have the same hash, and so the same tip and price.
   const rival = bodyToTransaction(body)
   const tip = BigInt(newcomer.tip)
   const price = l2Price(newcomer)

@@ -9,10 +9,10 @@ import type { SubmissionReader } from './submissionStore.js'
 export type { Rejection, SubmissionId, SubmissionRow, SubmissionState } from '../../data/store/submissions.js'
 
 /**
- * Takes transactions and reports their status: the queue itself, or its stand-in on an edge that does not hold the
- * queue. Reads go to the store; listeners are called with changes once these are on disk.
+ * Takes transactions and reports their status: the queue itself, or its stand-in on another edge. Reads go to the
+ * store; listeners are called with changes once these are on disk.
  *
- * Of a hash that its own key submitted, a caller sees that alone; of any other hash, what others submitted.
+ * For a hash that its own key submitted, a caller sees only its own submissions; for any other hash, those of others.
  */
 export abstract class SubmissionService {
   readonly #store: SubmissionReader
@@ -24,10 +24,10 @@ export abstract class SubmissionService {
   }
 
   /**
-   * Takes an acceptable transaction and resolves, once it is on disk, to what stands for it: itself, or one that was
-   * known before. Rejects with FaultError: InvokeRefused where a rule forbids it, SubmissionsFull where there is no
-   * room, or the reason why its hash could not be computed, such as ServerBusy. If `submitter` leaves before it is
-   * hashed, it may not be taken.
+   * Takes an acceptable transaction. Resolves, once it is on disk, to its id, or to that of one with the same hash that
+   * was known before. Rejects with FaultError: InvokeRefused if a rule forbids it, SubmissionsFull if there is no room,
+   * or the reason why its hash could not be computed, such as ServerBusy. If `submitter` leaves before it is hashed, it
+   * may not be taken.
    */
   abstract submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<SubmissionId>
 
@@ -37,17 +37,17 @@ export abstract class SubmissionService {
     if (maximalFee(transaction) === 0n) throw refused(53)
   }
 
-  /** Rows of waiting or kept transactions with this hash: those of `key`, or where it has none those of others. */
+  /** Rows of waiting or settled transactions with this hash: those of `key`, or if it has none, those of others. */
   readRows(hash: Felt, key: string): Awaitable<SubmissionRow[]> {
     return this.#store.readRows(hash, key)
   }
 
-  /** The one of {@link readRows} that tells the status of the hash; undefined where there is none. */
+  /** The row of {@link readRows} that gives the status of the hash; undefined if there is none. */
   readRow(hash: Felt, key: string): Awaitable<SubmissionRow | undefined> {
     return whenKnown(this.readRows(hash, key), (rows) => tellingRow(rows, key))
   }
 
-  /** A waiting or kept transaction; undefined where there is none. */
+  /** A waiting or settled transaction; undefined if there is none. */
   readTransaction(hash: Felt, key: string): Awaitable<InvokeTransaction | undefined> {
     return whenKnown(this.readRow(hash, key), (row) =>
       row === undefined
@@ -57,8 +57,8 @@ export abstract class SubmissionService {
   }
 
   /**
-   * Calls `listener` with every change of a row with this hash, even of one not known yet; returns a function that stops
-   * this.
+   * Calls `listener` with every change of a row with this hash, even of one not known yet. Returns a function that
+   * stops this.
    */
   onStatusOf(hash: Felt, listener: (row: SubmissionRow) => void): () => void {
     const listeners = this.#listenersOf.get(hash) ?? new Set()
@@ -73,10 +73,12 @@ export abstract class SubmissionService {
   }
 }
 
-/** What a state says of a hash of which there are several rows: each is one signature, and one is enough. */
+/** Rank of each state for a hash with several rows: each row has another signature, and one accepted row is enough. */
 const ranks = { REJECTED: 0, RECEIVED: 1, SENT: 2, ACCEPTED: 3 } as const
 
-/** The row of a hash that tells its status to `key`: its own before others, accepted before waiting before rejected. */
+/**
+ * The row that gives the status of a hash to `key`: own rows before others, accepted before waiting before rejected.
+ */
 export function tellingRow(rows: Iterable<SubmissionRow>, key: string): SubmissionRow | undefined {
   const [first] = [...rows].sort(
     (a, b) =>

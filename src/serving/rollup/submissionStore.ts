@@ -1,7 +1,7 @@
 /**
- * Where the transactions submitted to one rollup network are kept: the one interface of the store inside the process
- * (`localSubmissions.ts`) and of the one that several processes share (`sharedSubmissions.ts`). What may be written is
- * decided by those who write (`submissionQueue.ts`, `deliveries.ts`).
+ * The storage of transactions submitted to one rollup network. One interface for the store of this process
+ * (`localSubmissions.ts`) and for the one that several processes share (`sharedSubmissions.ts`). The writers
+ * (`submissionQueue.ts`, `deliveries.ts`) decide what to write.
  */
 
 import type { Lane, Place, SubmissionId, SubmissionRow } from '../../data/store/submissions.js'
@@ -11,7 +11,7 @@ import type { Sizes } from './queueSizes.js'
 
 export type { Lane, Place, SubmissionId } from '../../data/store/submissions.js'
 
-/** What a piece of work may read, so that many can be read at once. */
+/** The reads of a piece of work, named in advance, so that those of many can be loaded at once. */
 export interface Reads {
   /** The rows of a hash that a key submitted, and the sizes of that key. */
   readonly own?: Pick<SubmissionId, 'hash' | 'key'>
@@ -21,9 +21,9 @@ export interface Reads {
   readonly first?: Lane
 }
 
-/** What a piece of work sees, earlier writes included, and writes. */
+/** The view of a piece of work: reads, earlier writes included, and its writes. */
 export interface SubmissionTransaction {
-  /** Of all keys together. */
+  /** Sizes for all keys together. */
   readonly sizes: Sizes
   sizesOf(key: string): Sizes
   /** The rows of a hash that a key submitted. */
@@ -31,7 +31,7 @@ export interface SubmissionTransaction {
   readRow(id: SubmissionId): SubmissionRow | undefined
   /** The unsettled rows at a place, in the order of their arrival. */
   readAt(place: Place): SubmissionRow[]
-  /** The unsettled row of a lane with the lowest nonce; of several the one that came first. */
+  /** The unsettled row of a lane with the lowest nonce; the first to arrive if there are several. */
   readFirst(lane: Lane): SubmissionRow | undefined
   /** The transaction, JSON, of a row that is the first of its lane or place. */
   readBody(id: SubmissionId): Uint8Array | undefined
@@ -40,14 +40,13 @@ export interface SubmissionTransaction {
   remove(row: SubmissionRow): void
 }
 
-/** Sizes of the queue. */
 export interface QueueCounts extends Sizes {
   readonly oldestWaitingMs: number
 }
 
-/** Rejects with the fault SubmissionsUnread where the store does not answer. */
+/** Rejects with the fault SubmissionsUnread if the store does not answer. */
 export interface SubmissionReader {
-  /** The rows of a hash that a key submitted; where it has none, those of others (`othersMax` at most). */
+  /** The rows of a hash that a key submitted; if it has none, those of others (`othersMax` at most). */
   readRows(hash: Hex, key: string): Awaitable<SubmissionRow[]>
   /** The transaction, JSON. */
   readBody(id: SubmissionId): Awaitable<Uint8Array | undefined>
@@ -55,9 +54,10 @@ export interface SubmissionReader {
 
 export interface SubmissionWriter {
   /**
-   * Runs `work` inside a transaction, after all earlier ones, whose writes it sees. It must be synchronous, reads no
-   * more than `reads` names, throws only before its first write, and may be run again. Resolves with its result once its
-   * writes, and those that it saw, are on disk. Rejects with what `work` threw, or with the fault NotStored.
+   * Runs `work` inside a transaction, after all earlier ones, whose writes it sees. `work` must be synchronous, reads
+   * no more than `reads` names, throws only before its first write, and may be run again. Resolves with its result once
+   * its writes, and the writes that it saw, are on disk. Rejects with the exception of `work`, or with the fault
+   * NotStored.
    */
   write<T>(reads: Reads, work: (transaction: SubmissionTransaction) => T): Promise<T>
 }
@@ -66,20 +66,21 @@ export interface SubmissionStore extends SubmissionReader, SubmissionWriter {
   /** Whether the last attempt to store something succeeded. */
   readonly isStoring: boolean
   /**
-   * Calls `listener` with each row that changed, once it is on disk, whoever changed it. Of several changes close to
-   * each other the last is told. Returns a function that stops this.
+   * Calls `listener` with each changed row, once it is on disk, whatever process changed it. Of several changes in
+   * quick succession only the last may be reported. Returns a function that stops this.
    */
   onChange(listener: (row: SubmissionRow) => void): () => void
   /** Lanes with unsettled transactions, the one that has waited longest first. */
   readWaitingLanes(): Awaitable<Lane[]>
-  /** Unsettled transactions that were received at this time or before, oldest first; `limit` at most where it is given. */
+  /** Unsettled transactions received at or before this time, oldest first; at most `limit` if given. */
   readWaitingSince(timeMs: number, limit?: number): Awaitable<SubmissionId[]>
   /**
-   * Removes up to `limit` settled transactions: those settled before a time, or where there are none those beyond
-   * `settledMax`, of the keys that have the most (`recordsBeyond` of keyShare.ts), oldest first. Resolves to their number.
+   * Removes up to `limit` settled transactions. Removes those settled before a time; if there are none, those beyond
+   * `settledMax`, oldest first, of the keys that have the most (`recordsBeyond` of keyShare.ts). Resolves to the number
+   * removed.
    */
   prune(beforeMs: number, settledMax: number, limit: number): Promise<number>
-  /** As known to this process. */
+  /** Counts as far as this process knows. */
   counts(now: number): QueueCounts
 }
 

@@ -5,8 +5,8 @@ import type { Felt } from './felt.js'
 import type { SubmissionId, SubmissionRow, SubmissionService } from './submissionService.js'
 
 /**
- * Waits until a submitted transaction is settled. Resolves to the row that settled it; to undefined after `waitMs`,
- * when the waiter leaves, or at once where the queue does not have it or cannot say.
+ * Waits until a submitted transaction is settled. Resolves to the settled row. Resolves to undefined after `waitMs`,
+ * when the waiter leaves, or at once if the queue does not have the transaction or cannot be read.
  */
 export function waitForVerdict(
   queue: SubmissionService,
@@ -29,7 +29,7 @@ export function waitForVerdict(
     const unlisten = queue.onStatusOf(hash as Felt, take)
     const timer = setTimeout(giveUp, waitMs)
     waiter.onFinished(giveUp)
-    // Read after the listener is there: the verdict may come between.
+    // Read after the listener is set: the verdict may come in between.
     Promise.resolve(queue.readRows(hash as Felt, key)).then((rows) => {
       const row = rows.find(isIt)
       return row === undefined ? giveUp() : take(row)

@@ -16,21 +16,22 @@ export interface LogEvent {
 }
 
 /**
- * Memory for log events of recent blocks, and as much for their receipts: after a restart all clients reconnect and
- * replay the same ones, and what waits for slow readers is made again. 16 MiB hold 16,000 token transfers at 1 KB.
+ * Memory for log events of recent blocks, and as much for their receipts. After a restart all clients reconnect and
+ * replay the same ones, and events that wait for slow readers are rendered again. 16 MiB are 16,000 token transfers at
+ * 1 KB.
  */
 const cacheBytesMax = 16 * 2 ** 20
 
 /** Bytes of sender and hash of a transaction in a block's row. */
 const senderBytes = 52
 
-/** Logs between two places where making them may pause: 0.1 ms. */
+/** Logs between two points where rendering may pause: 0.1 ms. */
 const logsPerPause = 16
 
-/** Logs of a block that are made at once, in 5 ms, and kept for others. */
+/** Logs of a block that are rendered at once, in 5 ms, and cached for others. */
 const shortLogsMax = 2_000
 
-/** Counted for an entry itself, which a block without logs has too. */
+/** Size of a cache entry itself; a block without logs has one too. */
 const entryBytes = 100
 
 /** The events of each step of one chain, rendered once for all subscribers. */
@@ -47,7 +48,7 @@ export class BlockEvents {
     sizeCalculation: (made, key) =>
       entryBytes + key.length + (made instanceof EventMessage ? made.size : made.length),
   })
-  /** The transactions of the block that was asked for last. */
+  /** The transactions of the block that was read last. */
   #transactions: { readonly block: Hash32; readonly indexOf: ReadonlyMap<string, number> } | undefined
 
   constructor(chain: Chain) {
@@ -55,8 +56,8 @@ export class BlockEvents {
   }
 
   /**
-   * The events that a subscription gets of a step, from index `first` on; between them numbers, of events that were
-   * looked at so far: whoever pauses there goes on from there.
+   * The events of a step for a subscription, from index `first`. Numbers in between count the events checked so far: a
+   * caller that pauses there continues from that number.
    */
   *of(request: ChainRequest, step: ChainStep, first = 0): Generator<ChainEvent | number> {
     const { filter, receipts } = request
@@ -79,7 +80,7 @@ export class BlockEvents {
     return new EventMessage(`${text},"removed":true}`, step)
   }
 
-  /** The receipts of a block that is added, all or those of some transactions; undefined where there are none. */
+  /** The receipts of an added block, all or those of some transactions; undefined if there are none. */
   receipts(step: ChainStep, wanted: WantedReceipts | 'all'): ChainEvent | undefined {
     if (step.kind === 'removed') return undefined
     const indexOf = this.#indexOf(step.hash)
@@ -93,10 +94,7 @@ export class BlockEvents {
     return message
   }
 
-  /**
-   * All log events of a step: in log order for a block that is added, reversed for one that is removed. May pause wherever
-   * it yields.
-   */
+  /** All log events of a step: in log order for an added block, reversed for a removed one. May pause at each yield. */
   *logs(step: ChainStep): Generator<void, readonly LogEvent[]> {
     const key = logsKey(step)
     const known = this.#logs.get(key)
@@ -133,8 +131,8 @@ export class BlockEvents {
   }
 
   /**
-   * Log events from index `first` on: those that are there; otherwise all are made where that is short, or each is when
-   * it is asked for. Those of a block that is removed come in reverse, so that all have to be made.
+   * Log events from index `first`. Uses cached ones; otherwise makes all of a short block, and those of a longer one on
+   * demand. Events of a removed block come in reverse, so all have to be made.
    */
   *#logsFrom(step: ChainStep, first: number): Generator<LogEvent> {
     const known = this.#logs.get(logsKey(step)) ?? (this.#isShort(step) ? whole(this.logs(step)) : undefined)
@@ -201,7 +199,7 @@ function logEvent({ address, topics, json }: BlockLog, step: ChainStep, index: n
   return { keys: { address, topics }, message: new EventMessage(text, step, index) }
 }
 
-/** What a generator returns, without a pause. */
+/** Runs a generator to its end without a pause and returns its result. */
 function whole<T>(steps: Generator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next()

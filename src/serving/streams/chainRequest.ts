@@ -33,7 +33,7 @@ export class WantedReceipts {
   /** The sorted hashes; equal sets have the same name. */
   readonly name: string
 
-  /** `hashes` as by {@link latin1Key}. */
+  /** `hashes` as by `latin1Key` (primitives/bytes.ts). */
   constructor(hashes: readonly string[]) {
     this.name = [...new Set(hashes)].sort().join('')
   }

@@ -11,21 +11,21 @@ const tailBytes = 16 + 2
 const digitZero = 0x30
 const closingBrace = 0x7d
 
-/** Where events come from: a step of the chain, for instance. All events of one such share one such object. */
+/** Origin of events, for instance a step of the chain. All events of one origin share one such object. */
 export interface EventOrigin {
   readonly number: number
 }
 
 /**
- * One event, rendered once for all receivers: the whole text is in one buffer, and the parts that differ by receiver,
+ * One event, rendered once for all receivers. The whole text is in one buffer. The parts that differ by receiver,
  * subscription id and sequence number, are written into it just before each send.
  */
 export class EventMessage<O extends EventOrigin = EventOrigin> {
   readonly #bytes: Buffer
   readonly #sequenceAt: number
   /**
-   * The text for a sequence number with as many digits as the last receiver's. Kept because most receivers of a block
-   * have as many.
+   * The text for a sequence number with as many digits as the last receiver's. Cached because most receivers of a block
+   * have equally many.
    */
   #view: Uint8Array
 
@@ -72,7 +72,7 @@ export class EventMessage<O extends EventOrigin = EventOrigin> {
   }
 }
 
-/** Events that cannot be made again: kept for all subscriptions together, which get all of them. */
+/** Events that cannot be made again: stored for all subscriptions together, which get all of them. */
 export interface KeptEvents extends EventOrigin {
   readonly messages: EventMessage<KeptEvents>[]
 }
@@ -95,7 +95,7 @@ export class Skipped {
     this.#count += count
   }
 
-  /** The event that tells the reader. */
+  /** The event that reports the gap to the reader. */
   message(): EventMessage {
     const json = `{"skipped":{"from":"${toQuantity(this.#from)}","to":"${toQuantity(this.#to)}","count":${this.#count}}}`
     return new EventMessage(json, { number: this.#to })

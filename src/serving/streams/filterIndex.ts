@@ -5,8 +5,8 @@ import type { LogFilter, LogKeys } from '../../data/chain/logFilter.js'
 const places = 5
 
 /**
- * Number of Maps that hold the buckets of one position, chosen by the first six bits of the hash. A Map is rebuilt as
- * it grows and shrinks, which blocks the thread for 40 ms with 1,300,000 keys in one Map, and for less than 1 ms with
+ * Number of Maps for the buckets of one position, chosen by the first six bits of the hash. A Map is rebuilt as it
+ * grows and shrinks. That blocks the thread for 40 ms with 1,300,000 keys in one Map, and for less than 1 ms with
  * 20,000.
  */
 const shards = 64
@@ -19,7 +19,7 @@ const comparisonsPerPause = 64
 interface Group<T> {
   readonly filter: LogFilter
   readonly members: Set<T>
-  /** The position whose buckets hold this group; undefined for a filter that restricts none. */
+  /** The position whose buckets contain this group; undefined for a filter that restricts none. */
   readonly position: number | undefined
 }
 
@@ -27,12 +27,12 @@ interface Group<T> {
 type Bucket<T> = Group<T> | Set<Group<T>>
 
 /**
- * Finds the filters that match a log. Equal filters are compared once, and a log is compared only with filters
- * registered under its address or one of its topics, so the cost of matching grows with the logs and their matches,
- * not with the number of filters. Adding or removing a filter takes time linear in its length.
+ * Finds the filters that match a log. Equal filters are compared once. A log is compared only with filters registered
+ * under its address or one of its topics. So the cost of matching grows with the logs and their matches, not with the
+ * number of filters. Adding or removing a filter takes time linear in its length.
  *
- * Buckets are found by a hash of the key instead of the key itself, which saves its memory. Two keys with the same
- * hash share a bucket, which costs comparisons but never gives a wrong match.
+ * Buckets are found by a hash of the key instead of the key itself, which saves its memory. Two keys with the same hash
+ * share a bucket, which costs comparisons but never gives a wrong match.
  */
 export class FilterIndex<T> {
   readonly #groups = new Map<string, Group<T>>()
@@ -93,9 +93,8 @@ export class FilterIndex<T> {
   }
 
   /**
-   * Each member whose filter matches, once, and undefined after every {@link comparisonsPerPause} comparisons, where
-   * whoever walks over many may pause, as at any member. Members that are removed meanwhile do not come; none may be
-   * added.
+   * Yields each member whose filter matches, once. Also yields undefined after every {@link comparisonsPerPause}
+   * comparisons. The caller may pause at any yield. Members removed meanwhile are not yielded; none may be added.
    */
   *matches(log: LogKeys): Generator<T | undefined, void> {
     let comparisons = 0
@@ -115,7 +114,7 @@ export class FilterIndex<T> {
   }
 
   /**
-   * The restricted position whose buckets hold the fewest groups so far: of a thousand filters on one token with
+   * The restricted position whose buckets have the fewest groups so far: of a thousand filters on one token with
    * different receivers, nearly all are registered under their receiver. Undefined for a filter that only requires a
    * number of topics.
    */
@@ -150,14 +149,16 @@ function crowdOf(bucket: Bucket<unknown> | undefined): number {
   return bucket instanceof Set ? bucket.size : 1
 }
 
-/** Of this process, so that nobody can choose keys that share a bucket. */
+/** Random per process, so that nobody can choose keys that share a bucket. */
 const seed = randomInt(2 ** 32)
 const factor = randomInt(2 ** 31) * 2 + 1
 
-/** A sum of products, as FNV-1a, by a random factor. Has 31 bits, which V8 stores in the Map's entry without an object. */
+/**
+ * A sum of products, as FNV-1a, by a random factor. Has 31 bits, which V8 stores in the Map's entry without an object.
+ */
 function hashOf(key: string): number {
   let hash = seed
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), factor)
-  // The low bits of a product depend on the low bits of its parts alone.
+  // The low bits of a product depend only on the low bits of its factors.
   return (hash ^ (hash >>> 15)) >>> 1
 }

@@ -1,11 +1,13 @@
-/** Subscriptions to events that cannot be made again: all of one kind get all of them, and share them while they wait. */
+/**
+ * Subscriptions to events that cannot be made again. All of one kind get all events, and share them while they wait.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { KeptEvents } from './eventMessage.js'
 import type { Subscriber } from './subscriber.js'
 import { bytesOfSubscription, turnMsMax } from './subscriberPool.js'
 import { type Delivery, Subscription } from './subscription.js'
 
-/** A subscription that leaves `members` when it ends; whoever makes it adds it once its client knows of it. */
+/** A subscription that leaves `members` when it ends. The caller adds it once the client knows its id. */
 export function keptSubscription(
   subscriber: Subscriber,
   delivery: Delivery,
@@ -29,7 +31,7 @@ export function keptSubscription(
 /** Deliveries between two readings of the clock. */
 const deliveriesPerPause = 16
 
-/** Tells all members; other work of the thread goes on in between. */
+/** Delivers to all members; other work of the thread runs in between. */
 export async function deliverAll(
   { messages }: KeptEvents,
   members: Iterable<Subscription<KeptEvents>>,

@@ -1,7 +1,6 @@
 /**
- * The subscriptions of one network that are at its cursor, and which of them get which events of a step. Owns the
- * order of a step's events, and where telling them may pause: after so many looks at a subscription, whether or not it
- * gets something.
+ * The live subscriptions of one network, and the events of a step that each gets. Owns the order of a step's events,
+ * and the points where delivery may pause: after a number of visited subscriptions, whether or not they get an event.
  */
 import type { ChainStep } from '../../data/chain/chainSteps.js'
 import type { LogFilter } from '../../data/chain/logFilter.js'
@@ -10,10 +9,11 @@ import { type BlockRange, type ChainRequest, isWithin, wantsStep } from './chain
 import { FilterIndex } from './filterIndex.js'
 import type { Subscription } from './subscription.js'
 
-/** Looks between two readings of the clock, each of which may be a system call: 0.1 ms of events that are sent. */
+/**
+ * Subscriptions visited between two readings of the clock, each of which may be a system call: 0.1 ms of sent events.
+ */
 const looksPerPause = 16
 
-/** A subscription to the chain. */
 export interface LiveFollower {
   readonly request: ChainRequest
   readonly subscription: Subscription<ChainStep>
@@ -22,14 +22,14 @@ export interface LiveFollower {
 export class LiveFollowers {
   readonly #heads = new Set<LiveFollower>()
   readonly #receipts = new Set<LiveFollower>()
-  /** Those of logs, without the {@link #resting}. */
+  /** Subscriptions to logs, without the {@link #resting}. */
   readonly #logs = new FilterIndex<LiveFollower>()
-  /** Those of logs whose range of blocks the chain has left, or not reached: no log is compared with them. */
+  /** Subscriptions to logs whose range of blocks the chain has passed, or not reached: no log is compared with them. */
   readonly #resting = new Set<LiveFollower>()
   readonly #events: BlockEvents
   readonly #finalized: () => number
 
-  /** `finalized`: number of the newest block that stays. */
+  /** `finalized` returns the number of the newest final block. */
   constructor(events: BlockEvents, finalized: () => number) {
     this.#events = events
     this.#finalized = finalized
@@ -59,7 +59,7 @@ export class LiveFollowers {
     else if (!this.#resting.delete(follower)) this.#logs.remove(filter, follower)
   }
 
-  /** Tells all of a step; may pause wherever it yields. */
+  /** Sends the events of a step to all; may pause at each yield. */
   *tell(step: ChainStep): Generator<void, void> {
     let looks = 0
     if (this.#heads.size > 0) {
@@ -72,14 +72,14 @@ export class LiveFollowers {
     for (const { request, subscription } of this.#receipts) {
       const message = request.receipts && this.#events.receipts(step, request.receipts)
       if (message !== undefined) subscription.deliver(message)
-      // Some are made for this one alone.
+      // Some messages are rendered for one subscription only.
       yield
     }
     yield* this.#wake(step)
     if (!this.#logs.isEmpty) yield* this.#tellLogs(step)
   }
 
-  /** Has followers rest no more whose blocks have come, and ends those whose last block stays what it is. */
+  /** Wakes resting followers whose blocks have come, and ends those whose last block is final. */
   *#wake(step: ChainStep): Generator<void, void> {
     if (this.#resting.size === 0) return
     let looks = 0

@@ -1,11 +1,11 @@
 /**
- * The events of one network: heads, logs, and whether its source is behind. Owns which subscription gets which events
- * and which block each has reached; a {@link Subscription} owns what happens to a slow reader.
+ * The events of one network: heads, logs, and whether its source is behind. Owns which subscription gets which events,
+ * and the block that each has reached. A {@link Subscription} owns the handling of slow readers.
  *
  * A subscription is a cursor over the chain: the last block that its client has. A subscription at the network's own
- * cursor is live: it gets each event together with all other live ones, rendered once. Any other one replays: it
- * takes steps of its own from the store, as fast as its socket accepts them, until it reaches that cursor. So missed
- * blocks, reorganisations and new heads take the same path, and a client that resumes needs no queue.
+ * cursor is live: it gets each event together with all other live ones, rendered once. Any other one replays. It takes
+ * steps of its own from the store, as fast as its socket accepts them, until it reaches that cursor. So missed blocks,
+ * reorganisations and new heads take the same path, and a client that resumes needs no queue.
  */
 
 import type { BlockId } from '../../data/chain/blockId.js'
@@ -58,13 +58,15 @@ export class NetworkStreams {
   readonly #events: BlockEvents
   readonly #live: LiveFollowers
   readonly #syncing = new Set<Subscription<KeptEvents>>()
-  /** Serves the live followers first in each turn, then those with steps to take and room to send, at least one. */
+  /**
+   * In each turn serves the live followers first, then those with steps to take and room to send, at least one of them.
+   */
   readonly #slices = new TimeSlices<Follower>({
     goOn: (follower) => this.#onIdle(follower),
     msMaxOf: () => turnMsMax,
     onTurn: () => !this.#continueWalk(),
   })
-  /** Followers that reached the head while the live ones are still being told of it. */
+  /** Followers that reached the head while the live ones still get its events. */
   readonly #ahead = new Set<Follower>()
   #cursor: ChainCursor
   #walk: Generator<void, void> | undefined
@@ -74,7 +76,7 @@ export class NetworkStreams {
   readonly #stopListening: () => void
   readonly #reportDefect: (error: unknown) => void
 
-  /** `reportDefect` is called with the reason why events could not be rendered. */
+  /** `reportDefect` is called with the error if events cannot be rendered. */
   constructor(chain: Chain, limits: StreamLimits, reportDefect: (error: unknown) => void) {
     this.#chain = chain
     this.#limits = limits
@@ -87,7 +89,7 @@ export class NetworkStreams {
 
   /**
    * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions, too much memory for them, a
-   * block from which nothing can be replayed, or logs where no receipts are held.
+   * block from which nothing can be replayed, or logs of a network without receipts.
    */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const { filter, receipts } = request
@@ -115,12 +117,12 @@ export class NetworkStreams {
     return { id: subscription.id, start }
   }
 
-  /** See awaitReceipt.ts. */
+  /** See {@link awaitReceipt}. */
   awaitReceipt(hash: Hash32, endsAtMs: number, owner: Waiter): Promise<Uint8Array | undefined> {
     return awaitReceipt(this.#chain, hash, endsAtMs, owner)
   }
 
-  /** Call it with the progress of a source that is behind, and with undefined once it is up to date. */
+  /** Must be called with the progress of a source that is behind, and with undefined once it is up to date. */
   reportSyncing(progress: SyncProgress | undefined): void {
     const isSyncing = progress !== undefined
     if (isSyncing === this.#isSyncing) return
@@ -156,8 +158,7 @@ export class NetworkStreams {
   }
 
   /**
-   * Throws FaultError unless every step from `from` back to the canonical chain can be sent, within
-   * `replayBlocksMax`.
+   * Throws FaultError unless every step from `from` back to the canonical chain can be sent, within `replayBlocksMax`.
    */
   #checkRollback(from: ChainCursor, needsLogs: boolean): void {
     let cursor = from
@@ -178,7 +179,7 @@ export class NetworkStreams {
   get #lowest(): number {
     const { head, oldest } = this.#chain
     const first = Math.max(oldest.receipts, oldest.bodies)
-    // Whoever resumes has to have seen the block before, and before genesis there is nothing to see.
+    // A client that resumes must have seen the block before; before genesis there is none to see.
     return Math.max(first === 0 ? 0 : first + 1, head.number - this.#limits.replayBlocksMax)
   }
 
@@ -196,7 +197,7 @@ export class NetworkStreams {
     this.#slices.next()
   }
 
-  /** A socket has room again. Sends at once, so that at each drain the subscriptions of a connection take turns. */
+  /** A socket has room again. Sends at once, so that the subscriptions of a connection take turns at each drain. */
   #onIdle(follower: Follower): void {
     if (!follower.isLive) this.#replay(follower)
   }
@@ -212,7 +213,7 @@ export class NetworkStreams {
     if (follower.isLive) this.#live.remove(follower)
   }
 
-  /** Sends to live followers in this turn. Returns whether they have received everything. */
+  /** Sends to live followers in this turn. Returns whether they have received all events. */
   #continueWalk(): boolean {
     while (this.#walk !== undefined) {
       if (this.#isWalkDone(this.#walk)) {
@@ -236,7 +237,7 @@ export class NetworkStreams {
     }
   }
 
-  /** Sends every step up to the head to the live followers; yields wherever it may pause. */
+  /** Sends every step up to the head to the live followers; may pause at each yield. */
   *#notifyLive(): Generator<void, void> {
     for (;;) {
       if (this.#live.isEmpty) {
@@ -279,7 +280,9 @@ export class NetworkStreams {
     subscription.fail()
   }
 
-  /** Takes up to {@link blocksPerReplay} steps of a follower; further ones when those of its connection had theirs. */
+  /**
+   * Takes up to {@link blocksPerReplay} steps of a follower; the rest after the other subscriptions of its connection.
+   */
   #takeSteps(follower: Follower): void {
     const { subscription, request } = follower
     this.#slices.begin()
@@ -317,8 +320,9 @@ function isSame(a: { number: number; hash: Hash32 }, b: { number: number; hash: 
 }
 
 /**
- * The receipt of a transaction as JSON, once the newest chain has it; undefined where that is not before `endsAtMs`
- * (performance.now()), or the owner leaves. Rejects with NotHeldError where that cannot be told.
+ * The receipt of a transaction as JSON, once the newest chain has it. Resolves to undefined if that takes until
+ * `endsAtMs` (performance.now()), or if the owner leaves. Rejects with NotHeldError if data is missing to find the
+ * receipt.
  */
 function awaitReceipt(
   chain: Chain,

@@ -1,6 +1,6 @@
 /**
- * Subscriptions to transactions that wait for a block: which get hashes and which whole transactions. Owns the one
- * question for the next hashes that is under way while somebody is subscribed; `UpstreamCalls` says where they come from.
+ * Subscriptions to pending transactions, by hash or whole. Owns the one request for the next hashes, open while there
+ * is a subscription. The hashes come through `UpstreamCalls`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asBuffer, bytesToHex, type Hash32, toHash32 } from '../../primitives/bytes.js'
@@ -12,13 +12,13 @@ import type { OpenedStream } from './networkStreams.js'
 import type { Subscriber } from './subscriber.js'
 import type { Delivery, Subscription } from './subscription.js'
 
-/** How long a question waits for the next hash. */
+/** How long a request waits for the next hash. */
 const waitMs = 1_000
-/** Wait after a question that failed. */
+/** Wait after a failed request. */
 const retryMs = 1_000
-/** Whole transactions that are asked for at a time. */
+/** Whole transactions fetched at a time. */
 const wholeMax = 32
-/** Whole transactions that wait to be asked for; of more the oldest are not told. */
+/** Whole transactions that wait to be fetched; beyond this, the oldest are dropped. */
 const waitingMax = 1_024
 
 export class PendingStreams {
@@ -28,7 +28,7 @@ export class PendingStreams {
   readonly #hashes = new Set<Subscription<KeptEvents>>()
   readonly #whole = new Set<Subscription<KeptEvents>>()
   #watching: Promise<void> | undefined
-  /** To be told whole. */
+  /** Hashes of transactions to send whole. */
   readonly #wanted: Hash32[] = []
   #looking: Promise<void> | undefined
 
@@ -38,7 +38,7 @@ export class PendingStreams {
     this.#reportDefect = reportDefect
   }
 
-  /** Subscribes to those announced from now on. Throws FaultError for too many subscriptions. */
+  /** Subscribes to transactions announced from now on. Throws FaultError for too many subscriptions. */
   subscribe(subscriber: Subscriber, delivery: Delivery, isWhole: boolean): OpenedStream {
     const members = isWhole ? this.#whole : this.#hashes
     const subscription = keptSubscription(subscriber, delivery, members)
@@ -73,7 +73,7 @@ export class PendingStreams {
   }
 
   async #deliver(hashes: readonly Hash32[]): Promise<void> {
-    // A slow reader is judged by what it left of earlier ones.
+    // All hashes of one answer are of one origin: the policy for slow readers counts only earlier ones that still wait.
     if (this.#hashes.size > 0) {
       const results = hashes.map((hash) => `"${bytesToHex(hash)}"`)
       await deliverAll(keepEvents(this.#headNumber(), results), this.#hashes)
@@ -88,7 +88,7 @@ export class PendingStreams {
       })
   }
 
-  /** Tells whole transactions, some at a time, while hashes go on. */
+  /** Sends whole transactions, some at a time, while hashes continue. */
   async #lookUp(): Promise<void> {
     while (this.#wanted.length > 0 && this.#whole.size > 0) {
       const asked = this.#wanted.splice(0, wholeMax).map((hash) => wholePending(this.#calls, hash))
@@ -99,14 +99,14 @@ export class PendingStreams {
   }
 }
 
-/** The 32-byte hashes of {@link Announced}. */
+/** Splits the 32-byte hashes of an answer of `announced`. */
 export function hashesOf(bytes: Uint8Array): Hash32[] {
   const hashes: Hash32[] = []
   for (let at = 0; at < bytes.length; at += 32) hashes.push(toHash32(bytes.slice(at, at + 32)))
   return hashes
 }
 
-/** The object of an announced transaction, JSON; undefined where nobody has it any more. */
+/** The object of an announced transaction, JSON; undefined if no node has it any more. */
 export async function wholePending(calls: UpstreamCalls, hash: Hash32): Promise<Buffer | undefined> {
   try {
     const json = await calls.pending(hash)

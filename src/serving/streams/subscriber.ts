@@ -3,21 +3,21 @@ import type { Place, Work } from '../../primitives/timeSlices.js'
 import type { EventSink } from './eventSink.js'
 import { type SubscriberPool, type SubscriptionLimits, tooMuch } from './subscriberPool.js'
 
-/** What a connection needs of its subscriptions. */
+/** A connection's view of one of its subscriptions. */
 export interface OwnedSubscription {
   readonly id: string
   /** Memory counted for it against {@link SubscriptionLimits}. */
   readonly bytes: number
-  /** Called when there is room again, after {@link Subscriber.resumeLater}; what takes long goes on until `isOver`. */
+  /** Called when there is room again, after {@link Subscriber.resumeLater}; long work continues until `isOver`. */
   resume(isOver: () => boolean): void
-  /** Sends nothing more. */
+  /** Stops sending. */
   end(): void
 }
 
 /**
- * Unsent bytes in a socket above which events wait in the queue of their subscription. Waiting events are shared by
- * all subscriptions, unsent bytes are held per socket: 80 MB for 5,000 clients that stop reading. 16 KiB is what
- * uWebSockets.js passes to the operating system at a time.
+ * Unsent bytes in a socket above which events wait in the queue of their subscription. Subscriptions share waiting
+ * events, but each socket stores its unsent bytes: 80 MB for 5,000 clients that stop reading. uWebSockets.js passes
+ * 16 KiB to the operating system at a time.
  */
 const unsentBytesMax = 16 * 1024
 
@@ -27,10 +27,10 @@ const unsentBytesMax = 16 * 1024
  * then calls `finish()`, so no event comes before the answer with its subscription id.
  */
 export class Subscriber implements Work {
-  /** For a turn of the event loop ({@link TimeSlices}). */
+  /** Place in a turn of the event loop (see `TimeSlices`). */
   place: Place | undefined
   readonly #subscriptions = new Map<string, OwnedSubscription>()
-  /** Subscriptions with events to send and no room for them, in the order in which they are served next. */
+  /** Subscriptions with events to send and no room for them, next one first. */
   readonly #waitingForRoom = new Set<OwnedSubscription>()
   readonly #pool: SubscriberPool
   /** Memory of {@link #subscriptions}. */
@@ -39,7 +39,7 @@ export class Subscriber implements Work {
   /** Subscriptions of all connections of the key; undefined: no limit. */
   ofKeyMax: number | undefined
 
-  /** `key` is the id of the connection's API key, undefined where no keys are needed. */
+  /** `key` is the id of the connection's API key, undefined if no keys are needed. */
   constructor(
     readonly sink: EventSink,
     readonly key: string | undefined,
@@ -52,29 +52,26 @@ export class Subscriber implements Work {
     return this.#pool.limits
   }
 
-  /** Open subscriptions. */
   get count(): number {
     return this.#subscriptions.size
   }
 
-  /** Whether the connection is gone. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** Whether an event may be sent at once. */
   get hasRoom(): boolean {
     return !this.#isClosed && this.sink.bufferedBytes <= unsentBytesMax
   }
 
-  /** The socket has sent some of what it held (uWebSockets.js: `drain`). */
+  /** The socket has sent part of its buffer (uWebSockets.js: `drain`). */
   drained(): void {
     if (this.#waitingForRoom.size > 0) this.#pool.resume(this)
   }
 
-  /** Has one subscription after the other go on, at least one, until `isOver`. */
+  /** Resumes one subscription after the other, at least one, until `isOver`. */
   resume(isOver: () => boolean): void {
-    // One that was served goes to the end of the line, so that one with much to send does not delay the others.
+    // A served subscription goes to the end of the queue, so that one with much to send does not delay the others.
     for (let left = this.#waitingForRoom.size; left > 0 && this.hasRoom; left--) {
       const [subscription] = this.#waitingForRoom
       if (subscription === undefined) break
@@ -86,7 +83,8 @@ export class Subscriber implements Work {
   }
 
   /**
-   * Call it when the connection is gone: stops sending; every subscription ends soon after. Further calls do nothing.
+   * Must be called when the connection is gone: stops sending; every subscription ends soon after. Further calls do
+   * nothing.
    */
   close(): void {
     if (this.#isClosed) return
@@ -110,7 +108,7 @@ export class Subscriber implements Work {
     this.#pool.release(this.key, subscription.bytes)
   }
 
-  /** Ends a subscription of this connection; false where it has none of that id. */
+  /** Ends a subscription of this connection; false if it has none with this id. */
   unsubscribe(id: string): boolean {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return false
@@ -133,7 +131,7 @@ export class Subscriber implements Work {
     this.#pool.open++
   }
 
-  /** Throws what {@link add} would throw for a subscription of `bytes`. */
+  /** Throws as {@link add} would for a subscription of `bytes`. */
   requireRoom(bytes: number): void {
     this.#requireOwnRoom(bytes)
     this.#pool.requireRoom(this.key, bytes, this.ofKeyMax)
@@ -151,14 +149,14 @@ export class Subscriber implements Work {
     if (this.#bytes + bytes > bytesMax) throw tooMuch('this connection', bytesMax)
   }
 
-  /** Calls `subscription.resume()` when the socket has sent some of what it held, or in a later turn where it has room. */
+  /** Calls `subscription.resume()` when the socket has sent part of its buffer, or in a later turn if it has room. */
   resumeLater(subscription: OwnedSubscription): void {
     if (this.#isClosed) return
     this.#waitingForRoom.add(subscription)
     if (this.hasRoom) this.#pool.resumeLater(this)
   }
 
-  /** Counts further memory of a subscription; false where there is no room. */
+  /** Counts further memory of a subscription; false if there is no room. */
   charge(bytes: number): boolean {
     if (this.#bytes + bytes > this.limits.bytesMax) return false
     if (this.#pool.takeBytes(this.key, bytes) !== undefined) return false
@@ -166,13 +164,12 @@ export class Subscriber implements Work {
     return true
   }
 
-  /** Gives back what {@link charge} counted. */
+  /** Reverses {@link charge}. */
   discharge(bytes: number): void {
     this.#bytes -= bytes
     this.#pool.releaseBytes(this.key, bytes)
   }
 
-  /** Counts events that a subscription skips. */
   countSkipped(count: number): void {
     this.#pool.skippedEvents += count
   }

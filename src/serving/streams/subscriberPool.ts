@@ -8,11 +8,11 @@ export interface SubscriptionLimits {
   readonly bytesMax: number
   /** The same for all connections of one key. */
   readonly bytesPerKeyMax: number
-  /** The same of all connections. */
+  /** The same for all connections. */
   readonly bytesInAllMax: number
-  /** Bytes of events that may wait for a slow reader, per subscription, where the client names no other bound. */
+  /** Bytes of events that may wait for a slow reader, per subscription, if the client sets no bound. */
   readonly queueBytesDefault: number
-  /** The largest bound that a client may name. */
+  /** The largest bound that a client may set. */
   readonly queueBytesMax: number
 }
 
@@ -23,14 +23,14 @@ export interface SubscriptionTotals {
   addSubscriptionsOfKey(key: string, change: number): number
 }
 
-/** A connection of which subscriptions wait for room. */
+/** A connection whose subscriptions wait for room. */
 interface SlowSubscriber extends Work {
   readonly key: string | undefined
-  /** Has them go on until `isOver`, at least one. */
+  /** Resumes its subscriptions until `isOver`, at least one. */
   resume(isOver: () => boolean): void
 }
 
-/** Bytes counted for a subscription with all that is kept for it; V8 counts 1,500. */
+/** Bytes counted for a subscription with all its data; V8 counts 1,500. */
 export const subscriptionBytes = 2_000
 
 /**
@@ -47,7 +47,7 @@ export function bytesOfSubscription(filterKeys: number): number {
 const ofServer = 'this server'
 const ofKey = 'this API key'
 
-/** Longest time that waiting events hold the event loop at once, so that other answers go out in between. */
+/** Longest time that waiting events occupy the event loop at once, so that other answers are sent in between. */
 export const turnMsMax = 4
 
 /**
@@ -58,8 +58,8 @@ const endedBytesPerTurn = 256 * 1024
 
 /**
  * Shared by all connections of one edge. Counts the memory of subscriptions by connection, by key and in all. Ends
- * subscriptions of closed connections a few per turn of the event loop, so that a thousand clients that leave at once
- * do not delay the others.
+ * subscriptions of closed connections a few per turn of the event loop: a thousand clients that leave at once do not
+ * delay the others.
  */
 export class SubscriberPool {
   /** Open subscriptions. */
@@ -86,8 +86,8 @@ export class SubscriberPool {
   }
 
   /**
-   * Counts a subscription of `bytes` for a connection of `key` (undefined where no keys are needed), which may have
-   * `ofKeyMax` of them. Throws FaultError, and counts nothing, where a limit would be exceeded.
+   * Counts a subscription of `bytes` for a connection of `key` (undefined if no keys are needed), which may have
+   * `ofKeyMax` of them. Throws FaultError, and counts nothing, if a limit would be exceeded.
    */
   take(key: string | undefined, bytes: number, ofKeyMax = Number.POSITIVE_INFINITY): void {
     const { bytesPerKeyMax, bytesInAllMax } = this.limits
@@ -101,11 +101,11 @@ export class SubscriberPool {
     throw new FaultError({ kind: 'TooManySubscriptions', whose: 'of this API key', max: ofKeyMax })
   }
 
-  /** Counts memory alone: undefined where there is room, otherwise whose limit would be exceeded. */
+  /** Counts only memory. Returns undefined if there is room, otherwise the owner of the exceeded limit. */
   takeBytes(key: string | undefined, bytes: number): typeof ofServer | typeof ofKey | undefined {
     const { bytesPerKeyMax, bytesInAllMax } = this.limits
     const { subscriptionBytes } = this.#totals
-    // Added before it is compared, so that two edges that do so at the same time cannot exceed the limit together.
+    // Added before the comparison, so that two edges cannot exceed the limit by adding at the same time.
     const inAll = subscriptionBytes.add(bytes)
     const sum = key === undefined ? 0 : this.#totals.addSubscriptionBytesOfKey(key, bytes)
     if (inAll <= bytesInAllMax && sum <= bytesPerKeyMax) return undefined
@@ -114,7 +114,7 @@ export class SubscriberPool {
     return inAll > bytesInAllMax ? ofServer : ofKey
   }
 
-  /** Throws what {@link take} would throw; counts nothing. */
+  /** Throws as {@link take} would; counts nothing. */
   requireRoom(key: string | undefined, bytes: number, ofKeyMax?: number): void {
     this.take(key, bytes, ofKeyMax)
     this.release(key, bytes)
@@ -125,13 +125,13 @@ export class SubscriberPool {
     if (key !== undefined) this.#totals.addSubscriptionsOfKey(key, -1)
   }
 
-  /** Gives back what {@link takeBytes} counted. */
+  /** Reverses {@link takeBytes}. */
   releaseBytes(key: string | undefined, bytes: number): void {
     this.#totals.subscriptionBytes.add(-bytes)
     if (key !== undefined) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
   }
 
-  /** Has the subscriptions of a connection that has room again go on: now, or beside those of others in later turns. */
+  /** Resumes the subscriptions of a connection that has room again: now, or in later turns. */
   resume(subscriber: SlowSubscriber): void {
     this.#resumes.begin()
     if (this.#resumes.isEmpty && !this.#isResumeOver()) subscriber.resume(this.#isResumeOver)
@@ -150,7 +150,7 @@ export class SubscriberPool {
     this.#slices.begin()
   }
 
-  /** Returns whether there are more to end. */
+  /** Returns whether more subscriptions wait for their end. */
   #endSome(): boolean {
     for (let bytes = 0; this.#ends.length > 0 && bytes < endedBytesPerTurn; ) {
       const step = (this.#ends[0] as Iterator<number>).next()

@@ -3,7 +3,7 @@ import { Fifo } from '../../primitives/fifo.js'
 import { type EventMessage, type EventOrigin, idDigits, Skipped } from './eventMessage.js'
 import type { Subscriber } from './subscriber.js'
 
-/** What happens to a subscription whose reader is too slow. */
+/** How a subscription treats a reader that is too slow. */
 export const policies = ['close', 'conflate', 'dropOldest'] as const
 /**
  * - `close`: the connection ends with code 1013; the client resumes from the last block it has.
@@ -18,11 +18,11 @@ export interface Delivery {
   readonly queueBytes: number
 }
 
-/** Callbacks to whoever produces a subscription's events. */
+/** Callbacks to the producer of a subscription's events. */
 interface SubscriptionEvents<O extends EventOrigin> {
   /**
-   * The events of `origin` that this subscription gets, from index `first` on, made again; between them numbers, of
-   * events that were looked at so far. Where they cannot be made it has the subscription end, and returns none.
+   * Makes again the events of `origin` for this subscription, from index `first`. Numbers in between count the events
+   * checked so far. If events cannot be made, ends the subscription and yields no more.
    */
   again(origin: O, first: number): Iterable<EventMessage<O> | number>
   /** The socket accepted all waiting events, or has room again after {@link Subscription.waitForRoom}. */
@@ -31,21 +31,21 @@ interface SubscriptionEvents<O extends EventOrigin> {
   onEnd(): void
 }
 
-/** Events of one origin that wait. They are not held: their bytes, once as many readers are slow, would be. */
+/** Waiting events of one origin. The events are not stored: with many slow readers their bytes would add up. */
 interface Waiting<O> {
   readonly origin: O
-  /** Index of the first that may be one of them. */
+  /** Index of the first event that may be one of them. */
   first: number
-  /** How many of the first ones are skipped. */
+  /** Number of skipped events at their start. */
   skipped: number
-  /** Infinity: all that there are from the first on. */
+  /** Infinity: all events from the first. */
   count: number
   bytes: number
 }
 
 /**
- * Bytes charged for the events of one origin that wait. Those of one are in what is charged for every subscription, so
- * that a pause of one block ends none.
+ * Memory charged for the waiting events of one origin. Every subscription is charged for the first such origin, so that
+ * a pause of one block ends no subscription.
  */
 const waitingBytes = 100
 
@@ -64,12 +64,13 @@ const slowReaderReason =
   'slow reader: events exceed queueBytes; resume with fromBlock, or choose another policy'
 
 /**
- * One subscription of one connection: its id, its sequence numbers, and which events wait while the reader is behind.
- * What waits is noted, not held, and made again once there is room. Does not know what is subscribed to.
+ * One subscription of one connection: its id, its sequence numbers, and the events that wait while the reader is
+ * behind. Waiting events are not stored, but noted and made again once there is room. Does not know the topic of the
+ * subscription.
  *
- * The policy is applied when the first event of a new block arrives, not within a block: a block with more events
- * than `queueBytes` closes no reader that can take them before the next block. It is applied as well where the note
- * itself finds no room in the memory of subscriptions.
+ * The policy is applied when the first event of a new block arrives, not within a block. So a block with more events
+ * than `queueBytes` closes no reader that can take them before the next block. The policy also applies if the memory of
+ * subscriptions has no room for the note.
  */
 export class Subscription<O extends EventOrigin = EventOrigin> {
   readonly id: string
@@ -77,7 +78,6 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
   #sequence = 0
   readonly #waiting = new Fifo<Waiting<O>>()
   #newest: Waiting<O> | undefined
-  /** Bytes of the events that wait. */
   #waitingBytes = 0
   #skipped: Skipped | undefined
   #isEnded = false
@@ -85,7 +85,7 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
   readonly #delivery: Delivery
   readonly #events: SubscriptionEvents<O>
 
-  /** `bytes` is its memory, with all that the producer of its events keeps for it. */
+  /** `bytes` is its memory, including the data of the producer of its events. */
   constructor(
     subscriber: Subscriber,
     delivery: Delivery,
@@ -104,7 +104,6 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     return this.#isEnded || this.#subscriber.isClosed
   }
 
-  /** Whether the next event would be sent at once. */
   get hasRoom(): boolean {
     return this.#waiting.length === 0 && this.#subscriber.hasRoom
   }
@@ -121,7 +120,7 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     else this.#wait(message)
   }
 
-  /** Has all events of an origin wait, from index `first` on. */
+  /** Makes all events of an origin wait, from index `first`. */
   waitFrom(origin: O, first: number): void {
     if (this.isEnded) return
     this.#waiting.push({ origin, first, skipped: 0, count: Number.POSITIVE_INFINITY, bytes: 0 })
@@ -142,17 +141,17 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     if (!this.isEnded) this.#subscriber.end(internalError, failureReason)
   }
 
-  /** Closes the connection, because the events that come next were removed before its reader came to them. */
+  /** Closes the connection, because the next events were pruned before they could be sent. */
   miss(): void {
     if (!this.isEnded) this.#subscriber.end(tryAgainLater, missedReason)
   }
 
-  /** Ends the subscription, which has no more events to come. */
+  /** Ends the subscription because no more events will come. */
   finish(): void {
     if (!this.isEnded) this.#subscriber.unsubscribe(this.id)
   }
 
-  /** Sends nothing more. Called by the {@link Subscriber}. */
+  /** Stops sending. Called by the {@link Subscriber}. */
   end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -209,7 +208,7 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     this.#subscriber.resumeLater(this)
   }
 
-  /** Applies the policy so that at most `bytesMax` wait. Returns whether the subscription goes on. */
+  /** Applies the policy so that at most `bytesMax` wait. Returns whether the subscription continues. */
   #apply(bytesMax: number): boolean {
     const { policy } = this.#delivery
     if (policy === 'close') {
@@ -220,7 +219,7 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     return true
   }
 
-  /** Skips the oldest events; of 0 bytes, all. */
+  /** Skips the oldest events until at most `bytesMax` wait; 0 skips all. */
   #skipDownTo(bytesMax: number): void {
     while (this.#waiting.length > 0 && (bytesMax === 0 || this.#waitingBytes > bytesMax)) {
       const { oldest } = this.#waiting
@@ -238,14 +237,13 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
     }
   }
 
-  /** Counts events of an origin as waiting no more. */
+  /** Counts events of an origin as no longer waiting. */
   #take(waiting: Waiting<O>, count: number, bytes: number): void {
     waiting.count -= count
     waiting.bytes -= bytes
     this.#waitingBytes -= bytes
   }
 
-  /** Forgets the oldest origin. */
   #shift(): void {
     const waiting = this.#waiting.shift()
     this.#waitingBytes -= waiting.bytes

@@ -1,15 +1,14 @@
 /**
  * The JSON of OTLP (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids in hex, 64-bit integers as
- * text. Attributes follow OpenTelemetry's semantic conventions of RPC and HTTP; what these do not know has the prefix
- * `tidegate.`.
+ * text. Attributes follow OpenTelemetry's semantic conventions of RPC and HTTP; others have the prefix `tidegate.`.
  */
 import { redactText } from '../access/keyText.js'
 import type { RequestLine, TraceContext } from '../transport/requestLog.js'
 
-/** What sends the spans. */
+/** The sender of the spans. */
 export interface Resource {
   readonly version: string
-  /** Another one for each thread that listens. */
+  /** Different for each thread that listens. */
   readonly instance: string
 }
 
@@ -17,12 +16,12 @@ export interface Resource {
 const serverKind = 2
 /** STATUS_CODE_ERROR */
 const errorStatus = 2
-/** Flags of the context (`sampled`), and that it is known whether the parent is of another process, and that it is. */
+/** Trace flags: sampled; known whether the parent is in another process; parent in another process. */
 const flags = { sampled: 0x001, isRemoteKnown: 0x100, isRemote: 0x200 }
 
 /**
- * The span of a request that ended at `endMicroseconds` since 1970. Whatever looks like an API key is cut as in the
- * log: the id of a request is its client's.
+ * The span of a request that ended at `endMicroseconds` since 1970. API keys are cut as in the log, because the client
+ * chooses the id of a request.
  */
 export function renderSpan(
   { traceId, spanId, parentId }: TraceContext,
@@ -56,7 +55,7 @@ export function renderSpan(
   return redactText(JSON.stringify(span))
 }
 
-/** The body of a request to the collector: `spans` as {@link renderSpan} makes them. */
+/** The body of a request to the collector. `spans` are results of {@link renderSpan}. */
 export function renderBody({ version, instance }: Resource, spans: readonly string[]): string {
   const resource = JSON.stringify({
     attributes: [

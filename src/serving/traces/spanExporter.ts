@@ -5,17 +5,17 @@ import { type Resource, renderBody } from './otlp.js'
 export interface ExportLimits {
   /** Longest time of one exchange with the collector. */
   readonly timeoutMs: number
-  /** Longest time that {@link SpanExporter.close} takes; a server that stops has 2 s to close everything. */
+  /** Longest time that {@link SpanExporter.close} takes; a stopping server has 2 s to close everything. */
   readonly closeMsMax: number
-  /** Time from the first span that waits until it is sent. */
+  /** Time from the first waiting span to the next request. */
   readonly delayMs: number
 }
 
 const limitsDefault: ExportLimits = { timeoutMs: 10_000, closeMsMax: 500, delayMs: 1_000 }
 
-/** Spans that wait, 1.5 MB; a further one is dropped. As in the SDKs of OpenTelemetry, so is the next. */
+/** Spans that wait, 1.5 MB; more are dropped. This value and the next are those of OpenTelemetry's SDKs. */
 export const waitingMax = 2_048
-/** Spans of one request to the collector; once so many wait they are sent at once. */
+/** Spans of one request to the collector; this many waiting spans are sent at once. */
 const batchMax = 512
 
 /** Bytes of an answer that are read, so that the connection can be used again; a longer answer ends it. */
@@ -34,8 +34,8 @@ export interface SpanExporterOptions {
 }
 
 /**
- * Sends spans by OTLP/HTTP, one request after the other, each once: what cannot be sent is dropped and counted.
- * Nothing waits for it.
+ * Sends spans by OTLP/HTTP, one request at a time, each span once: unsent ones are dropped and counted. No other work
+ * waits for it.
  */
 export class SpanExporter {
   readonly #options: SpanExporterOptions
@@ -44,12 +44,12 @@ export class SpanExporter {
   readonly #path: string
   #waiting: string[] = []
   #timer: NodeJS.Timeout | undefined
-  /** Undefined where nothing is being sent. */
+  /** Undefined while no request is under way. */
   #sending: Promise<void> | undefined
   #abort = new AbortController()
   #isClosing = false
   #isFailing = false
-  /** Spans dropped since the last warning, and why the last of them were. */
+  /** Spans dropped since the last warning, and the cause of the last drop. */
   #dropped = 0
   #cause = ''
   #warnedMs = Number.NEGATIVE_INFINITY
@@ -58,12 +58,12 @@ export class SpanExporter {
     const { origin, pathname, search } = new URL(options.endpoint)
     this.#options = options
     this.#limits = options.limits ?? limitsDefault
-    // The deadline of an exchange bounds it as a whole, so undici's own time limits are off.
+    // `#abort` limits the whole exchange, so undici's own time limits are off.
     this.#client = new Client(origin, { headersTimeout: 0, bodyTimeout: 0 })
     this.#path = pathname + search
   }
 
-  /** Takes a span as {@link renderSpan} makes it. */
+  /** Takes a span made by `renderSpan` (otlp.ts). */
   add(span: string): void {
     if (this.#isClosing) return
     if (this.#waiting.length >= waitingMax) return this.#drop(1, `more than ${waitingMax} wait to be sent`)
@@ -74,7 +74,7 @@ export class SpanExporter {
     else this.#timer ??= setTimeout(() => this.#begin(), this.#limits.delayMs).unref()
   }
 
-  /** Sends what waits, and drops what the collector does not take in time. */
+  /** Sends waiting spans, and drops those that the collector does not take in time. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearTimeout(this.#timer)
@@ -96,7 +96,7 @@ export class SpanExporter {
     })
   }
 
-  /** Sends what waits at the time of the call, until a request fails. Never rejects. */
+  /** Sends the spans that wait at the time of the call, until a request fails. Never rejects. */
   async #send(): Promise<void> {
     for (let left = this.#waiting.length; left > 0; left -= batchMax) {
       const batch = this.#waiting.splice(0, batchMax)
@@ -111,7 +111,7 @@ export class SpanExporter {
     if (this.#options.nowMs() - this.#warnedMs >= warnMs) this.#warn()
   }
 
-  /** Why the collector did not take it; undefined where it did. */
+  /** Returns why the collector did not take the spans; undefined if it did. */
   async #post(body: string): Promise<string | undefined> {
     const { timeoutMs } = this.#limits
     const { signal } = this.#abort
@@ -126,7 +126,7 @@ export class SpanExporter {
       return `the collector cannot be reached (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`
     } finally {
       clearTimeout(late)
-      // A new one where the next exchange may take its time.
+      // A new one for the time limit of the next exchange.
       if (!this.#isClosing) this.#abort = new AbortController()
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Traces of requests, for a collector of OpenTelemetry. Owns which requests are traced, the ids of their spans, and
- * their way to the collector (spanExporter.ts). Does not own what is recorded of a request (transport/requestLog.ts).
- * Loaded only where traces are configured.
+ * Traces of requests, for an OpenTelemetry collector. Owns which requests are traced, the ids of their spans, and the
+ * export (spanExporter.ts). Does not own the record of a request (transport/requestLog.ts). Loaded only if traces are
+ * configured.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { OperatorError } from '../../primitives/faults.js'
@@ -14,8 +14,8 @@ import { type ExportLimits, SpanExporter } from './spanExporter.js'
 const linePattern = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/
 
 /**
- * The headers in a file, one `name: value` a line, names in lower case. Throws OperatorError, which repeats nothing of
- * the file, where others can read it or a line is no header.
+ * The headers in a file, one `name: value` a line, names in lower case. Throws OperatorError if others can read the
+ * file or a line is no header; the message contains nothing of the file.
  */
 function readHeadersFile(path: string): Record<string, string> {
   const text = readPrivateFile(path)?.toString('latin1')
@@ -35,15 +35,14 @@ function readHeadersFile(path: string): Record<string, string> {
 export interface TracerOptions {
   /** URL to which OTLP is posted. */
   readonly endpoint: string
-  /** One in this many requests is traced; 0: only those that belong to a client's trace. */
+  /** One in this many requests is traced; 0: only requests that belong to a client's trace. */
   readonly sample: number
   /** Most requests of one second that are traced because their client traces them. */
   readonly parentsPerSecond: number
-  /** Headers of what is sent; see {@link readHeadersFile}. */
+  /** Headers of requests to the collector; see {@link readHeadersFile}. */
   readonly headersFile: string | undefined
-  /** Of this program. */
   readonly version: string
-  /** Says what was lost and why, at most once a minute. */
+  /** Reports dropped spans and the cause, at most once a minute. */
   readonly warn: (text: string) => void
   /** Clock that never goes back, in milliseconds. */
   readonly nowMs?: () => number
@@ -58,7 +57,7 @@ export class Tracer implements RequestTracer {
   /** Traces of clients in that second. */
   #parents = 0
 
-  /** Throws OperatorError where the file of headers cannot be used. */
+  /** Throws OperatorError if the file of headers cannot be used. */
   constructor(options: TracerOptions) {
     const { endpoint, headersFile, version, warn, limits } = options
     this.#options = options
@@ -83,7 +82,7 @@ export class Tracer implements RequestTracer {
     this.#exporter.add(renderSpan(context, line, nowMicroseconds()))
   }
 
-  /** Sends what waits, for at most `closeMsMax`. */
+  /** Sends waiting spans, for at most `closeMsMax`. */
   close(): Promise<void> {
     return this.#exporter.close()
   }
@@ -106,7 +105,7 @@ function randomHex(bytes: number): string {
 const traceParentPattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const zeros = /^0+$/
 
-/** The client's trace and span; undefined where the header is none, as for a header that is not there. */
+/** The client's trace and span; undefined for an invalid header, as for a missing one. */
 function parseTraceParent(
   header: string,
 ): { readonly traceId: string; readonly spanId: string; readonly isSampled: boolean } | undefined {
@@ -117,8 +116,8 @@ function parseTraceParent(
 }
 
 /**
- * Microseconds since 1970. The clock that began with the process is finer than the system's, and another where that was
- * set since.
+ * Microseconds since 1970. The monotonic clock is finer than the system's; the system's clock replaces it if it was set
+ * since the start of the process.
  */
 function nowMicroseconds(): number {
   const fineMs = performance.timeOrigin + performance.now()

@@ -1,4 +1,4 @@
-/** What is happening? The newest blocks with their transactions, submissions that wait, calls that took long. */
+/** What is happening? The newest blocks with their transactions, waiting submissions, and slow calls. */
 import type { LastBlock, LiveState, Submissions } from '../shapes.js'
 import { json } from './answer.js'
 import { ask, callNetwork, whyRefused } from './api.js'
@@ -12,7 +12,7 @@ export function activity(live: LiveSource): View {
   let nowMs = 0
   let newest: LiveState | undefined
   let blocks: readonly LastBlock[] = []
-  /** Network and head of `blocks`, or of those that are asked for. */
+  /** Network and head of `blocks`, or of the requested ones. */
   let shown = ''
   const network = make('select', { 'aria-label': 'Network', onchange: () => redraw() })
   const choice = labelled('Network', network)
@@ -41,10 +41,10 @@ export function activity(live: LiveSource): View {
   const read = async (name: string, head: string) => {
     try {
       const found = await ask<LastBlock[]>(`api/networks/${name}/blocks`)
-      // Meanwhile another network may have been chosen.
+      // Another network may have been chosen meanwhile.
       if (head === shown) blocks = found
     } catch {
-      // The next state asks again.
+      // The next state requests them again.
       shown = ''
     }
     redraw()
@@ -80,7 +80,7 @@ export function activity(live: LiveSource): View {
   }
 }
 
-/** What was opened last: a block, a receipt, or the parameters of a slow call. */
+/** The item opened last: a block, a receipt, or the parameters of a slow call. */
 class Opened {
   readonly element = make('div', { class: 'stack' })
 
@@ -132,7 +132,6 @@ class Opened {
     return this.#call(`Receipt of ${hash}`, network, 'eth_getTransactionReceipt', [hash])
   }
 
-  /** Opens the result of a call. */
   #call(
     title: string,
     network: string,
@@ -147,7 +146,7 @@ class Opened {
     })
   }
 
-  /** Shows what was asked for, or why it was refused. */
+  /** Shows the requested element, or why it was refused. */
   async #open(read: () => Promise<HTMLElement>): Promise<void> {
     const refused = (error: unknown) => make('p', { class: 'problem', role: 'alert' }, whyRefused(error))
     this.show(await read().catch(refused))

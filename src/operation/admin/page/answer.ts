@@ -1,13 +1,13 @@
-/** JSON as one reads it: a member a line, long hex folded until it is asked for. */
+/** Readable JSON: one member per line, long hex folded until it is clicked. */
 import { make } from './dom.js'
 
 /** Characters of an answer that are shown; a browser takes seconds to lay out megabytes. */
 const shownMax = 200_000
-/** Hex of more digits is folded: a word of 32 bytes is not. */
+/** Hex with more digits than this is folded: a word of 32 bytes is not. */
 const foldedMin = 64
 const foldedShown = 18
 
-/** What a `pre` holds; a text that is no JSON, or too long, as it is. */
+/** Content of a `pre`; text that is not JSON, or too long, stays as it is. */
 export function json(text: string): (Node | string)[] {
   if (text.length > shownMax) {
     return [`${text.slice(0, shownMax)}…\n(${text.length - shownMax} more characters)`]

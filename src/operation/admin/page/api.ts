@@ -1,8 +1,8 @@
 /**
  * Requests to the admin listener.
  *
- * The token is kept in the session storage of this tab and sent as a header. A cookie would be sent to every other
- * port of the host as well, so another user's server on this machine could read it, and a page there could act with it.
+ * The token is stored in the session storage of this tab and sent as a header. A cookie would be sent to every other
+ * port of the host as well. So another user's server on this machine could read it, and a page there could act with it.
  */
 import type { RpcAnswer } from '../shapes.js'
 
@@ -17,7 +17,7 @@ export function storeToken(token: string | undefined): void {
   else sessionStorage.setItem(storageName, token)
 }
 
-/** An answer other than 2xx; `message` is what the listener said. */
+/** An answer other than 2xx; `message` is the listener's text. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -33,8 +33,8 @@ export function whyRefused(error: unknown): string {
 }
 
 /**
- * The answer to a request, as it comes. Throws Refusal where it is not 2xx, TypeError where the listener cannot be
- * reached.
+ * The answer to a request, unparsed. Throws Refusal if it is not 2xx, TypeError if there is no connection to the
+ * listener.
  */
 export async function request(
   path: string,
@@ -55,13 +55,13 @@ export async function request(
   throw new Refusal(response.status, messageOf(text) ?? `HTTP ${response.status}`)
 }
 
-/** As {@link request}, its JSON. `body` is sent as JSON. */
+/** As {@link request}, with the answer parsed as JSON. `body` is sent as JSON. */
 export async function ask<T>(path: string, method = 'GET', body?: unknown): Promise<T> {
   const response = await request(path, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
   return (await response.json()) as T
 }
 
-/** Calls a method of a network as if for a client. */
+/** Calls a method of a network like a client. */
 export function callNetwork(
   network: string,
   call: { readonly method: string; readonly params: unknown },
@@ -78,12 +78,12 @@ function messageOf(text: string): string | undefined {
   }
 }
 
-/** Between two attempts to reach a listener that has gone. */
+/** Time between two attempts to connect to a listener that is gone. */
 const retryMs = 1_000
 
 /**
- * Calls `onData` with the data of each server-sent event, and `onState` when the stream begins and breaks off; begins
- * again where it broke off. Ends with `signal`. Rejects with Refusal.
+ * Calls `onData` with the data of each server-sent event, and `onState` when the stream begins and breaks off.
+ * Reconnects after a break. Ends with `signal`. Rejects with Refusal.
  *
  * An EventSource would do the same, but sends no token.
  */

@@ -6,19 +6,19 @@ export interface Line {
   readonly label: string
   /** A custom property of the style sheet. */
   readonly color: string
-  /** One for each time; null where there is none. */
+  /** One for each time; null if there is none. */
   readonly values: readonly (number | null)[]
 }
 
-/** Seconds that a chart shows at least, so that a server that has just started has no axis of three seconds. */
+/** Least seconds of the time axis, so that a server that has just started has no axis of three seconds. */
 const shownSecondsMin = 60
 const heightPx = 180
 const sparkWidth = 120
 const sparkHeight = 20
-/** So that a head that is a second older than the last one does not look like trouble. */
+/** So that a head only a second older than the last does not look like trouble. */
 const sparkMaxMin = 10
 
-/** Of lines that stand for nothing but their names. */
+/** Colours of lines that differ only by name. */
 export const lineColors = ['--accent', '--second', '--good', '--third', '--faint']
 
 export class Chart {
@@ -34,7 +34,7 @@ export class Chart {
   readonly #scheme = matchMedia('(prefers-color-scheme: dark)')
   readonly #redraw = () => this.#make()
 
-  /** `none` is shown where there is nothing to draw. */
+  /** `none` is shown if there is nothing to draw. */
   constructor(title: string, format: (value: number) => string, none: string) {
     this.#format = format
     this.#figure = make('div', { role: 'img', 'aria-label': title, hidden: true })
@@ -89,7 +89,7 @@ export class Chart {
     const style = getComputedStyle(document.documentElement)
     const probe = make('span')
     figure.append(probe)
-    // The computed colour, since a canvas knows neither custom properties nor light-dark().
+    // The computed colour, since a canvas supports neither custom properties nor light-dark().
     const colorOf = (property: string) => {
       probe.style.color = `var(${property})`
       return getComputedStyle(probe).color
@@ -117,7 +117,7 @@ export class Chart {
           stroke: colorOf(color),
           width: 2,
           spanGaps: true,
-          // A line takes two.
+          // A single value is drawn as a point: a line needs two.
           points: { show: (plot: uPlot, series: number) => countOf(plot.data[series]) === 1, size: 6 },
         })),
       ],
@@ -132,12 +132,12 @@ function countOf(values: ArrayLike<unknown> | undefined): number {
   return Array.from(values ?? []).filter((value) => value != null).length
 }
 
-/** Values that follow on each other, as small as a word; zero is at the bottom. */
+/** Consecutive values, as small as a word; zero is at the bottom. */
 export function sparkline(values: readonly (number | null)[]): SVGElement {
   const known = values.flatMap((value) => value ?? [])
   const max = known.reduce((max, value) => Math.max(max, value), sparkMaxMin)
   const step = sparkWidth / Math.max(known.length - 1, 1)
-  // Of a single value a line as well.
+  // A single value becomes a line as well.
   const shown = known.length === 1 ? [...known, ...known] : known
   const points = shown.map(
     (value, at) => `${(at * step).toFixed(1)},${(sparkHeight * (1 - value / max)).toFixed(1)}`,

@@ -1,6 +1,6 @@
 import { make } from './dom.js'
 
-/** A button that copies a text, and says so. Where browsers forbid that, which they do without TLS, it selects it. */
+/** A button that copies a text, and reports that. Browsers forbid copying without TLS; then it selects the text. */
 export function copyButton(label: string, source: HTMLElement): HTMLElement {
   const said = make('span', { role: 'status' })
   const copy = async () => {

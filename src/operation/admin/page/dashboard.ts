@@ -1,6 +1,6 @@
 /**
- * The dashboard of operators: the log-in, and the views between which the part of the address after `#` chooses. Runs
- * in browsers, made into one file by esbuild; all that it shows comes from the admin listener that it came from.
+ * The dashboard of operators: the log-in, and the views, chosen by the part of the address after `#`. Runs in browsers,
+ * bundled into one file by esbuild. All its data comes from the admin listener that served it.
  */
 
 import { activity } from './activity.js'
@@ -14,7 +14,10 @@ import { playground } from './playground.js'
 import { traffic } from './traffic.js'
 import type { View } from './view.js'
 
-/** Part of the address → name, what the view answers, and what makes it, each time it is chosen. */
+/**
+ * Part of the address → name, the question that the view answers, and the function that makes it each time it is
+ * chosen.
+ */
 const views: Readonly<
   Record<string, readonly [name: string, title: string, open: (live: LiveSource) => View | Promise<View>]>
 > = {
@@ -66,13 +69,13 @@ function showViews(): void {
     shown = undefined
     try {
       const view = await open(live)
-      // Meanwhile another may have been chosen.
+      // Another view may have been chosen meanwhile.
       if (name !== asked) return view.close()
       shown = view
       content.replaceChildren(make('h2', {}, title), view.element)
     } catch (error) {
       if (error instanceof Refusal && error.status === 401) return logOut(whyRefused(error))
-      // So that choosing it again asks again.
+      // So that choosing it again retries.
       asked = undefined
       content.replaceChildren(make('h2', {}, title), make('p', { class: 'problem' }, whyRefused(error)))
     }
@@ -98,7 +101,7 @@ function showViews(): void {
   void showView()
 }
 
-/** The part of the address after `#` chooses the view, so that this link must not change it. */
+/** The part of the address after `#` chooses the view, so this link must not change it. */
 function skipTo(event: Event, content: HTMLElement): void {
   event.preventDefault()
   content.focus()
@@ -107,7 +110,7 @@ function skipTo(event: Event, content: HTMLElement): void {
 if (storedToken() === undefined) showLogIn()
 else showViews()
 
-/** The form that asks for the token. `enter` is called once the listener has accepted one; `why` is shown at first. */
+/** The form for the token. `enter` is called once the listener has accepted a token; `why` is shown at first. */
 function logInForm(enter: () => void, why = ''): HTMLElement {
   const input = make('input', {
     type: 'password',

@@ -1,8 +1,8 @@
-/** Making elements. Text goes in as text, never as markup. */
+/** Makes elements. Text is inserted as text, never as markup. */
 
 export type Child = Node | string | undefined | false
 
-/** An attribute's text, `true` for one without a value, or what is called with an event (`onclick`). */
+/** An attribute's text, `true` for one without a value, or a handler of an event (`onclick`). */
 export type Attribute = string | number | boolean | undefined | ((event: Event) => void)
 
 export function make<K extends keyof HTMLElementTagNameMap>(
@@ -20,17 +20,17 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** What reads as a link, and does something here. */
+/** A button that looks like a link and acts on this page. */
 export function opener(text: string, open: () => unknown): HTMLElement {
   return make('button', { type: 'button', class: 'link', onclick: () => void open() }, text)
 }
 
-/** Sets a text only where it differs, so that what a reader has selected stays selected. */
+/** Sets a text only if it differs, so that a reader's selection stays. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
 
-/** Offers values by their names, and keeps what is chosen. */
+/** Offers values by their names, and keeps the chosen one. */
 export function offer(
   select: HTMLSelectElement,
   values: readonly string[],

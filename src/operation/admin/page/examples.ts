@@ -1,14 +1,13 @@
-/** Arguments with which methods answer, made of what a network has. */
+/** Example arguments for methods, made from data of a network. */
 import type { LastBlock, Playground } from '../shapes.js'
 import { ask, callNetwork } from './api.js'
 import type { Method, Param } from './schemas.js'
 
-/** What examples are made of. */
 export interface Facts {
   readonly address: string
   readonly contract: string
   readonly slot: string
-  /** Name of a variable of the contract, where the server has its layout. */
+  /** Name of a variable of the contract, if the server has its layout. */
   readonly variable: string | undefined
   readonly blockNumber: number
   readonly blockHash: string
@@ -24,10 +23,10 @@ interface Transaction {
   readonly blockHash: string
 }
 
-/** Calls a method as the playground does; its result. Rejects where there is none. */
+/** Calls a method as the playground does; resolves to its result. Rejects if there is none. */
 type Call = (method: string, params: readonly unknown[]) => Promise<unknown>
 
-/** What a network has: of the demo network what is worth looking at, of others what its newest blocks show. */
+/** Data of a network: for the demo network its example, for others data of the newest blocks. */
 export async function readFacts({
   name,
   example,
@@ -53,7 +52,7 @@ export async function readFacts({
   }
 }
 
-/** The first transaction of the newest blocks; where they have none, what the newest block shows. */
+/** The first transaction of the newest blocks; if they have none, data of the newest block. */
 async function newest(name: string, call: Call): Promise<Transaction | undefined> {
   const blocks = await ask<LastBlock[]>(`api/networks/${name}/blocks`)
   const chosen = blocks.find(({ transactions }) => transactions !== null && transactions > 0) ?? blocks[0]
@@ -76,11 +75,11 @@ async function newest(name: string, call: Call): Promise<Transaction | undefined
   )
 }
 
-/** Methods that change something, which nobody wants by looking at them, or need what few chains have, or another call gives. */
+/** Methods that change something, or that need data of few chains or of another call. */
 const needsMore =
   /_(?:un)?subscribe|^eth_(?:send|sign|new|uninstall|getFilter)|personal_|_add|trace_rawTransaction|BlockAccessList|HeaderProof/
 
-/** Arguments in order, without the optional ones; undefined where a method needs what a network does not show. */
+/** Arguments in order, without the optional ones; undefined if the method needs data that the network does not show. */
 export function exampleParams({ name, params }: Method, facts: Facts): readonly unknown[] | undefined {
   if (needsMore.test(name)) return undefined
   const values = params.filter(({ required }) => required).map((param) => argumentOf(name, param, facts))

@@ -1,4 +1,4 @@
-/** Figures as people read them: three digits, with their unit. */
+/** Figures in readable form: three digits, with their unit. */
 
 export function formatMs(ms: number | undefined): string {
   if (ms === undefined || Number.isNaN(ms)) return '–'
@@ -15,7 +15,7 @@ export function formatCount(count: number | undefined): string {
   return Number.isInteger(count) ? count.toLocaleString('en') : digits(count)
 }
 
-/** A rate: digits after the point only where it is small. */
+/** A rate: digits after the point only if it is small. */
 export function formatRate(perSecond: number | undefined): string {
   return perSecond === undefined ? '–' : digits(perSecond)
 }
@@ -30,7 +30,6 @@ export function formatShare(part: number, whole: number): string {
   return whole === 0 ? '–' : `${digits((part / whole) * 100)} %`
 }
 
-/** How long ago something was. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(ms, 0) / 1_000
   if (seconds < 90) return `${Math.floor(seconds)} s`

@@ -1,4 +1,4 @@
-/** Is it well? Each network in a row, with its head and where its blocks come from; what fails, first; the machine, last. */
+/** Is it well? Failing checks first; then each network in a row, with its head and source; the machine last. */
 import type { CallHistory, LiveState } from '../shapes.js'
 import { sparkline } from './charts.js'
 import { type Child, make, setText } from './dom.js'
@@ -125,7 +125,7 @@ function sourceOf({ kind, source, chain }: Network): string {
   return chain?.purpose === 'demo' ? 'demo, makes its own blocks' : sources[source]
 }
 
-/** As `headers, state proved; calls told`. */
+/** For example `headers, state proved; calls told`. */
 function basisText(basis: NonNullable<Network['chain']>['basis']): string {
   const parts = Object.entries(basis)
   const ways = [...new Set(parts.map(([, way]) => way))]
@@ -134,7 +134,7 @@ function basisText(basis: NonNullable<Network['chain']>['basis']): string {
   return ways.map((way) => `${partsOf(way)} ${way}`).join('; ')
 }
 
-/** A dot for each node, with what it takes to answer. */
+/** A dot for each node, with its mean answer time. */
 function dotsOf(nodes: NonNullable<Network['chain']>['upstreams']): Child {
   if (nodes.length === 0) return '–'
   return make(

@@ -1,4 +1,4 @@
-/** The fields of what may be set of a key. */
+/** The fields for the settings of a key. */
 import type { Key } from '../shapes.js'
 import { labelled, make } from './dom.js'
 
@@ -43,14 +43,14 @@ const limitGroups: readonly (readonly [
 
 interface SettingsForm {
   readonly element: HTMLElement
-  /** What the fields say, all of it; the server checks it. */
+  /** The values of all fields; the server checks them. */
   read(): object
 }
 
-/** Fields filled with what a key has, or empty ones for a new key. */
+/** Fields filled with a key's settings, or empty ones for a new key. */
 export function settingsForm(key?: Key): SettingsForm {
   const name = make('input', { required: true, maxlength: 64, autocomplete: 'off', value: key?.name ?? '' })
-  // Its field has no time zone: what it holds is in UTC.
+  // The field has no time zone; its value is UTC.
   const expires = make('input', {
     type: 'datetime-local',
     step: 1,
@@ -101,7 +101,7 @@ function group(legend: string, fields: readonly HTMLElement[]): HTMLElement {
   return make('fieldset', { class: 'row' }, make('legend', {}, legend), ...fields)
 }
 
-/** What is set of a key, in a line. */
+/** The settings of a key, in one line. */
 export function describeKey({ scopes, limits, expiresAt, earlierSecretUntil }: Key): string {
   const ofScopes = scopeFields.flatMap(([kind, label]) =>
     scopes[kind].length === 0 ? [] : `${label.toLowerCase()}: ${scopes[kind].join(', ')}`,

@@ -1,4 +1,4 @@
-/** The view of API keys: their use, what they may do, and changes of both. */
+/** The view of API keys: their use, their permissions, and changes of both. */
 import type { Key, NewKey, Usage } from '../shapes.js'
 import { ask, Refusal, whyRefused } from './api.js'
 import { copyButton } from './copyButton.js'
@@ -8,7 +8,7 @@ import { describeKey, settingsForm } from './keySettings.js'
 import { figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
-/** What a key used; undefined where that is not known yet. */
+/** Usage of a key; undefined if not known yet. */
 type Used = Pick<Usage['rows'][number], 'units' | 'calls' | 'errors'> | undefined
 
 interface Row {
@@ -16,7 +16,7 @@ interface Row {
   readonly used: Used
 }
 
-/** Between two looks at their use: each adds up a day of all keys. */
+/** Time between two readings of the usage: each sums a day of all keys. */
 const useMs = 10_000
 
 export async function keys(): Promise<View> {
@@ -28,7 +28,7 @@ export async function keys(): Promise<View> {
   let showUse: (usedBy: (keyId: string) => Used) => void
   const reload = async () => {
     const found = await readKeys()
-    // A new one each time: buttons act on keys as they were when they were made.
+    // A new table each time: buttons act on the keys for which they were made.
     const table = keyTable(note, element, showSecret, reload)
     showUse = (usedBy) => table.show(found.map((key) => ({ key, used: usedBy(key.id) })))
     showUse(() => undefined)
@@ -53,7 +53,7 @@ export async function keys(): Promise<View> {
   return { element, close: () => clearInterval(timer) }
 }
 
-/** Keys that may be used first, then the others; newest first. */
+/** Usable keys first, then the others; newest first. */
 async function readKeys(): Promise<Key[]> {
   const found = await ask<Key[]>('api/keys')
   const rank = ({ state }: Key) => Number(state !== 'live')
@@ -139,7 +139,7 @@ function keyTable(
   )
 }
 
-/** The text of a key, until its reader has it. */
+/** The text of a key, shown until its reader has it. */
 function secretCard({ name, id }: Key, text: string): HTMLElement {
   const shown = make('pre', { tabindex: 0, 'aria-label': 'New secret' }, text)
   const card = make(
@@ -155,7 +155,7 @@ function secretCard({ name, id }: Key, text: string): HTMLElement {
   return card
 }
 
-/** Asks before `act`; stays open with the reason where that is refused. Escape closes it. */
+/** Asks before `act`; if that is refused, stays open with the reason. Escape closes it. */
 function openDialog(
   place: HTMLElement,
   title: string,
@@ -177,7 +177,7 @@ function openDialog(
   const leave = () => {
     dialog.remove()
     if (opener?.isConnected) return
-    // The list was made anew; the keyboard goes on where it was.
+    // The list was made again; the focus returns to the same button.
     const buttons = [...place.querySelectorAll('button')]
     const again = buttons.find((button) => button.ariaLabel === opener?.ariaLabel) ?? buttons[0]
     again?.focus()

@@ -1,33 +1,33 @@
-/** The live state, which the listener sends each second, and the history of the last hour, which is asked for. */
+/** The live state, which the listener sends each second, and the history of the last hour, which this page requests. */
 import type { CallHistory, LiveState } from '../shapes.js'
 import { ask, follow } from './api.js'
 
-/** Between two questions for the history. */
+/** Time between two requests for the history. */
 export const historyMs = 10_000
 
 interface Live {
-  /** The newest state; undefined before the first has come. */
+  /** The newest state; undefined before the first. */
   readonly state: LiveState | undefined
-  /** Undefined before the first has come. */
+  /** Undefined before the first. */
   readonly history: CallHistory | undefined
   readonly isOpen: boolean
 }
 
-/** Follows the live state and the history, and tells its listeners of each, and of the connection. */
+/** Follows the live state and the history. Reports both, and the state of the connection, to its listeners. */
 export class LiveSource {
   #live: Live = { state: undefined, history: undefined, isOpen: false }
   #historyAskedMs = Number.NEGATIVE_INFINITY
   readonly #listeners = new Set<(live: Live) => void>()
   readonly #end = new AbortController()
 
-  /** `refused` is called where the token is no longer accepted. */
+  /** `refused` is called if the token is no longer accepted. */
   constructor(refused: (why: Error) => void) {
     const take = (data: string) => this.#take(JSON.parse(data) as LiveState)
     const setOpen = (isOpen: boolean) => this.#tell({ isOpen })
     void follow('api/live', take, setOpen, this.#end.signal).catch(refused)
   }
 
-  /** Calls `listener` at once and with each change, until the function that is returned is called. */
+  /** Calls `listener` at once and with each change, until the returned function is called. */
   listen(listener: (live: Live) => void): () => void {
     this.#listeners.add(listener)
     listener(this.#live)
@@ -43,7 +43,7 @@ export class LiveSource {
     this.#tell({ state })
     if (performance.now() - this.#historyAskedMs < historyMs) return
     this.#historyAskedMs = performance.now()
-    // Where it cannot be had, the stream tells why.
+    // If this fails, the stream reports the reason.
     void ask<CallHistory>('api/history').then(
       (history) => this.#tell({ history }),
       () => undefined,

@@ -1,4 +1,7 @@
-/** How is it asked? Addresses of a network; a method of it, its parameters as a form or as JSON, and the answer. */
+/**
+ * How is it asked? A method of a network, its parameters as a form or as JSON, and the answer; addresses of the
+ * network.
+ */
 import type { Playground } from '../shapes.js'
 import { json as shown } from './answer.js'
 import { ask, callNetwork, whyRefused } from './api.js'
@@ -52,7 +55,7 @@ class PlaygroundView implements View {
     this.#methods = methods
     this.#network = choice(networks.map(({ name }) => name))
     this.#network.addEventListener('change', () => void this.showNetwork())
-    // As it is typed: at a change, the press of a button that ends the typing would move that button away.
+    // On each input: on `change`, the press of a button that ends the typing would move that button away.
     this.#method.addEventListener('input', () => {
       if (this.#currentMethod()?.name !== this.#shownMethod) this.#showMethod()
     })
@@ -74,7 +77,7 @@ class PlaygroundView implements View {
     if (chosen !== undefined) {
       this.#addresses.replaceChildren(...snippets(chosen))
       const found = chosen.tag === 'rollup' ? undefined : await readFacts(chosen).catch(() => undefined)
-      // Meanwhile another network may have been chosen.
+      // Another network may have been chosen meanwhile.
       if (chosen !== this.#currentNetwork()) return
       this.#facts = found
     }
@@ -88,7 +91,7 @@ class PlaygroundView implements View {
     return this.#networks.find(({ name }) => name === this.#network.value)
   }
 
-  /** Those of the chosen network's kind, by the names that they have there. */
+  /** Methods of the chosen network's kind, by their names there. */
   #methodsHere(): Method[] {
     const { tag, prefix } = this.#currentNetwork() ?? {}
     return this.#methods
@@ -139,7 +142,7 @@ class PlaygroundView implements View {
     const asked = this.#method.value
     this.#run.disabled = true
     try {
-      // Meanwhile another method may have been chosen.
+      // Another method may have been chosen meanwhile.
       await this.#answered.ask(this.#network.value, this.#call(), () => asked === this.#method.value)
     } catch (error) {
       this.#answered.clear('')
@@ -150,7 +153,7 @@ class PlaygroundView implements View {
   }
 }
 
-/** The answer that came last, and how long it took. */
+/** The last answer, and its duration. */
 class Answered {
   readonly #outcome = make('p', { role: 'status', class: 'outcome' })
   readonly #answer = make('pre', { tabindex: 0, 'aria-label': 'Answer', class: 'answer' })
@@ -161,7 +164,7 @@ class Answered {
     this.#outcome.textContent = outcome
   }
 
-  /** Asks a network, and shows the answer where it is still wanted. Rejects where it is refused. */
+  /** Calls a network, and shows the answer if it is still wanted. Rejects if the call is refused. */
   async ask(
     network: string,
     call: { readonly method: string; readonly params: unknown },
@@ -178,7 +181,7 @@ class Answered {
   }
 }
 
-/** Parameters in fields, or as JSON; both show the same. */
+/** Parameters in fields, or as JSON; both show the same values. */
 class ParamsForm {
   readonly elements: readonly HTMLElement[]
   readonly #fields = make('div', { class: 'fields' })
@@ -188,7 +191,7 @@ class ParamsForm {
   readonly #problem: HTMLElement
   #inputs: readonly { param: Param; input: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement }[] = []
 
-  /** `changed` is called as they are written; `problem` has what is wrong with them. */
+  /** `changed` is called at each input; `problem` shows the faults of the parameters. */
   constructor(changed: () => void, problem: HTMLElement) {
     this.#problem = problem
     const check = make('label', { class: 'check' }, this.#asJson, ' write the parameters as JSON')
@@ -198,7 +201,7 @@ class ParamsForm {
     for (const element of [this.#fields, this.#json]) element.addEventListener('input', changed)
   }
 
-  /** Parameters of a method, with the first arguments; those that are not required come last. */
+  /** Shows parameters of a method, with arguments for the first ones; optional parameters come last. */
   show(params: readonly Param[], example: readonly unknown[] = []): void {
     this.#inputs = params.map((param) => ({ param, input: inputFor(param) }))
     this.#fields.replaceChildren(
@@ -279,7 +282,7 @@ function listId(name: string): string {
   return `choices-${name}`
 }
 
-/** What a field offers to those who may also write something else. */
+/** Suggestions of a field that also accepts other values. */
 function offered({ name, schema }: Param): HTMLElement {
   return make(
     'datalist',
@@ -294,7 +297,7 @@ function paramValues(params: unknown, names: readonly string[]): readonly unknow
   return names.map((name) => (params as Record<string, unknown> | null)?.[name])
 }
 
-/** Addresses of a network, and how libraries take them, each to copy. */
+/** Addresses of a network, and code for libraries, each to copy. */
 function snippets({ url, socketUrl, tag }: Playground['networks'][number]): HTMLElement[] {
   const ofChain: readonly (readonly [title: string, text: string])[] = [
     [

@@ -1,6 +1,5 @@
 /**
- * Parameters of methods as the OpenRPC document declares them, as far as they are used here, and how a form shows and
- * reads them.
+ * Parameters of methods as declared in the OpenRPC document, reduced to the members used here, and their form fields.
  */
 
 export interface Schema {
@@ -24,7 +23,6 @@ export interface Method {
   readonly tags: readonly { readonly name: string }[]
 }
 
-/** The schema and what it is a choice of. */
 function* alternatives(schema: Schema): Generator<Schema> {
   yield schema
   for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) yield* alternatives(part)
@@ -37,13 +35,13 @@ function typesOf(schema: Schema): Set<string> {
   return new Set(types)
 }
 
-/** Texts that may be chosen from; any other may still be allowed. */
+/** Suggested texts; others may be allowed, too. */
 export function choicesOf(schema: Schema): readonly string[] {
   if (schema.type === 'boolean') return ['true', 'false']
   return [...alternatives(schema)].flatMap((part) => part.enum ?? [])
 }
 
-/** Whether nothing but {@link choicesOf} is allowed. */
+/** Whether only {@link choicesOf} are allowed. */
 export function isChoice(schema: Schema): boolean {
   return schema.type === 'boolean' || (schema.enum !== undefined && schema.anyOf === undefined)
 }
@@ -54,7 +52,7 @@ export function isLong(schema: Schema): boolean {
   return types.has('object') || types.has('array') || types.size === 0
 }
 
-/** What is expected, in a few words. */
+/** The expected value, in a few words. */
 export function describe(schema: Schema): string {
   if (schema.type === 'boolean') return 'true or false'
   if (schema.title !== undefined) return schema.title
@@ -65,8 +63,7 @@ export function describe(schema: Schema): string {
 }
 
 /**
- * The value of what was written into a field. A text where the schema allows one, without quotes; otherwise JSON.
- * Throws SyntaxError.
+ * The value of a field's text: a string without quotes if the schema allows one, otherwise JSON. Throws SyntaxError.
  */
 export function readField(schema: Schema, written: string): unknown {
   const types = typesOf(schema)
@@ -76,7 +73,7 @@ export function readField(schema: Schema, written: string): unknown {
   return isJson ? JSON.parse(written) : written.trim()
 }
 
-/** The other way round. */
+/** Reverses {@link readField}. */
 export function writeField(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
 }

@@ -4,7 +4,7 @@ import { formatBytes, formatCount } from './format.js'
 export interface Column<R> {
   readonly title: string
   readonly of: (row: R) => Child
-  /** Whether the column holds figures, which stand below each other at the right. */
+  /** Whether the column has figures, which are aligned at the right. */
   readonly isFigure?: boolean
   /** A class of the cell, such as `bad`. */
   readonly mark?: (row: R) => string | undefined
@@ -26,7 +26,7 @@ export function failures<R>(title: string, of: (row: R) => number, format = form
   return { ...figures(title, (row) => format(of(row))), mark: (row) => (of(row) > 0 ? 'bad' : undefined) }
 }
 
-/** What a key, or a method, used. */
+/** Usage of a key, or of a method. */
 export const spentColumns: readonly Column<Spent>[] = [
   figures('Units', ({ units }) => formatCount(units)),
   figures('Calls', ({ calls }) => formatCount(calls)),
@@ -34,14 +34,14 @@ export const spentColumns: readonly Column<Spent>[] = [
   figures('Results', ({ bytes }) => formatBytes(bytes)),
 ]
 
-/** A table whose rows change while it is read: only cells that differ are written. */
+/** A table whose rows change while it is read: only changed cells are written. */
 export class LiveTable<R> {
   readonly element: HTMLElement
   readonly #columns: readonly Column<R>[]
   readonly #body = make('tbody')
   readonly #empty: HTMLElement
 
-  /** `none` is shown where there are no rows, `above` before the table. */
+  /** `none` is shown if there are no rows, `above` before the table. */
   constructor(title: string, columns: readonly Column<R>[], none: string, ...above: readonly Child[]) {
     this.#columns = columns
     this.#empty = make('p', { class: 'note' }, none)
@@ -84,14 +84,14 @@ export class LiveTable<R> {
   }
 }
 
-/** Writes what differs, so that what a reader has selected or focused stays so. */
+/** Writes only changed content, so that a reader's selection and focus stay. */
 function setContent(cell: HTMLElement, content: Child): void {
   if (typeof content !== 'object') setText(cell, content || '')
   else if (cell.childNodes.length !== 1 || !cell.firstChild?.isEqualNode(content))
     cell.replaceChildren(content)
 }
 
-/** Wide tables scroll by themselves, so that the page does not; shadows at their edges say where there is more. */
+/** Wide tables scroll by themselves, so that the page does not; shadows at their edges show that there is more. */
 function scrolled(title: string, table: HTMLTableElement): HTMLElement {
   return make('div', { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': title }, table)
 }

@@ -1,6 +1,6 @@
 /**
- * Who asks what? Rates, times and errors over an hour or a day, of all methods or of one; keys, and what one of them called;
- * what was refused.
+ * Who asks what? Rates, times and errors over an hour or a day, for all methods or for one; keys, and the calls of one
+ * of them; refused requests.
  */
 import type { CallHistory, LiveState, Usage } from '../shapes.js'
 import { ask } from './api.js'
@@ -34,7 +34,7 @@ export function traffic(live: LiveSource): View {
   const read = async () => {
     askedMs = performance.now()
     const { query, ofKey } = filter
-    // Rates and times are counted of methods alone; of a key there is what usage has of each hour.
+    // Rates and times are only counted by method; for a key there is hourly usage.
     for (const { element } of [calls, times, errors, methods]) element.hidden = ofKey !== undefined
     called.element.hidden = ofKey === undefined
     try {
@@ -42,7 +42,7 @@ export function traffic(live: LiveSource): View {
         ask<CallHistory>(`api/history?${query}`),
         ofKey === undefined ? undefined : ask<Usage>(`api/usage?${ofKey}`),
       ])
-      // Meanwhile something else may have been chosen, or another view.
+      // Another choice may have been made meanwhile, or another view opened.
       if (isClosed || query !== filter.query) return
       drawCalls(calls, times, filter.isOfAll, history)
       const byCode = history.errors.map(({ code, perSecond }) => [code, perSecond] as const)
@@ -58,7 +58,7 @@ export function traffic(live: LiveSource): View {
         history.keys,
       )
     } catch {
-      // The live stream tells why nothing can be read.
+      // The live stream reports the reason.
     }
   }
   const stop = live.listen(({ state }) => {
@@ -88,13 +88,13 @@ export function traffic(live: LiveSource): View {
 
 const hourMs = 3_600_000
 
-/** What is looked at: a time, a method, a key. */
+/** The selection: a time, a method, a key. */
 class Filter {
   readonly #span = choice(['hour', 'day'])
   readonly #method = choice([''])
   readonly #key = choice([''])
   readonly #methods = new Set<string>()
-  /** Key id → what it is called. */
+  /** Key id → its label. */
   readonly #keys = new Map<string, string>()
   readonly #changed: () => void
   readonly element = make(
@@ -114,12 +114,12 @@ class Filter {
     return this.#method.value === ''
   }
 
-  /** Of the history. */
+  /** Query for the history. */
   get query(): string {
     return new URLSearchParams({ span: this.#span.value, ...this.#named }).toString()
   }
 
-  /** Of the usage of the key that is chosen, in the hours that the time touches. */
+  /** Query for the usage of the chosen key, in the hours that the time touches. */
   get ofKey(): string | undefined {
     if (this.#key.value === '') return undefined
     const from = new Date(Date.now() - (this.#span.value === 'day' ? 24 : 1) * hourMs).toISOString()
@@ -213,7 +213,7 @@ function keyTable(choose: (id: string) => void) {
   )
 }
 
-/** How often what `name` names happened. */
+/** Counts of events, named by the column `name`. */
 function tallies<R extends { readonly perSecond: number; readonly total: number }>(
   title: string,
   name: Column<R>,

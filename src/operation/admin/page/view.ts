@@ -1,4 +1,4 @@
-/** What is shown below the header. */
+/** The content below the header. */
 export interface View {
   readonly element: HTMLElement
   /** Called when another view is shown. */

@@ -80,7 +80,7 @@ function permute(): void {
   normalize(third, third, zero)
 }
 
-/** Runs the full rounds before or after the partial ones; returns where the constants that follow theirs are. */
+/** Runs the full rounds before or after the partial ones; returns the address of the next constants. */
 function permuteFully(constant: usize): usize {
   for (let round: i32 = 0; round < fullRounds; round++) {
     cube(state, constant)
@@ -131,8 +131,8 @@ function put(element: usize, k: usize, value: i64): void {
 }
 
 /**
- * out = a + b, with what is above 2^251 folded down (2^251 = −17·2^192 − 1 mod P) and limbs 0 to 7 within 29 bits.
- * The last limb keeps a few bits more, or is a little below zero.
+ * out = a + b, with the part above 2^251 folded down (2^251 = −17·2^192 − 1 mod P) and limbs 0 to 7 within 29 bits. The
+ * last limb keeps a few bits more, or is a little below zero.
  */
 function normalize(out: usize, a: usize, b: usize): void {
   let last = limb(a, 8) + limb(b, 8)
