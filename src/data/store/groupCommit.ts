@@ -12,8 +12,8 @@ interface Item {
 const groupMax = 256
 
 /**
- * Writes that share a flush. While one transaction is flushed, work is collected for the next, so the rate of writes
- * is not limited by the time of a flush, and the event loop never waits for the disk.
+ * Writes that share a flush. While one transaction is flushed, work is collected for the next. So the time of a flush
+ * does not limit the rate of writes, and the event loop never waits for the disk.
  */
 export class GroupCommit {
   readonly #environment: RootDatabase

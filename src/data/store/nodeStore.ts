@@ -11,7 +11,7 @@
  *             at the end]
  *             'pepperMark' → 32 bytes that reveal a foreign pepper
  *             'copied' → [sequence number, atMs], only in a copy of shared keys: the newest change that it has, and the
- *             time since when it has all changes
+ *             last time when it had all changes
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
  *

@@ -242,7 +242,6 @@ class Developer implements SourceCalls {
     return hash
   }
 
-  /** If each transaction gets a block, makes blocks of all that can run. */
   async pending(hash: Hash32): Promise<Uint8Array | undefined> {
     return this.#maker.waiting.find(hash)
   }
@@ -266,6 +265,7 @@ class Developer implements SourceCalls {
     return JSON.stringify(await this.#relayed(method, params))
   }
 
+  /** If each transaction gets a block, makes blocks of all that can run. */
   async #makeAtOnce(): Promise<void> {
     while (this.#blockSeconds === 0 && this.#maker.hasWork(this.#timestamp())) await this.make()
   }
