@@ -35,8 +35,8 @@ const participantsMin = 342
 const updatesMax = 16
 
 /**
- * The newest block that validators signed, by the member `headProof` of an answer of `tidegate_getVerified`. Takes some
- * 0.1 s. Throws {@link VerifyError} that says what is wrong.
+ * The newest block that validators signed, from the member `headProof` of an answer of `tidegate_getVerified`. Takes
+ * some 0.1 s. Throws {@link VerifyError} with the reason.
  *
  * @example
  * const answer = await request('tidegate_getVerified', [method, params, checkpoint])

@@ -100,7 +100,7 @@ export function firstHeaderOf(identity: ChainIdentity): number {
  * executed and compared as on any chain.
  */
 export interface Development {
-  /** The real root of the genesis state, hex; of a gateway, which does not know it, that of the header. */
+  /** The real root of the genesis state, hex; a gateway does not know it and has the root in the header. */
   readonly stateRoot: string
 }
 
@@ -258,7 +258,7 @@ export interface ChainRows {
   readAccountAt(address: Address, number: number): Uint8Array | undefined
   /**
    * Numbers of canonical blocks that changed an account (also one of its slots), at most `limit`: ascending from
-   * `from` on, or descending from it where `isBackward`.
+   * `from` on, or descending from it with `isBackward`.
    */
   readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[]
   /** Value after canonical block `number`. */

@@ -1,4 +1,4 @@
-/** A value with the number of the block since which it holds: length of the number (1 byte) ‖ number ‖ value. */
+/** A value, and the number of the block since which it holds: length of the number (1 byte) ‖ number ‖ value. */
 
 /** Block numbers of a store are exact in JavaScript, and take at most 7 bytes. */
 const numberBytesMax = 7

@@ -78,7 +78,7 @@ export function valueAt(tables: ReadStateTables, key: Uint8Array, number: number
   return undefined
 }
 
-/** Value after block `number`, if that block changed it; empty where it was removed. */
+/** Value after block `number`, if that block changed it; empty if it was removed. */
 export function changeIn(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
   for (const { since, value } of changesFrom(tables, key, number, false))
     return since === number ? fullValue(kindOf(key), value) : undefined

@@ -285,7 +285,7 @@ function withHashes(code: readonly Uint8Array[], expected: readonly Hash32[]): C
   return hashed
 }
 
-/** "… `what` A, `other` B" where the two differ. */
+/** Throws "… `what` A, `other` B" if the two differ. */
 function expectEqual(what: string | (() => string), got: Uint8Array, want: Uint8Array, other: string): void {
   if (equalBytes(got, want)) return
   const text = (bytes: Uint8Array) => (bytes.length === 0 ? 'none' : bytesToHex(bytes))

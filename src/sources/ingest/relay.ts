@@ -50,7 +50,7 @@ const lookupsPerSecond = 100
 /** Empty, so senders are recovered from signatures. */
 const keys = new RecoveredKeys()
 
-/** JSON-RPC's code for an error without one that is a number. */
+/** JSON-RPC code for an error without a numeric code. */
 const unknownCode = -32_000
 
 interface RelayOptions extends SentOptions {

@@ -21,7 +21,7 @@ export type Report = (message: IngestMessage) => void
 /** Makes the publisher of a store's blocks; undefined if nothing is published. */
 type OpenPublisher = (store: ChainWriter) => Publisher | undefined
 
-/** What a source gets from its thread. */
+/** Services of its thread for a source. */
 export interface SourceHost {
   readonly report: Report
   /** Aborted when the source must end. */

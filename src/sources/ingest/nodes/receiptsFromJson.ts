@@ -40,7 +40,7 @@ export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
   }
 }
 
-/** The same from the hex of debug_getRawReceipts. Throws {@link LieError}. */
+/** As {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link LieError}. */
 export function receiptsFromRaw(answer: unknown): Uint8Array {
   if (!Array.isArray(answer)) throw new LieError('receipts that are no list')
   return encodeRlp(answer.map(bytesOf))

@@ -45,7 +45,7 @@ export class UpstreamBlocks {
     this.#schedule = schedule
   }
 
-  /** The block of this number; undefined where no node has one. Rejects with NoAnswerError. */
+  /** The block of this number; undefined if no node has one. Rejects with NoAnswerError. */
   byNumber(number: number): Promise<FetchedBlock | undefined> {
     return this.proving.find(async (attempt) => {
       const block = await this.#fetch(number, attempt)

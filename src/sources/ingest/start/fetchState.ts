@@ -55,7 +55,7 @@ export interface StateSource {
   child(number: number, hash: Hash32): Promise<string>
 }
 
-/** The block whose state it is. */
+/** The block whose state is fetched. */
 export interface FetchedBlock {
   readonly number: number
   readonly hash: Hash32

@@ -85,7 +85,7 @@ async function beginAt(task: IngestStore, plan: StartPlan, beginning: Beginning)
     host.report({ type: 'said', text: `${what} is fetched from ${nodes?.names}` })
     if (!(await fetchState(fetched, nodes as StartNodes, block, progressOf(number, host)))) return false
     const isMade = await loadInto(load, fetched, blocks, beginning).catch((error) => {
-      // It is not the state of the block, and would not be the next time.
+      // The fetched state is not that of the block, so it is not reused.
       if (error instanceof OperatorError) removeFetched(fetched)
       throw error
     })
