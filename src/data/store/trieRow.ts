@@ -1,7 +1,7 @@
 /**
- * A row of a trie: a branch with its leaves and short nodes. Branches below it have rows of their own. Owns the layout
- * of the content of rows and of the differences between two contents; trieRowBefore.ts reverts differences. trieRows.ts
- * owns the keys.
+ * A row of a trie: a branch with the extension before it, its leaves and short nodes. Branches below it have rows of
+ * their own. Owns the layout of the content of rows and of the differences between two contents; trieRowBefore.ts
+ * reverts differences. trieRows.ts owns the keys.
  *
  *   content      nibbles of the extension before the branch (1 byte, 0 for none), two to a byte, the last half empty ‖
  *                which of 16 children there are (2 bytes, the lowest bit for the first) ‖ those children in order. A

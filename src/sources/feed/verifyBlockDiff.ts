@@ -182,8 +182,8 @@ interface ChangedAccount {
 }
 
 /**
- * The senders that a block diff names, in the order of its transactions. Some are recovered and compared. For the
- * others, the account must have used the transaction's nonce in the block.
+ * The senders that a block diff names, in the order of its transactions. Some are recovered and compared. The account
+ * of each must have used the transaction's nonce in the block.
  */
 class BelievedSenders implements Pick<RecoveredKeys, 'senderOf'> {
   readonly #keys = new RecoveredKeys()
