@@ -47,8 +47,8 @@ export function packReceipts(rlp: Uint8Array): Uint8Array {
 }
 
 /**
- * The inverse of {@link packReceipts}. The result may be the row itself; otherwise `giveBack` of bufferPool.ts takes its
- * memory. With `lacksBlooms` blooms are zeros, which saves a third of the time. Throws for other bytes.
+ * The inverse of {@link packReceipts}. The result may be the row itself; otherwise `giveBack` of bufferPool.ts takes
+ * its memory. With `lacksBlooms` blooms are zeros, which saves a third of the time. Throws for other bytes.
  */
 export function unpackReceipts(row: Uint8Array, lacksBlooms = false): Uint8Array {
   if (row[0] === plain) return withBlooms(row.subarray(1), lacksBlooms)
