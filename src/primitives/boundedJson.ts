@@ -1,9 +1,9 @@
 /** Limits of a JSON text of unknown origin. */
 export interface JsonLimits {
   readonly charactersMax: number
-  /** Lists and objects within each other. */
+  /** Nesting of lists and objects. */
   readonly depthMax: number
-  /** Values of any type, those within others included. */
+  /** Values of any type, nested ones included. */
   readonly valuesMax: number
 }
 
@@ -18,8 +18,8 @@ export class JsonLimitError extends Error {
 }
 
 /**
- * Parses JSON of unknown origin. Throws JsonLimitError before anything is built of a text that exceeds a limit, and
- * SyntaxError for one that is no JSON.
+ * Parses JSON of unknown origin. For a text that exceeds a limit, throws JsonLimitError before any value is built;
+ * throws SyntaxError for invalid JSON.
  */
 export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
   const { charactersMax, depthMax, valuesMax } = limits
@@ -40,7 +40,7 @@ export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
   return JSON.parse(text)
 }
 
-/** The position of the quote that ends the text which begins at `start`; the last position where none does. */
+/** The position of the quote that ends the string which begins at `start`; the end of the text if there is none. */
 function endOfText(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)

@@ -1,26 +1,29 @@
 /**
- * Memory for long answers that is used again: the receipts of a block of 200 transactions are 100 KB of RLP and 400 KB of
- * JSON, which the operating system would have to provide anew each time, and the garbage collector to free. Owns what is
- * free; whoever has sent an answer gives it back.
+ * Reused memory for long answers. The receipts of a block of 200 transactions are 100 KB of RLP and 400 KB of JSON.
+ * Without reuse, the operating system would have to provide that memory each time, and the garbage collector to free
+ * it. Owns the free buffers; the sender of an answer returns its buffer.
  *
- * Nothing has to be given back: what is not is garbage as any other. So only those do it that know that nobody else has
- * these bytes.
+ * Returning a buffer is optional: otherwise it becomes garbage. So only callers that have the only reference to the
+ * bytes return them.
  */
 
-/** Shorter ones are not worth it, and longer ones are rare. */
+/** Shorter buffers are not worth reusing, and longer ones are rare. */
 const bytesMin = 32 * 1024
 const bytesMax = 1024 * 1024
 
-/** Of all that is free: most answers are sent at once, so that the next one finds the memory of the last. */
+/** Limit of all free bytes: most answers are sent at once, so the next answer finds the memory of the last. */
 const freeBytesMax = 4 * 2 ** 20
 
-/** Lengths are powers of two, so that answers of about the same length use the same memory. */
+/** Lengths are powers of two, so that answers of similar length use the same memory. */
 const free = new Map<number, ArrayBuffer[]>()
 let freeBytes = 0
 
 const taken = new WeakSet<ArrayBuffer>()
 
-/** Memory of at least `length` bytes, uninitialised; for {@link giveBack}, if it is neither short nor very long. */
+/**
+ * Memory of at least `length` bytes, uninitialised. Return it with {@link giveBack}; very short and very long ones are
+ * not reused.
+ */
 export function takeBuffer(length: number): Uint8Array<ArrayBuffer> {
   if (length < bytesMin || length > bytesMax) return ownMemory(length)
   const size = 2 ** Math.ceil(Math.log2(length))
@@ -31,7 +34,7 @@ export function takeBuffer(length: number): Uint8Array<ArrayBuffer> {
   return bytes.subarray(0, length)
 }
 
-/** Takes back what was taken, by any view of it; other memory is left alone. Nobody may read it from now on. */
+/** Returns a buffer to the pool, given any view of it; other memory is ignored. Nobody may read it from now on. */
 export function giveBack({ buffer }: Uint8Array): void {
   if (!(buffer instanceof ArrayBuffer) || !taken.delete(buffer)) return
   const { byteLength } = buffer
@@ -42,7 +45,7 @@ export function giveBack({ buffer }: Uint8Array): void {
   else same.push(buffer)
 }
 
-/** Memory that nobody else has, uninitialised. */
+/** New memory, uninitialised. */
 export function ownMemory(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer)
 }

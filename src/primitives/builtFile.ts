@@ -11,12 +11,12 @@ export function startedPath(name: StartedFile): string {
   return builtPath(`${startedFiles[name]}.js`)
 }
 
-/** The same as a URL, as `Worker` takes it. */
+/** The same path as a URL, for `Worker`. */
 export function startedUrl(name: StartedFile): URL {
   return pathToFileURL(startedPath(name))
 }
 
-/** Path of a file that the build makes, such as WebAssembly: `path` is that of its source, below the repository. */
+/** Path of a file that the build makes, such as WebAssembly; `path` is the path of its source in the repository. */
 export function builtPath(path: string): string {
   return resolve(packageRoot(), 'dist', path)
 }

@@ -31,7 +31,7 @@ export function toAddress(bytes: Uint8Array): Address {
 }
 
 /**
- * A copy of the first 32 bytes, of which there must be as many. A loop, because a call of V8's runtime takes longer
+ * Copies the first 32 bytes; the input must have that many. It is a loop, because a call of V8's runtime takes longer
  * (scenario `block-random`).
  */
 export function leadingHash(bytes: Uint8Array): Hash32 {
@@ -51,7 +51,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Buffer's own, which take any bytes: to make a Buffer of them first costs twice as much again. */
+/** Buffer's methods work on any bytes. Making a Buffer first would cost twice as much again. */
 const { hexSlice, latin1Slice } = Buffer.prototype as unknown as Record<
   'hexSlice' | 'latin1Slice',
   (this: Uint8Array, start: number, end: number) => string
@@ -95,23 +95,27 @@ export function toQuantity(value: number | bigint): Hex {
   return `0x${value.toString(16)}`
 }
 
-/** The integer of a hex quantity, with or without leading zeros; undefined for what is none, or longer than a word. */
+/**
+ * The integer of a hex quantity, with or without leading zeros; undefined for other values, and for more than 32 bytes.
+ */
 export function parseQuantity(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined
 }
 
-/** Parses an even number of hex digits, with or without `0x`. Throws RangeError naming the fault. */
+/** Parses an even number of hex digits, with or without `0x`. Throws RangeError that quotes the text. */
 export function hexToBytes(hex: string): Uint8Array<ArrayBuffer> {
   const bytes = digitsToBytes(hex.startsWith('0x') ? hex.slice(2) : hex)
   if (bytes === undefined) throw new RangeError(`not an even number of hex digits: ${excerpt(hex, 80)}`)
   return bytes
 }
 
-/** UTF-16 code unit → its value as a hex digit, −1 for none; for all units, so that no index is out of range. */
+/**
+ * UTF-16 code unit → its value as a hex digit, −1 for others. It covers all units, so that no index is out of range.
+ */
 const digitValues = new Int8Array(0x1_0000).fill(-1)
 for (const digit of '0123456789abcdefABCDEF') digitValues[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
 
-/** Writes hex digits into the last bytes of `target`; false if one is none. */
+/** Writes hex digits into the last bytes of `target`; false if a character is not a digit. */
 export function writeDigits(text: string, start: number, target: Uint8Array): boolean {
   let misfits = 0
   let at = target.length - 1
@@ -129,7 +133,7 @@ export function digitOf(byte: number): number {
   return digitValues[byte] as number
 }
 
-/** Longer ones are read by Node.js, which takes half a microsecond to begin. */
+/** Longer ones are parsed by Node.js, whose call takes half a microsecond. */
 const shortDigits = 128
 
 /** Bytes of hex digits, two each; undefined for any other text. 5 MiB of them take 7 ms. */
@@ -139,17 +143,20 @@ export function digitsToBytes(digits: string): Uint8Array<ArrayBuffer> | undefin
   if (digits.length <= shortDigits) return writeDigits(digits, 0, bytes) ? bytes : undefined
   // Node.js reads only the low eight bits of a character, so one beyond ASCII could pass for a digit.
   if (Buffer.byteLength(digits) !== digits.length) return undefined
-  // `write` stops at the first character that is no digit.
+  // `write` stops at the first character that is not a digit.
   return asBuffer(bytes).write(digits, 'hex') === bytes.length ? bytes : undefined
 }
 
-/** Bytes of a text `0x…`, `length` of them where that is given; undefined for anything else. */
+/** Bytes of a text `0x…`, with exactly `length` bytes if that is given; undefined for anything else. */
 export function bytesOfHex(value: unknown, length?: number): Uint8Array<ArrayBuffer> | undefined {
   if (typeof value !== 'string' || !value.startsWith('0x')) return undefined
   return length === undefined || value.length === 2 + 2 * length ? digitsToBytes(value.slice(2)) : undefined
 }
 
-/** Big-endian bytes as a non-negative integer; zero for none. Quick up to 12, as most amounts on chains have. */
+/**
+ * Big-endian bytes as a non-negative integer; zero for no bytes. Fast up to 12 bytes: most amounts on chains have no
+ * more.
+ */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
   const { length } = bytes
   if (length <= 6) return BigInt(smallAt(bytes, 0, length))
@@ -166,8 +173,8 @@ function smallAt(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * The big-endian integer from `start` up to `end`: a number where it has at most 6 bytes, as most integers on chains
- * do, otherwise a bigint, which is slower because each operation is a call out of compiled code.
+ * The big-endian integer from `start` up to `end`. A number if it has at most 6 bytes, as most integers on chains;
+ * otherwise a bigint, which is slower because each operation is a call out of compiled code.
  */
 export function integerAt(source: Uint8Array, start: number, end: number): number | bigint {
   return end - start > 6 ? bytesToBigInt(source.subarray(start, end)) : smallAt(source, start, end)
@@ -184,7 +191,7 @@ export function bytesToNumber(bytes: Uint8Array): number {
 const wordBytes = new Uint8Array(16)
 const word = new DataView(wordBytes.buffer)
 
-/** A non-negative integer as its shortest big-endian bytes; none for zero. Quick below 2^128. */
+/** A non-negative integer as its shortest big-endian bytes; none for zero. Fast below 2^128. */
 export function toMinimalBytes(value: number | bigint): Uint8Array<ArrayBuffer> {
   if (value < 0) throw new RangeError(`negative integer: ${value}`)
   const integer = BigInt(value)
@@ -200,7 +207,7 @@ export function toMinimalBytes(value: number | bigint): Uint8Array<ArrayBuffer> 
   return wordBytes.slice(start)
 }
 
-/** `bytes` with leading zeros up to `width`. Throws RangeError where it is longer. */
+/** `bytes` with leading zeros up to `width`. Throws RangeError if it is longer. */
 export function padLeft(bytes: Uint8Array, width: number): Uint8Array<ArrayBuffer> {
   if (bytes.length > width) throw new RangeError(`${bytes.length} bytes do not fit into ${width}`)
   const padded = new Uint8Array(width)
@@ -219,7 +226,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBu
   return joinBytes(parts)
 }
 
-/** The same for any number of parts. */
+/** As {@link concatBytes}, for a list of parts. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   let length = 0
   for (const part of parts) length += part.length
@@ -242,7 +249,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true
 }
 
-/** Writes a non-negative safe integer as 8 big-endian bytes at `offset`. Throws RangeError for any other. */
+/** Writes a non-negative safe integer as 8 big-endian bytes at `offset`. Throws RangeError for other values. */
 export function writeUint64(target: Uint8Array, value: number, offset: number): void {
   if (!Number.isSafeInteger(value) || value < 0 || offset + 8 > target.length) {
     throw new RangeError(`cannot write ${value} as 8 bytes`)
@@ -259,7 +266,7 @@ export function readUint64(source: Uint8Array, offset: number): number {
   return value
 }
 
-/** Writes an unsigned 32-bit integer as 4 big-endian bytes, all of them within `target`. */
+/** Writes an unsigned 32-bit integer as 4 big-endian bytes; all of them must be within `target`. */
 export function writeUint32(target: Uint8Array, value: number, offset: number): void {
   target[offset] = value >>> 24
   target[offset + 1] = value >>> 16
@@ -267,7 +274,7 @@ export function writeUint32(target: Uint8Array, value: number, offset: number): 
   target[offset + 3] = value
 }
 
-/** Reads 4 big-endian bytes, all of them within `source`. */
+/** Reads 4 big-endian bytes; all of them must be within `source`. */
 export function readUint32(source: Uint8Array, offset: number): number {
   const upper = ((source[offset] as number) << 8) | (source[offset + 1] as number)
   const lower = ((source[offset + 2] as number) << 8) | (source[offset + 3] as number)

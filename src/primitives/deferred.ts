@@ -16,8 +16,7 @@ export function defer<T>(): Deferred<T> {
 }
 
 /**
- * Returns a promise that somebody waits for later, or nobody on some way: Node.js ends a thread where a promise rejects
- * that nobody has waited for by then.
+ * Marks a promise that may be awaited later, or never. Node.js ends a thread if a promise rejects before it is awaited.
  */
 export function waitedForLater<P extends Promise<unknown>>(promise: P): P {
   promise.catch(() => undefined)

@@ -1,4 +1,4 @@
-/** The largest of any number of values, where `Math.max` ends at some 120,000; -Infinity of none. */
+/** The largest of any number of values; -Infinity of none. `Math.max` fails above some 120,000. */
 export function largest(values: Iterable<number>): number {
   let most = Number.NEGATIVE_INFINITY
   for (const value of values) if (value > most) most = value

@@ -1,4 +1,4 @@
-/** Items, oldest first. */
+/** A queue of items, oldest first. */
 export class Fifo<T> {
   #items: T[] = []
   /** Index of the oldest in {@link #items}. */
@@ -8,7 +8,7 @@ export class Fifo<T> {
     return this.#items.length - this.#first
   }
 
-  /** There must be one. */
+  /** The oldest item; the queue must not be empty. */
   get oldest(): T {
     return this.#items[this.#first] as T
   }
@@ -17,7 +17,7 @@ export class Fifo<T> {
     this.#items.push(item)
   }
 
-  /** Removes and returns the oldest; there must be one. */
+  /** Removes and returns the oldest; the queue must not be empty. */
   shift(): T {
     const item = this.#items[this.#first++] as T
     // Drop the used half of the array; moving the rest costs less than shifting each item would have.
@@ -28,7 +28,7 @@ export class Fifo<T> {
     return item
   }
 
-  /** Removes and returns the newest; there must be one. */
+  /** Removes and returns the newest; the queue must not be empty. */
   pop(): T {
     return this.#items.pop() as T
   }

@@ -2,21 +2,20 @@ import { spawnSync } from 'node:child_process'
 import { type StartedFile, startedPath } from './builtFile.js'
 
 export interface HelperEnd {
-  /** Exit status; null where a signal or the system ended the process, or it could not be started. */
+  /** Exit status; null if a signal or the system ended the process, or it could not be started. */
   readonly status: number | null
   readonly signal: NodeJS.Signals | null
-  /** How it ended and what it printed last, for an error that nobody expected. */
+  /** How it ended and its last output, for an unexpected error. */
   readonly account: string
 }
 
-/** Bytes of what a helper printed that an error shows. An error with its stack is shorter. */
+/** Most bytes of a helper's output that an error shows. An error with its stack is shorter. */
 export const printedBytesMax = 2_000
 
 /**
- * Runs a process of this program to its end, at most `timeout` ms, and waits for it. `descriptor` is passed on as
- * descriptor 3. Each exit
- * status has one meaning that the helper gives it; the caller throws for all others, which a crash or a missing file
- * can cause, and shows {@link HelperEnd.account}.
+ * Runs a helper process of this program to its end, at most `timeout` ms, and waits for it. The process gets
+ * `descriptor` as descriptor 3. The helper defines the meaning of its exit statuses. A crash or a missing file can
+ * cause others: for these the caller throws, with {@link HelperEnd.account}.
  */
 export function runHelper(
   name: StartedFile,
@@ -30,7 +29,7 @@ export function runHelper(
   return { status, signal, account: accountOf(error?.message ?? signal ?? `status ${status}`, stderr) }
 }
 
-/** One line: how a process ended, and the last of what it printed. */
+/** One line: how a process ended, and its last output. */
 export function accountOf(end: string, printed: Uint8Array | undefined): string {
   const text = Buffer.from(printed ?? [])
     .subarray(-printedBytesMax)

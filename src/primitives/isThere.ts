@@ -1,12 +1,12 @@
 import { readdirSync, statSync } from 'node:fs'
 import { OperatorError } from './faults.js'
 
-/** Whether there is something at `path`. Throws OperatorError where this user may not know, for instance without access. */
+/** Whether `path` exists. Throws OperatorError if this user cannot find out, for instance without access. */
 export function isThere(path: string): boolean {
   return orExplain(path, () => statSync(path, { throwIfNoEntry: false }) !== undefined)
 }
 
-/** Names of what is in a folder. Throws OperatorError where it cannot be read. */
+/** Names of the entries of a folder. Throws OperatorError if it cannot be read. */
 export function namesIn(folder: string): string[] {
   return orExplain(folder, () => readdirSync(folder))
 }

@@ -2,8 +2,8 @@
  * Writes JSON that is mostly hex (chain objects, proofs) directly as bytes. Owns the spelling of wire values, and the
  * growing memory of a text.
  *
- * Values are passed as an array with start and end, because a view of each takes longer than to write 32
- * bytes as hex, and Buffer's own `toString('hex')` three times as long (scenario `block-full-uncached`).
+ * Values are passed as an array with start and end. A view of each would take longer than writing 32 bytes as hex, and
+ * Buffer's own `toString('hex')` takes three times as long (scenario `block-full-uncached`).
  */
 import { ownMemory, takeBuffer } from './bufferPool.js'
 import { briefSlab } from './slab.js'
@@ -19,7 +19,7 @@ const quote = 0x22
 const zero = 0x30
 const lowerX = 0x78
 
-/** `"0x`, little-endian; the fourth byte is overwritten by what is written next. */
+/** `"0x`, little-endian; the next write overwrites the fourth byte. */
 const hexStart = quote | (zero << 8) | (lowerX << 16)
 
 /** Eight digits `0`. */
@@ -28,7 +28,7 @@ const zeros = ascii('00000000').words[0] as number
 /** Largest memory that is kept for the next text: a block with 500 transactions and their receipts. */
 const keptBytesMax = 1024 * 1024
 
-/** Longest short text, and longest memory that is shared: as long as one of its texts is referenced, all of it stays. */
+/** Longest short text, and longest shared memory: while one text of it is referenced, all of it stays. */
 const lentBytesMax = briefSlab.sharedBytesMax
 const sharedBytesMax = 64 * 1024
 
@@ -42,8 +42,8 @@ export interface Written {
 export interface Constant {
   readonly length: number
   /**
-   * Its bytes, little-endian, eight in each, and zeros after the last. Numbers of 64 bits that V8 stores as they are; of
-   * ASCII none is NaN, whose bits could change.
+   * Its bytes, little-endian, eight in each, and zeros after the last. They are 64-bit numbers, which V8 stores
+   * unchanged. ASCII never makes a NaN, whose bits could change.
    */
   readonly words: Float64Array
 }
@@ -54,8 +54,8 @@ export function memberNames<const N extends string>(...names: readonly N[]): Rea
 }
 
 /**
- * Short ASCII text for {@link JsonBytes.constant}, which takes a quarter of the time of `Uint8Array.set`: with
- * that the names of a block's members were a sixth of the time of writing it (scenario `block-full-uncached`).
+ * Short ASCII text for {@link JsonBytes.constant}, which takes a quarter of the time of `Uint8Array.set`. With that,
+ * the names of a block's members took a sixth of the time of writing it (scenario `block-full-uncached`).
  */
 export function ascii(text: string): Constant {
   const view = new DataView(new ArrayBuffer(text.length + 7))
@@ -70,12 +70,12 @@ export const openBracket = ascii('[')
 export const closeBracket = ascii(']')
 export const comma = ascii(',')
 
-/** Bytes that are written as hex at once: text of so many is garbage of the young. */
+/** Bytes that are written as hex at once: the string of so many is collected as young garbage. */
 const hexPieceBytes = 64 * 1024
 
 /**
- * `"0x…"`, two digits a byte, in memory of its own: for long bytes, whose text would be written as UTF-8 once more to be
- * sent. 2 MiB take 4 ms.
+ * `"0x…"`, two digits per byte, in memory of its own. For long bytes: as a string they would be encoded as UTF-8 again
+ * before sending. 2 MiB take 4 ms.
  */
 export function hexJson(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const text = Buffer.allocUnsafeSlow(2 * bytes.length + 4)
@@ -89,17 +89,17 @@ export function hexJson(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * A text under construction. A part that is already written can be repeated by copying it. Compared with joined
- * strings this saves two copies of the whole text and the garbage they leave.
+ * A text under construction. A part that is already written can be repeated by copying it. Compared with joined strings
+ * this saves two copies of the whole text and their garbage.
  */
 export class JsonBytes {
   #memory: ArrayBuffer
   #bytes: Uint8Array<ArrayBuffer>
   /** View of the same memory, to write several digits at once at any offset. */
   #view: DataView
-  /** Where the text begins: after those that are lent. */
+  /** Start of the text: after those that share the memory and are in use. */
   #start = 0
-  /** Where it ends. */
+  /** End of the text. */
   #end = 0
 
   /** Reserves `expected` bytes; the memory grows as needed. */
@@ -118,7 +118,10 @@ export class JsonBytes {
     return this.#bytes.subarray(this.#start, this.#end)
   }
 
-  /** Begins an empty text, in the same memory unless that is above {@link keptBytesMax}, or lent nearly whole. */
+  /**
+   * Begins an empty text, in the same memory unless that is longer than {@link keptBytesMax}, or nearly used up by
+   * short texts.
+   */
   clear(): void {
     this.#end = this.#start
     const bytes = this.#bytes.length
@@ -142,7 +145,7 @@ export class JsonBytes {
 
   /**
    * Writes ASCII text with values: bytes as {@link hex}, bigints as {@link quantity}, absent ones as null, and text and
-   * numbers as they are.
+   * numbers unchanged.
    */
   put(
     texts: TemplateStringsArray,
@@ -159,7 +162,7 @@ export class JsonBytes {
   }
 
   constant({ length, words }: Constant): void {
-    // The zeros after the last byte are overwritten by what is written next.
+    // The next write overwrites the zeros after the last byte.
     this.#reserve(length + 7)
     const view = this.#view
     let at = this.#end
@@ -173,13 +176,13 @@ export class JsonBytes {
     this.#end += source.length
   }
 
-  /** Writes `"0x…"`, two digits a byte. */
+  /** Writes `"0x…"`, two digits per byte. */
   hex(source: Uint8Array, start = 0, end = source.length): void {
     this.#open((end - start) * 2)
     this.#close(this.#pairs(source, start, end, this.#end))
   }
 
-  /** Writes the same as {@link hex}; faster where nearly all bytes are zero, as in blooms. */
+  /** Writes the same as {@link hex}; faster if nearly all bytes are zero, as in blooms. */
   sparseHex(source: Uint8Array, start: number, end: number): void {
     this.#open((end - start) * 2)
     const view = this.#view
@@ -240,23 +243,23 @@ export class JsonBytes {
     this.#close(this.#end)
   }
 
-  /** Repeats what was written from `start` up to `end`. */
+  /** Repeats the text from `start` up to `end`. */
   again(start: number, end: number): void {
     this.#reserve(end - start)
     this.#bytes.copyWithin(this.#end, this.#start + start, this.#start + end)
     this.#end += end - start
   }
 
-  /** What was written from `start` on, as text. */
+  /** The text from `start` on, as a string. */
   textFrom(start: number): string {
     const from = this.#start + start
     return Buffer.from(this.#memory, from, this.#end - from).toString('latin1')
   }
 
   /**
-   * Everything, in memory of its own and of its own length; or for use at once: a short text in memory that short ones
-   * share, which is where it stands if that is no longer than theirs, and a long one in memory that is lent
-   * ({@link takeBuffer}).
+   * The whole text, in memory of its own and of its own length. With `isBrief` it is for immediate use. Then a short
+   * text shares memory with other short ones, without a copy if this memory is small enough. A long one is in reusable
+   * memory ({@link takeBuffer}).
    */
   finish(isBrief = false): Uint8Array<ArrayBuffer> {
     const { length } = this
@@ -280,8 +283,9 @@ export class JsonBytes {
   }
 
   /**
-   * Writes two digits a byte from `at` on, where there is room, and returns their end. Eight bytes are read before any
-   * digit is written, because after each write V8 checks anew what it knows of an array (scenario `block-random`).
+   * Writes two digits per byte at `to`, which must have room, and returns their end. Eight bytes are read before any
+   * digit is written, because after each write V8 checks its assumptions about an array again (scenario
+   * `block-random`).
    */
   #pairs(source: Uint8Array, start: number, end: number, to: number): number {
     const view = this.#view
@@ -329,7 +333,10 @@ export class JsonBytes {
     if (this.#end + more > this.#bytes.length) this.#grow(this.length + more)
   }
 
-  /** Gets memory for `needed` bytes of this text: where others are lent, it may be no longer than this one. */
+  /**
+   * Gets memory for `needed` bytes of this text. If other texts take most of the old memory, the new one may be of the
+   * same length.
+   */
   #grow(needed: number): void {
     const bytes = this.#bytes.length
     const { written } = this
@@ -338,7 +345,7 @@ export class JsonBytes {
     this.#end = written.length
   }
 
-  /** Goes on in new memory, uninitialised and empty. */
+  /** Continues in new memory, uninitialised and empty. */
   #move(bytes: number): void {
     this.#memory = ownMemory(bytes).buffer
     this.#bytes = new Uint8Array(this.#memory)
@@ -348,7 +355,7 @@ export class JsonBytes {
   }
 }
 
-/** At most 32 big-endian bytes as a word of 32, `"0x…"`, for use at once. */
+/** At most 32 big-endian bytes as a word of 32, `"0x…"`, for immediate use. */
 export function hexWord(source: Uint8Array): Uint8Array {
   const word = briefSlab.take(68)
   const pairs = digitPairs

@@ -18,10 +18,7 @@ const hasher = instantiate<Hasher>('src/execution/kernel/hasher.wasm')
 const { buffer } = hasher.memory
 const hash = new Uint8Array(buffer, hasher.output.value, 32)
 
-/**
- * The hasher's own memory: what is made here need not be copied for {@link hashInput}. Everything that hashes
- * overwrites it.
- */
+/** The hasher's own memory: bytes written here need no copy for {@link hashInput}. Every hash overwrites it. */
 export const hashInputBytes: Uint8Array = new Uint8Array(buffer, hasher.input.value, hasher.inputBytes.value)
 
 /** Keccak-256 of the first `length` bytes of {@link hashInputBytes}. */
@@ -30,7 +27,7 @@ export function hashInput(length: number): Hash32 {
   return hash.slice() as Hash32
 }
 
-/** The same in memory that the next hash overwrites. */
+/** The same hash, in memory that the next hash overwrites. */
 export function lendHashOfInput(length: number): Uint8Array {
   hasher.hash(length)
   return hash
@@ -40,9 +37,9 @@ export function lendHashOfInput(length: number): Uint8Array {
  * Keccak-256 (the padding of the original submission, not FIPS 202). WebAssembly, which has 64-bit integers, takes a
  * seventh of the time of JavaScript.
  *
- * @noble/hashes is the reference with which the tests compare all faster implementations: this one, the kernel's Keccak
+ * Tests compare all faster implementations with @noble/hashes: this one, the kernel's Keccak
  * (test/unit/execution/kernel/keccak.test.ts), the SHA-256 of OpenSSL and the BLAKE2b of the precompiled contracts
- * (test/unit/execution/evm/precompiles.test.ts). Poseidon, which it lacks, is compared with @scure/starknet.
+ * (test/unit/execution/evm/precompiles.test.ts). It lacks Poseidon, which is compared with @scure/starknet.
  */
 export function keccak256(bytes: Uint8Array): Hash32 {
   const { length } = bytes

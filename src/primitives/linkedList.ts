@@ -1,4 +1,4 @@
-/** An item of a {@link LinkedList}; undefined at first, and only the list writes them. */
+/** An item of a {@link LinkedList}. Its links are undefined at first, and only the list writes them. */
 export interface Linked<T extends Linked<T>> {
   list: LinkedList<T> | undefined
   previous: T | undefined
@@ -6,10 +6,10 @@ export interface Linked<T extends Linked<T>> {
 }
 
 /**
- * Items in the order of their arrival, any of which may be removed: a doubly linked list whose links are members of the
- * items, each in one list at a time. A Set would do, but is made anew every few items, and the sets before keep what was
- * in them in memory, with all that it refers to, until the whole heap is marked: a proof through the pool took 15 % more
- * CPU time.
+ * A doubly linked list of items in the order of their arrival; any item can be removed. The links are members of the
+ * items, so each is in one list at a time. A Set would do, but it is rebuilt every few items. The old sets keep their
+ * items, and everything these refer to, in memory until the whole heap is marked: a proof through the pool took 15 %
+ * more CPU time.
  */
 export class LinkedList<T extends Linked<T>> {
   #first: T | undefined
@@ -28,7 +28,7 @@ export class LinkedList<T extends Linked<T>> {
     return this.#size
   }
 
-  /** Adds an item that is in no list. */
+  /** Adds an item, which must be in no list. */
   add(item: T): void {
     item.list = this
     item.previous = this.#last
@@ -38,7 +38,7 @@ export class LinkedList<T extends Linked<T>> {
     this.#size++
   }
 
-  /** False where the item is not in this list. */
+  /** Returns false if the item is not in this list. */
   remove(item: T): boolean {
     if (item.list !== this) return false
     const { previous, next } = item

@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { OperatorError } from './faults.js'
 
 /**
- * Makes a folder, and those above it that are missing. `mode` is that of the last one. Throws OperatorError where
- * that fails. In place of mkdirSync's `recursive`, which tries forever where the system answers that a parent is
- * missing although it is there, as Linux does in /proc.
+ * Makes a folder, and its missing parents. `mode` applies only to the last one. Throws OperatorError on failure. It
+ * replaces mkdirSync's `recursive`, which tries forever if the system reports an existing parent as missing, as Linux
+ * does in /proc.
  */
 export function makeFolder(path: string, mode?: number): void {
-  // One that is there cannot always be told from the error of mkdir, for instance on a read-only disk.
+  // An existing folder is not always recognised by the error of mkdir, for instance on a read-only disk.
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
     const parent = dirname(path)

@@ -1,7 +1,7 @@
 /**
  * The candidate that a mistyped word most likely means: the one with the fewest edits (insertion, deletion,
  * substitution, swap of neighbours), if at most `editsMax` are needed (default: a third of the word's length).
- * Undefined where none is near. Takes time in proportion to the word's length times `editsMax` for each candidate of
+ * Undefined if none is near. Its time is proportional to the word's length times `editsMax` for each candidate of
  * similar length.
  */
 export function nearest(
@@ -25,7 +25,7 @@ export function nearest(
 }
 
 /**
- * Optimal string alignment distance, or `limit` where it is not below that. Computes only the cells that matter for a
+ * Optimal string alignment distance, or `limit` if it is not below that. Computes only the cells that matter for a
  * distance below the limit.
  */
 function countEdits(a: string, b: string, limit: number): number {

@@ -1,14 +1,14 @@
 import { bytesToHex, type Hash32 } from './bytes.js'
 
 /**
- * Data that a reader does not hold and cannot say to be absent. It is named by its hash where it has one; for state,
+ * Data that a reader does not have and cannot report as absent. It is named by its hash if it has one; state is named
  * by the part that was read.
  */
 export type Wanted =
   /** The canonical block of this number. */
   | { readonly kind: 'canonical'; readonly number: number }
   | { readonly kind: 'header' | 'body' | 'accessList' | 'code'; readonly hash: Hash32 }
-  /** `others`: blocks whose receipts the same request will read next; `search`: where a search of logs stands with it. */
+  /** `others`: blocks whose receipts the same request will read next; `search`: position of a log search. */
   | {
       readonly kind: 'receipts'
       readonly hash: Hash32
@@ -26,25 +26,25 @@ export type Wanted =
       readonly slots: readonly Uint8Array[]
     }
 
-/** The block at which a search of the blocks from `first` to `last` stands. */
+/** The current block of a search from `first` to `last`. */
 export interface SearchPlace {
   readonly number: number
   readonly first: number
   readonly last: number
 }
 
-/** The call that wants something: what else it will read can be guessed from it. `params` as the caller wrote them. */
+/** The call that needs the data, from which its next reads can be guessed. `params` as the caller wrote them. */
 export interface WantingCall {
   readonly method: string
   readonly params: unknown
 }
 
-/** Fetches something, and for `call` what it may lack besides; resolves to whether nobody knows it. */
+/** Fetches data, and for `call` other data that it may lack; resolves to whether no upstream knows it. */
 export type FetchMissing = (wanted: Wanted, call?: WantingCall) => Promise<boolean>
 
 /**
- * Thrown by readers for data that is not held here. A network that can fetch it does so and runs the request again;
- * any other network turns it into a fault.
+ * Thrown by readers for data that is not stored here. A network that can fetch it does so and runs the request again.
+ * Any other network turns it into a fault.
  */
 export class NotHeldError extends Error {
   override readonly name = 'NotHeldError'
@@ -53,7 +53,7 @@ export class NotHeldError extends Error {
   }
 }
 
-/** A text that only what is wanted equally has, as the key of tables. {@link NotHeldError} names it shorter, for people. */
+/** A unique text for wanted data, as the key of tables. {@link NotHeldError} has a shorter name, for people. */
 export function wantedKey(wanted: Wanted): string {
   switch (wanted.kind) {
     case 'canonical':

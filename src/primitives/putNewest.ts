@@ -1,4 +1,4 @@
-/** Puts an entry last in a map, and drops the first ones where there are more than `most`. */
+/** Puts an entry last in a map, and drops the first ones if there are more than `most`. */
 export function putNewest<K, V>(map: Map<K, V>, key: K, value: V, most: number): void {
   map.delete(key)
   map.set(key, value)

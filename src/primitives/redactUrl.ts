@@ -3,8 +3,8 @@ const shape =
   /^([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#@]*@)?([a-z0-9.-]+(?::\d+)?|\[[0-9a-f:]+\](?::\d+)?)([/?#].*)?$/is
 
 /**
- * What may be shown of a text that was meant as the URL of a node: scheme and host, because a user name, a password,
- * the path and the query may each be a key. `…` stands for what is left out, and for all of a text of another shape.
+ * The part of a node's URL that may be shown: scheme and host. User name, password, path and query may each be a key.
+ * `…` stands for omitted parts, and for the whole of a text of another shape.
  */
 export function redactUrl(text: string): string {
   const [, scheme, host, rest = ''] = shape.exec(text) ?? []
@@ -12,12 +12,12 @@ export function redactUrl(text: string): string {
   return `${scheme}${host}${rest === '' || rest === '/' ? rest : '/…'}`
 }
 
-/** Of the schemes that a configuration has; up to what ends a URL within words, or within JSON. */
+/** Matches URLs of the schemes in a configuration, up to a character that ends a URL within a sentence or JSON. */
 const urlAnywhere = /\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"\\<>]+/gi
-/** What follows a URL in a sentence, or encloses it. */
+/** Punctuation after a URL in a sentence, or around it. */
 const punctuationAtEnd = /[.,;:!?')]*$/
 
-/** `text` with each URL in it as {@link redactUrl} has it. */
+/** `text` with each URL in it redacted by {@link redactUrl}. */
 export function redactUrls(text: string): string {
   if (!text.includes('://')) return text
   return text.replace(urlAnywhere, (found) => {

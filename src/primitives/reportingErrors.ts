@@ -1,6 +1,6 @@
 /**
- * Wraps `work` as a callback of timers, ports and events: exceptions, and rejections of the promise that it returns, are
- * reported instead of ending the thread. The same one in a row is reported once.
+ * Wraps `work` as a callback of timers, ports and events. Exceptions, and rejections of the returned promise, are
+ * reported instead of ending the thread. A repeated error is reported once.
  */
 export function reportingErrors<A extends readonly unknown[]>(
   report: (error: unknown) => void,

@@ -1,12 +1,12 @@
 /**
- * Longest `Retry-After` that is followed. A longer one is a mistake, or the server is down for so long that an attempt
+ * Longest `Retry-After` that is obeyed. A longer one is a mistake, or the server is down for so long that an attempt
  * every five minutes does no harm.
  */
 const retryAfterMsMax = 300_000
 
 /**
  * `Retry-After` (RFC 9110, section 10.2.3) in ms: seconds, or a date, which is compared with the answer's Date header
- * where there is one. Undefined where there is none.
+ * if there is one. Undefined without a value.
  */
 export function readRetryAfter(retryAfter: unknown, date: unknown): number | undefined {
   const text = String(retryAfter ?? '').trim()

@@ -35,8 +35,8 @@ const depthMax = 32
 export const rlpHeaderBytesMax = 9
 
 /**
- * Reads only the header of the item at `offset`. The payload may reach beyond the input, because a caller that
- * streams reads it later. Throws {@link RlpError} where the header does or is not canonical.
+ * Reads only the header of the item at `offset`. The payload may end beyond the input, because a streaming caller reads
+ * it later. Throws {@link RlpError} if the header itself does, or is not canonical.
  */
 export function readRlpHeader(input: Uint8Array, offset: number): RlpSpan {
   const prefix = input[offset]
@@ -81,8 +81,8 @@ export function rlpEndAt(input: Uint8Array, offset: number): number {
 }
 
 /**
- * Puts into `starts` where each of the items from `offset` to `end` begins, and where the last ends, in input already known
- * to be canonical. Returns how many there are; those for which `starts` has no room are counted alone.
+ * Writes the start of each item from `offset` to `end` into `starts`, and the end of the last. The input must be
+ * canonical. Returns the number of items; those beyond the room in `starts` are only counted.
  */
 export function findRlpItems(input: Uint8Array, offset: number, end: number, starts: Int32Array): number {
   let count = 0
@@ -91,7 +91,7 @@ export function findRlpItems(input: Uint8Array, offset: number, end: number, sta
   return count
 }
 
-/** The span of the whole item at `offset`. Throws {@link RlpError} when it is not canonical or reaches past `limit`. */
+/** The span of the whole item at `offset`. Throws {@link RlpError} if it is not canonical or ends after `limit`. */
 export function rlpSpanAt(input: Uint8Array, offset: number, limit = input.length): RlpSpan {
   const span = readRlpHeader(input, offset)
   if (span.end > limit) throw new RlpError('item cut short', offset)
@@ -166,7 +166,7 @@ export function rlpLength(payloadLength: number): number {
   return headerLength(payloadLength) + payloadLength
 }
 
-/** Bytes of the payload of a list, or of a byte string that is not its own encoding, whose encoding has `length` bytes. */
+/** Payload bytes of a list, or of a byte string with a header, whose encoding has `length` bytes. */
 export function rlpPayloadLength(length: number): number {
   let payload = length - 1
   for (let headerBytes = 2; rlpLength(payload) > length; headerBytes++) payload = length - headerBytes
@@ -226,7 +226,7 @@ export function writeRlpBytes(target: Uint8Array, offset: number, bytes: Uint8Ar
   return start + bytes.length
 }
 
-/** In memory of its own, or of `slab`. */
+/** Encodes an item in memory of its own, or of `slab`. */
 export function encodeRlp(item: RlpItem, slab?: Slab): Uint8Array<ArrayBuffer> {
   const length = encodedLength(item)
   const target = slab === undefined ? new Uint8Array(length) : slab.take(length)
@@ -234,7 +234,7 @@ export function encodeRlp(item: RlpItem, slab?: Slab): Uint8Array<ArrayBuffer> {
   return target
 }
 
-/** Writes an item at the begin of `target`, and returns its length; undefined where it has no room there. */
+/** Writes an item at the start of `target`, and returns its length; undefined if there is no room. */
 export function writeRlp(target: Uint8Array, item: RlpItem): number | undefined {
   return encodedLength(item) > target.length ? undefined : writeItem(target, 0, item)
 }

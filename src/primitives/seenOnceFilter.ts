@@ -1,18 +1,18 @@
 /**
- * Remembers in fixed memory which requests came before, so that a cache keeps only answers to requests that are
- * repeated (the "doorkeeper" of TinyLFU). Answers that nobody asks for again would evict those in use, and the
- * garbage collector copies each of them twice: with 1,200 proofs and estimates per second, pauses of 5 ms.
+ * Remembers in fixed memory which requests came before, so that a cache keeps only answers to repeated requests (the
+ * "doorkeeper" of TinyLFU). Answers to one-time requests would evict those in use, and the garbage collector copies
+ * each of them twice: with 1,200 proofs and estimates per second, pauses of 5 ms.
  *
- * A request has a pair of cells, given by its hash, which the last two requests for the pair have; of two with the same
- * hash the second counts as repeated. So an answer may enter the cache one request too late or too early, which is
- * never wrong.
+ * The hash of a request selects a pair of cells, which store the last two requests of the pair. Two requests with the
+ * same hash count as a repetition. So an answer may enter the cache one request too late or too early, which is never
+ * wrong.
  */
 export class SeenOnceFilter {
   readonly #hashes: Uint32Array
-  /** One in so many of the entries that may be kept is. */
+  /** One in this many of the admissible entries is kept. */
   #keptOneIn = 1
   #passed = 0
-  /** Entries that were kept since the last look, and how often any was used meanwhile. */
+  /** Entries kept since the last adjustment, and how often any entry was used meanwhile. */
   #kept = 0
   #uses = 0
 
@@ -47,9 +47,10 @@ export class SeenOnceFilter {
   }
 
   /**
-   * Whether an entry for a request that came before is to be kept: all, as long as each is used once on the average.
-   * Where more is asked for in turn than there is room for, entries would go before they are used, and to keep each costs
-   * more than to make it again (scenario `cached-blocks`). So fewer are kept, which stay until they are used.
+   * Whether an entry for a repeated request must be kept: all are, as long as each is used once on average. If more
+   * entries are requested in turn than there is room for, they would be evicted before they are used. Keeping each
+   * would cost more than computing it again (scenario `cached-blocks`). So fewer are kept, and stay until they are
+   * used.
    */
   keeps(): boolean {
     if (++this.#passed < this.#keptOneIn) return false
@@ -74,10 +75,10 @@ export class SeenOnceFilter {
   }
 }
 
-/** Some that are asked for in turn, such as the blocks of an hour, are all kept before the first look. */
+/** A moderate number of entries in turn, such as the blocks of an hour, are all kept before the first adjustment. */
 const keptPerLook = 1_024
 const step = 8
-/** With more, a cache would take long to change once others are asked for. */
+/** With more, a cache would adapt too slowly to new requests. */
 const keptOneInMax = 512
 
 /** Room for the requests of a second under load; 256 KiB. */
@@ -90,7 +91,7 @@ function hashText(text: string): number {
   return hash
 }
 
-/** As an unsigned number of 32 bits other than zero, which marks an empty cell. */
+/** As an unsigned number of 32 bits other than zero, which stands for an empty cell. */
 function notZero(hash: number): number {
   return hash === 0 ? 1 : hash >>> 0
 }

@@ -1,10 +1,10 @@
 /**
- * Memory for many small byte arrays that live about as long. An ArrayBuffer for each takes longer than what is done with it:
- * V8 asks malloc for those of more than 64 bytes, of which an import of 22,000 token transfers had 218,000 (scenario
+ * Memory for many small byte arrays of similar lifetime. An ArrayBuffer for each takes longer than the work on it: V8
+ * calls malloc for those of more than 64 bytes. An import of 22,000 token transfers had 218,000 of them (scenario
  * `import-tokens`).
  */
 
-/** Shorter arrays get memory in V8's own heap, which is quicker than a view of shared memory. */
+/** Shorter arrays are in V8's own heap, which is faster than a view of shared memory. */
 const heapBytesMax = 64
 /** Longer arrays are copied faster by a view than by a loop. */
 const loopBytesMax = 128
@@ -14,7 +14,9 @@ export class Slab {
   #chunk = new ArrayBuffer(0)
   #used = 0
 
-  /** As long as one array is referenced, so many bytes stay: few where some live longer. */
+  /**
+   * While one array is referenced, its whole chunk of `chunkBytes` stays; use small chunks if some arrays live longer.
+   */
   constructor(chunkBytes = 64 * 1024) {
     this.#chunkBytes = chunkBytes
   }
@@ -24,7 +26,7 @@ export class Slab {
     return this.#chunkBytes / 8
   }
 
-  /** Zeros. */
+  /** Returns zeros. */
   take(length: number): Uint8Array<ArrayBuffer> {
     if (length <= heapBytesMax || length > this.sharedBytesMax) return new Uint8Array(length)
     if (this.#used + length > this.#chunk.byteLength) {
@@ -36,7 +38,7 @@ export class Slab {
     return taken
   }
 
-  /** Of the first `length` bytes. */
+  /** Copies the first `length` bytes. */
   copy(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
     const copy = this.take(length)
     if (length <= loopBytesMax) for (let at = 0; at < length; at++) copy[at] = bytes[at] as number
@@ -46,8 +48,8 @@ export class Slab {
 }
 
 /**
- * A part of an array: a copy of a short one, because a view of what is in V8's heap has all of it moved to memory of its
- * own (scenario `slots-1k`).
+ * A part of an array. A short array is copied, because for a view V8 moves the whole array out of its heap (scenario
+ * `slots-1k`).
  */
 export function partOf(bytes: Uint8Array, start: number, end = bytes.length): Uint8Array {
   if (bytes.length > heapBytesMax) return bytes.subarray(start, end)
@@ -58,7 +60,7 @@ export function partOf(bytes: Uint8Array, start: number, end = bytes.length): Ui
 
 /** Memory for one array at a time: each copy overwrites the one before it. */
 export class LentMemory {
-  // To ask an array for it is a call of V8's runtime.
+  // Kept, because reading an array's `buffer` is a call of V8's runtime.
   readonly #memory: ArrayBuffer
   readonly #bytes: Uint8Array
 
@@ -68,12 +70,12 @@ export class LentMemory {
     this.#bytes = new Uint8Array(this.#memory)
   }
 
-  /** Valid until the next call. Throws RangeError for a longer array. */
+  /** The copy is valid until the next call. Throws RangeError for a longer array. */
   copy(bytes: Uint8Array): Uint8Array {
     this.#bytes.set(bytes)
     return new Uint8Array(this.#memory, 0, bytes.length)
   }
 }
 
-/** Of what is used at once: parts of answers, and rows that were read. */
+/** For data of immediate use: parts of answers, and rows that were read. */
 export const briefSlab = new Slab()

@@ -1,27 +1,27 @@
 /**
- * How work of one kind shares a listening thread. What does not fit into a turn of the event loop waits for a later
- * one, and sockets are polled in between. Long requests, bodies that arrive, WebSocket messages, events of
- * subscriptions and subscriptions that end have an object each.
+ * Shares the time of a listening thread between works of one kind. Work beyond the time of a turn of the event loop
+ * waits for a later turn, and sockets are polled in between. Long requests, arriving bodies, WebSocket messages, events
+ * of subscriptions and ending subscriptions have an object each.
  *
- * - A turn is over after the time that its next work allows, and after `worksMax` waiting works. At least one goes on
- *   in each turn. Work that did not wait counts as well, where it calls {@link TimeSlices.begin}.
- * - Kinds go on one after the other, and those that take time and for which a turn of the event loop has none
- *   left in the next one: however many kinds of work wait, others wait for little more than the time of one.
- * - Works of one flow, that of a key, go on in their order; flows take turns, one work at a time. So however
- *   much one key has waiting, the first work of another comes next.
- * - Works that wait hold at most `bytesMax`. Beyond, the newest of the flow with the most is refused.
- * - A {@link Share} limits what one connection does in a turn, by number and by cost, and what all do by time. Whatever
- *   it holds back goes on in its order, because it waits as one work.
+ * - A turn ends after the time that its next work permits, and after `worksMax` waiting works. At least one continues
+ *   in each turn. Work that did not wait counts as well, if it calls {@link TimeSlices.begin}.
+ * - Kinds continue one after the other. If a turn has no time left for a kind that takes time, it continues in the next
+ *   turn. So with any number of waiting kinds, each waits for little more than the time of one.
+ * - Works of one flow, that of a key, continue in their order; flows alternate, one work at a time. So however much
+ *   work of one key waits, the first work of another comes next.
+ * - Waiting works take at most `bytesMax`. Beyond that, the newest work of the largest flow is refused.
+ * - A {@link Share} limits one connection in a turn, by number and by cost, and all together by time. Work that it
+ *   delays continues in order, because it waits as one work.
  */
 import { type Linked, LinkedList } from './linkedList.js'
 
-/** What waits, or may. */
+/** A unit of work that may wait. */
 export interface Work {
-  /** Set by the {@link TimeSlices} that it waits for; undefined at first, and whenever it does not wait. */
+  /** Set by the {@link TimeSlices} in which it waits; undefined at first, and whenever it does not wait. */
   place: Place | undefined
 }
 
-/** Where a work waits. */
+/** Position of a waiting work. */
 export interface Place extends Linked<Place> {
   readonly work: Work
   readonly flow: Flow
@@ -29,23 +29,23 @@ export interface Place extends Linked<Place> {
 }
 
 export interface SliceOptions<W> {
-  /** Goes on with a work whose turn has come; with `hasTurn` false it was refused. */
+  /** Continues a work on its turn; with `hasTurn` false it was refused. */
   goOn(work: W, hasTurn: boolean): void
-  /** Absent: all in one flow. */
+  /** Absent: all works are in one flow. */
   flowOf?(work: W): string
-  /** Memory that a work holds while it waits; absent: none that counts. */
+  /** Memory of a waiting work; absent: none that counts. */
   bytesOf?(work: W): number
   readonly bytesMax?: number
-  /** Milliseconds of a turn after which a work goes on in a later one only; absent: time ends no turn. */
+  /** Milliseconds of a turn after which a work must wait for a later one; absent: time ends no turn. */
   msMaxOf?(work: W): number
   readonly worksMax?: number
   /** Called first in each turn; returns whether it needs another. */
   onTurn?(): boolean
-  /** Of one {@link Share}; `msMax`: of all together. */
+  /** Limits of one {@link Share}; `msMax`: of all together. */
   readonly share?: { readonly worksMax: number; readonly costMax: number; readonly msMax?: number }
 }
 
-/** What somebody has used of a turn. */
+/** Use of a turn by one owner. */
 export class Share {
   turn = -1
   works = 0
@@ -59,28 +59,28 @@ interface Flow {
 }
 
 /**
- * Milliseconds of a turn of the event loop after which further kinds of work that take time wait for the next one. Short,
- * since where all kinds wait a connection gets one answer a turn; to poll the sockets once more takes some 10 µs.
+ * Milliseconds of a turn of the event loop after which further kinds that take time wait for the next one. It is short,
+ * because if all kinds wait, a connection gets one answer per turn. Polling the sockets once more takes some 10 µs.
  */
 const kindsMsMax = 1
 
 /**
- * Turns with work that waits for which a thread counts as cold, and the part of its time that a turn has then. Its code
- * runs five to ten times as slowly until V8 has compiled it, and so does what a turn does besides. Beside batches of 900
- * reads, or calls of 480 KB, over 16 connections, a neighbour then got 1.0 to 1.8 times as many answers in the fourth second
- * after the start (six pairs of runs, two busy cores); in the first second no more.
+ * Number of turns with waiting work for which a thread counts as cold, and the share of its time that a turn gets then.
+ * Code runs five to ten times slower until V8 has compiled it, and so does the rest of a turn. The test was a neighbour
+ * beside batches of 900 reads, or calls of 480 KB, over 16 connections. In the fourth second after the start it got 1.0
+ * to 1.8 times as many answers (six pairs of runs, two busy cores); in the first second no more.
  */
 const coldTurns = 5_000
 const coldShare = 1 / 4
 
 let turnsDone = 0
 
-/** Part of its time that a turn has. */
+/** Share of its time that a turn gets. */
 function turnShare(): number {
   return turnsDone < coldTurns ? coldShare : 1
 }
 
-/** For tests: how many turns with work that waits this thread has had. */
+/** For tests: sets the number of turns with waiting work that this thread has had. */
 export function countTurns(turns: number): void {
   turnsDone = turns
 }
@@ -90,7 +90,7 @@ interface Kind {
   next(): void
 }
 
-/** Kinds of work whose next turn is due, in the order in which they get it. */
+/** Kinds whose next turn is due, in the order of their turns. */
 const kinds = new Set<Kind>()
 let isScheduled = false
 
@@ -109,7 +109,7 @@ function goOnWithKinds(): void {
 }
 
 function goOnLater(): void {
-  // `setImmediate` runs after the sockets were polled, and one set from within runs after they were polled again.
+  // `setImmediate` runs after the sockets are polled; a nested one runs after they are polled again.
   if (!isScheduled) setImmediate(goOnWithKinds)
   isScheduled = true
 }
@@ -120,14 +120,14 @@ export class TimeSlices<W extends Work> {
   readonly #flows = new Map<string, Flow>()
   #bytes = 0
   #turn = 0
-  /** When the first work of this turn began; undefined where there was none. */
+  /** When the first work of this turn began; undefined if there was none. */
   #beganMs: number | undefined
 
   constructor(options: SliceOptions<W>) {
     this.#options = options
   }
 
-  /** Whether time ends its turns; others, such as those of bodies, do little in one. */
+  /** Whether time ends its turns; other kinds, such as bodies, do little in one. */
   get takesTime(): boolean {
     return this.#options.msMaxOf !== undefined
   }
@@ -136,26 +136,26 @@ export class TimeSlices<W extends Work> {
     return this.#flows.size === 0
   }
 
-  /** Has the time of this turn begin, if it has not. */
+  /** Starts the time of this turn, unless it has started. */
   begin(): void {
     if (this.#beganMs !== undefined) return
     this.#beganMs = performance.now()
     this.#endTurnLater()
   }
 
-  /** Whether work has taken `msMax` milliseconds of this turn; of a thread that is cold, less. */
+  /** Whether work has taken `msMax` milliseconds of this turn, or less if the thread is cold. */
   isOver(msMax: number): boolean {
     return this.#beganMs !== undefined && performance.now() - this.#beganMs >= msMax * turnShare()
   }
 
-  /** Counts time that what follows from a work will take at the end of this turn. */
+  /** Adds time that the consequences of a work will take at the end of this turn. */
   spend(ms: number): void {
     if (this.#beganMs !== undefined) this.#beganMs -= ms
   }
 
   /**
-   * Counts a work that is about to be done; false, and it is not counted, where the share of this turn is used up. Short
-   * work, `isShort`, is done whatever the time.
+   * Counts a work before it is done. Returns false without counting it if the share of this turn is used up. Short work
+   * (`isShort`) ignores the time.
    */
   take(share: Share, cost: number, isShort = false): boolean {
     this.#endTurnLater()
@@ -175,7 +175,9 @@ export class TimeSlices<W extends Work> {
     return true
   }
 
-  /** Has a work go on in a later turn; one that waits already keeps its place. False where it was refused at once. */
+  /**
+   * Queues a work for a later turn; one that waits already keeps its place. Returns false if it was refused at once.
+   */
   wait(work: W): boolean {
     if (work.place !== undefined) return true
     const { flowOf, bytesOf, bytesMax = Number.POSITIVE_INFINITY } = this.#options
@@ -198,7 +200,7 @@ export class TimeSlices<W extends Work> {
     if (place !== undefined) this.#leave(place)
   }
 
-  /** Ends this turn and begins the next at once, although no sockets were polled. */
+  /** Ends this turn and begins the next at once, without polling sockets. */
   next(): void {
     const { goOn, msMaxOf, worksMax = Number.POSITIVE_INFINITY, onTurn } = this.#options
     kinds.delete(this)

@@ -1,25 +1,25 @@
 /**
- * The timers of the process, with the names and parameters that they have in Node.js. What a callback throws, and what
- * the promise that it returns is rejected with, is reported and ends nothing: a timer that fails must not take along
- * what clients wait for. All of `src` uses these, except pages, which run in browsers.
+ * The timers of the process, with the names and parameters of Node.js. Exceptions of a callback, and rejections of its
+ * promise, are reported and end nothing: a failing timer must not break the work of clients. All of `src` uses these,
+ * except pages, which run in browsers.
  */
 import { reportingErrors } from './reportingErrors.js'
 
-/** Longest time of a timer of Node.js, 24 days; a longer one would be over at once. */
+/** Longest time of a timer of Node.js, 24 days; a longer one would fire at once. */
 export const timerMsMax = 2 ** 31 - 1
 
 let report = (error: unknown): void => {
   process.emitWarning(`a timer failed: ${error instanceof Error ? error.stack : String(error)}`)
 }
 
-/** Has failures of this thread's timers reported to `to`; without it Node.js prints them as warnings. */
+/** Reports failures of this thread's timers to `to`; without it Node.js prints them as warnings. */
 export function reportTimersTo(to: (error: unknown) => void): void {
   report = to
 }
 
 const tell = (error: unknown): void => report(error)
 
-/** What takes longer than {@link timerMsMax} is due after that. */
+/** A longer time than {@link timerMsMax} is reduced to it. */
 export function setTimeout<A extends readonly unknown[]>(
   work: (...args: A) => unknown,
   ms: number,
@@ -28,12 +28,12 @@ export function setTimeout<A extends readonly unknown[]>(
   return globalThis.setTimeout(run, Math.min(ms, timerMsMax), work, args)
 }
 
-/** The same failure in a row is reported once. */
+/** A repeated failure is reported once. */
 export function setInterval(work: () => unknown, ms: number): NodeJS.Timeout {
   return globalThis.setInterval(reportingErrors(tell, work), Math.min(ms, timerMsMax))
 }
 
-// Not `contained`, which would make a closure for each timer: requests have one.
+// Not `reportingErrors`, which would make a closure for each timer: each request has one.
 function run<A extends readonly unknown[]>(work: (...args: A) => unknown, args: A): void {
   try {
     const done = work(...args)

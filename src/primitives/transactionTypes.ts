@@ -1,24 +1,24 @@
 /**
- * The types of transactions (EIP-2718), and of each its fields, in the order of its RLP. All that reads or writes
- * transactions asks this table: RLP, JSON and its schema, signatures, what pools take, what is read ahead. A new type is
- * one more object, and a line in the table.
+ * The types of transactions (EIP-2718), and the fields of each, in RLP order. All code that reads or writes
+ * transactions uses this table: RLP, JSON and its schema, signatures, pools, read-ahead. A new type is one more object,
+ * and a line in the table.
  */
 
-/** How a field stands in RLP, and under its name in JSON. */
+/** Form of a field in RLP, and under its name in JSON. */
 export type FieldForm =
   /** An integer below 2^256 or 2^64, without leading zeros; a quantity. */
   | 'integer'
   | 'integer64'
-  /** The same, which JSON may lack where it is 0. */
+  /** As `integer`, but JSON may omit a 0. */
   | 'optionalInteger'
-  /** Bytes of any number; hex. */
+  /** Bytes of any length; hex. */
   | 'bytes'
-  /** 20 bytes, or none for a creation; null there. */
+  /** 20 bytes, or none for a creation, which is null in JSON. */
   | 'recipient'
   /** 20 and 32 bytes. */
   | 'address'
   | 'hash'
-  /** 1 or nothing; a member of JSON only where it is set. */
+  /** 1 or empty; JSON has the member only if it is set. */
   | 'flag'
   /** A list of 32 bytes each. */
   | 'hashes'
@@ -31,15 +31,15 @@ type TransactionFork = 'chainstart' | 'berlin' | 'london' | 'cancun' | 'prague'
 
 export class TransactionType {
   /**
-   * Names of the fields, by JSON-RPC, in the order of RLP. Where it is signed, the signature follows: yParity (of type 0:
-   * v), r and s. Otherwise its sender is the field `from`, it pays nothing, and its nonce is told by its receipt.
+   * Names of the fields in JSON-RPC, in RLP order. In a signed type the signature follows: yParity (v in type 0), r and
+   * s. An unsigned transaction has its sender in the field `from`, pays nothing, and its nonce is in its receipt.
    */
   readonly names: readonly string[]
 
   constructor(
     /** The first byte; 0 for legacy transactions, which have none. */
     readonly number: number,
-    /** The fork from which on blocks may have it. */
+    /** The fork from which on blocks may contain it. */
     readonly since: TransactionFork,
     readonly fields: Readonly<Record<string, FieldForm>>,
     readonly isSigned = true,
@@ -47,7 +47,7 @@ export class TransactionType {
     this.names = Object.keys(fields)
   }
 
-  /** Index of a field in the RLP; undefined where the type has none of this name. */
+  /** Index of a field in the RLP; undefined if the type has no such field. */
   placeOf(name: string): number | undefined {
     const place = this.names.indexOf(name)
     return place < 0 ? undefined : place
@@ -83,7 +83,7 @@ const blob = new TransactionType(3, 'cancun', {
 /** EIP-7702. */
 const setCode = new TransactionType(4, 'prague', { ...withMarket, authorizationList: 'authorizations' })
 
-/** Of the OP Stack: what L1 forces into a block (specs.optimism.io, protocol/deposits). */
+/** OP Stack deposit: a transaction that L1 forces into a block (specs.optimism.io, protocol/deposits). */
 export const depositType = new TransactionType(
   0x7e,
   'chainstart',
@@ -100,10 +100,10 @@ export const depositType = new TransactionType(
   false,
 )
 
-/** Ethereum's, by number. */
+/** Ethereum's types, by number. */
 export const transactionTypes: ReadonlyMap<number, TransactionType> = new Map(
   [legacy, accessList, feeMarket, blob, setCode].map((type) => [type.number, type]),
 )
 
-/** Members of an authorization (EIP-7702), in the order of its RLP; all but the address, of 20 bytes, are integers. */
+/** Members of an authorization (EIP-7702), in RLP order; all are integers except the address, of 20 bytes. */
 export const authorizationMembers = ['chainId', 'address', 'nonce', 'yParity', 'r', 's'] as const

@@ -1,7 +1,7 @@
 import type { Address, Hash32 } from './bytes.js'
 import type { FetchMissing } from './notHeld.js'
 
-/** What a developer chain does for its callers. */
+/** Actions of a developer chain for its callers. */
 const developerActions = [
   'mine',
   'increaseTime',
@@ -14,7 +14,7 @@ const developerActions = [
   'setIntervalMining',
   'dropTransaction',
 ] as const
-/** What test tools do to a chain, and what would make one that no other client accepts. */
+/** Actions of test tools that would make a chain that no other client accepts. */
 const refusedActions = [
   'setCode',
   'setStorageAt',
@@ -27,87 +27,91 @@ const refusedActions = [
 export type DeveloperAction = (typeof developerActions)[number]
 export type RefusedAction = (typeof refusedActions)[number]
 
-/** By which tools know them: `evm_mine`, `anvil_mine`, `hardhat_mine`. */
+/** Prefixes by which tools call them: `evm_mine`, `anvil_mine`, `hardhat_mine`. */
 const toolPrefixes = ['evm', 'anvil', 'hardhat'] as const
 export type ToolPrefix = (typeof toolPrefixes)[number]
 
-/** Methods of developer chains, which are passed on to their source. They exist on no other network. */
+/** Methods of developer chains, which are forwarded to their source. They exist on no other network. */
 export const developerMethods: readonly string[] = toolPrefixes.flatMap((prefix) =>
   [...developerActions, ...refusedActions].map((action) => `${prefix}_${action}`),
 )
 
-/** What methods that sign have the source of a developer chain do, by `relay`; see rpc/methods/signing.ts. */
+/** Requests of signing methods to the source of a developer chain, through `relay`; see rpc/methods/signing.ts. */
 export type SigningMethod = 'eth_accounts' | 'eth_sign' | 'eth_signTypedData_v4' | 'eth_sendTransaction'
 
-/** Questions about everything that was sent and waits: with all transactions, with a sentence of each, their number. */
+/** Requests about all sent and waiting transactions: whole transactions, a summary of each, or their number. */
 export type PoolQuestion = 'content' | 'inspect' | 'status'
 
 /**
- * Asked by `relay` of a network with a signed head, which answers itself: parameters are the root of a checkpoint and
- * the hash of a block; the result is null, or what proves to who trusts the checkpoint that the block is the head.
+ * Method for `relay` of a network with a signed head, which answers it itself. Parameters are the root of a checkpoint
+ * and the hash of a block. The result is null, or a proof, for a client that trusts the checkpoint, that the block is
+ * the head.
  */
 export const headProofMethod = 'tidegate_headProof'
 
 /**
- * Asked by `relay` of a gateway for what it cannot prove or run itself: parameters are a method and its parameters. What
- * is answered begins with `none` or `quorum`, as `Tidegate-Trust` says it, and a space; the result follows.
+ * Method for `relay` of a gateway, for requests that it cannot prove or execute itself. Parameters are a method and its
+ * parameters. The answer begins with `none` or `quorum`, the value for `Tidegate-Trust`, and a space; the result
+ * follows.
  */
 export const toldMethod = 'tidegate_told'
 
-/** Hashes of transactions that wait for a block, in the order in which they were announced. */
+/** Hashes of transactions that wait for a block, in the order of their announcement. */
 export interface Announced {
-  /** Says where the next ones begin. */
+  /** Position at which the next ones begin. */
   readonly next: number
   /** 32 bytes each. */
   readonly hashes: Uint8Array
 }
 
 /**
- * What callers have done by the upstreams of a network, or by the source of a developer chain. The bytes given must
- * have a buffer of their own.
+ * Calls to the upstreams of a network, or to the source of a developer chain. Given bytes must have a buffer of their
+ * own.
  */
 export interface UpstreamCalls {
   /**
-   * Checks a signed transaction (EIP-2718 bytes; with its blobs, EIP-4844) and passes it on; resolves to its hash once
-   * an upstream took it. Rejects with FaultError: MessageRefused for one that no block may contain, UpstreamError with
-   * an upstream's refusal, UpstreamsFailed where none answered.
+   * Checks a signed transaction (EIP-2718 bytes; with its blobs, EIP-4844) and forwards it; resolves to its hash once
+   * an upstream accepted it. Rejects with FaultError: MessageRefused if no block may contain it, UpstreamError with an
+   * upstream's refusal, UpstreamsFailed if none answered.
    */
   send(raw: Uint8Array): Promise<Hash32>
   /**
-   * The object of a transaction that was sent, or announced by an upstream, and is in no block yet, JSON; undefined for
-   * any other, and where nobody has it any more.
+   * The JSON object of a transaction that was sent, or announced by an upstream, and is in no block yet. Undefined for
+   * any other, and if no node has it any more.
    */
   pending(hash: Hash32): Promise<Uint8Array | undefined>
   /**
-   * How many transactions of an account that were sent and wait follow on each other, without a gap, from nonce `next`
-   * on, which is its nonce after the head that the caller sees.
+   * Number of sent and waiting transactions of an account whose nonces follow each other without a gap from `next` on.
+   * `next` is its nonce after the caller's head.
    */
   waiting(sender: Address, next: bigint): Promise<number>
   /**
-   * What was sent and waits, of all senders or of one, as JSON; see ingest/poolContent.ts. Rejects with FaultError
-   * ResponseTooLarge.
+   * Sent and waiting transactions, of all senders or of one, as JSON; see ingest/poolContent.ts. Rejects with
+   * FaultError ResponseTooLarge.
    */
   pool(question: PoolQuestion, sender: Address | undefined): Promise<Uint8Array>
   /**
-   * Transactions that were sent from here, or announced by an upstream, after those of an earlier answer (its `next`);
-   * where there are none, waits up to `waitMs`, at most a second. Without `after` none, only where the next ones begin.
-   * Each is announced once. Those of an upstream are not proved, and older ones than the last thousands are lost.
+   * Transactions that were sent from here, or announced by an upstream, after those of an earlier answer (its `next`).
+   * If there are none, waits up to `waitMs`, at most a second. Without `after` it returns none, only the position of
+   * the next. Each is announced once. Those of an upstream are not proved, and only the last thousands are kept.
    */
   announced(after: number | undefined, waitMs: number): Promise<Announced>
   /**
-   * Asks an upstream any question; `params` and the result are JSON. Rejects with FaultError: UpstreamError with an
-   * upstream's own error, UpstreamsFailed where none answered.
+   * Sends any request to an upstream; `params` and the result are JSON. Rejects with FaultError: UpstreamError with an
+   * upstream's own error, UpstreamsFailed if none answered.
    */
   relay(method: string, params: string): Promise<string>
 }
 
-/** What is asked of the source of a network; only one that may lack something fetches. */
+/** Calls to the source of a network; only a source that may lack data has `fetch`. */
 export interface SourceCalls extends UpstreamCalls {
   readonly fetch?: FetchMissing
 }
 export type SourceCallName = keyof SourceCalls
 
-/** Calls of a source as `call` makes them, by their names and arguments: on another thread, or later. */
+/**
+ * The calls of a source as an object that passes their names and arguments to `call`: to another thread, or for later.
+ */
 export function sourceCallsBy(
   call: (name: SourceCallName, args: readonly unknown[]) => Promise<unknown>,
 ): Required<SourceCalls> {
@@ -126,7 +130,7 @@ export function sourceCallsBy(
   }
 }
 
-/** Makes a call that was passed on. Rejects, beside as the call does, where the source does not fetch. */
+/** Makes a call by its name. Rejects as the call does, and if the source does not fetch. */
 export async function callSource(
   calls: SourceCalls,
   name: SourceCallName,

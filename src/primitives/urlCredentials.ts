@@ -1,4 +1,4 @@
-/** The `Authorization` header of the user and password in a URL, which Node.js sends by no other means. */
+/** The `Authorization` header for the user and password in a URL; Node.js does not send them otherwise. */
 export function authorization({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {}
   const plain = `${decoded(username)}:${decoded(password)}`
@@ -13,7 +13,7 @@ export function withoutCredentials(url: URL): URL {
   return address
 }
 
-/** A percent sign that begins no escape stands for itself. */
+/** Decodes percent escapes; a text with an invalid one is returned unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -1,4 +1,4 @@
-/** Who waits for something, and may leave before it is there. */
+/** A client that waits for a result, and may leave before it. */
 export interface Waiter {
   /** Calls `listener` once, when the waiter leaves. */
   onFinished(listener: () => void): void

@@ -18,12 +18,12 @@ export interface WasmMemory {
   readonly buffer: ArrayBuffer
 }
 
-/** Whether a module has trapped, rather than an import having thrown. */
+/** Whether a module has trapped, as opposed to an exception of an import. */
 export function isTrap(error: unknown): boolean {
   return error instanceof WebAssembly.RuntimeError
 }
 
-/** A memory of so many pages of 64 KiB, for a module that imports it. It never has more than `pagesMax`. */
+/** A memory of `pages` pages of 64 KiB, for a module that imports it. It never has more than `pagesMax`. */
 export function newMemory(pages: number, pagesMax = pages): WasmMemory {
   return new WebAssembly.Memory({ initial: pages, maximum: pagesMax })
 }
@@ -32,18 +32,18 @@ export function newMemory(pages: number, pagesMax = pages): WasmMemory {
 const modules = new Map<string, object>()
 
 /**
- * The exports of a new instance of a module, with its own memory; the caller states their type. `path` is that of the
- * built file, as {@link builtPath} takes it; `imports` holds what the module imports, by module and name. Compiles the
- * module the first time in a thread, which takes some milliseconds. Throws where the file is missing or invalid, or an
- * import is missing.
+ * The exports of a new instance of a module, with its own memory; the caller states their type. `path` is the path of
+ * the built file for {@link builtPath}; `imports` has the module's imports, by module and name. The first call in a
+ * thread compiles the module, which takes some milliseconds. Throws if the file is missing or invalid, or an import is
+ * missing.
  */
 export function instantiate<Exports>(path: string, imports: object = {}): Exports {
   return new WebAssembly.Instance(compile(path), imports).exports as Exports
 }
 
 /**
- * Compiles a module, which this thread keeps. Other threads that compile the same bytes meanwhile get that code, with all
- * that was improved of it since.
+ * Compiles a module once per thread. Other threads that compile the same bytes meanwhile get the same code, with all
+ * its later optimisations.
  */
 export function compile(path: string): object {
   const module = modules.get(path) ?? new WebAssembly.Module(readFileSync(builtPath(path)))

@@ -1,4 +1,4 @@
-/** Hex and bytes without anything of Node.js, strictly: what is not written as this node writes it is refused. */
+/** Hex and bytes without Node.js modules. It is strict: text in another form than this node writes is refused. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { refuse } from './refuse.js'
 
@@ -18,7 +18,7 @@ export function readHex(value: unknown, what: string, length?: number): Uint8Arr
   return bytes
 }
 
-/** An integer of a question: a hex quantity, as callers write it. */
+/** An integer of a question: a hex quantity in any case. */
 export function readQuantity(value: unknown, what: string): bigint {
   if (typeof value !== 'string' || !quantityPattern.test(value.toLowerCase())) {
     refuse(`${what} is not a hex quantity`)
@@ -45,7 +45,7 @@ export function minimalBytes(value: bigint): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** Up to 32 bytes, with zeros before them. */
+/** At most 32 bytes, padded with zeros on the left. */
 export function wordOf(bytes: Uint8Array): Uint8Array {
   const word = new Uint8Array(32)
   word.set(bytes, 32 - bytes.length)

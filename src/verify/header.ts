@@ -3,7 +3,7 @@ import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { hexOf, integerOf, readHex } from './bytes.js'
 import { refuse } from './refuse.js'
 
-/** Facts of a header that a trusted hash vouches for. */
+/** Facts of a header, verified by a trusted hash. */
 export interface ProvedHeader {
   readonly hash: string
   readonly number: bigint
@@ -15,7 +15,7 @@ export interface ProvedHeader {
   readonly baseFee: bigint | undefined
 }
 
-/** Reads a header (yellow paper 4.4, EIP-1559). Throws {@link VerifyError} where its hash is another. */
+/** Reads a header (yellow paper 4.4, EIP-1559). Throws {@link VerifyError} if it has another hash. */
 export function readHeader(header: unknown, trustedHash: string): ProvedHeader {
   const rlp = readHex(header, 'header')
   const hash = hexOf(keccak_256(rlp))

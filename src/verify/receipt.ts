@@ -1,4 +1,4 @@
-/** Receipts as their block's trie has them, as the JSON of `eth_getTransactionReceipt`. */
+/** Converts receipts of a block's trie to the JSON of `eth_getTransactionReceipt`. */
 import { decodeRlpList, rlpBytes, rlpList } from '../primitives/rlp.js'
 import { depositType } from '../primitives/transactionTypes.js'
 import { hexOf, integerOf, quantityOf } from './bytes.js'
@@ -15,7 +15,7 @@ interface Receipt {
   readonly outcome: Uint8Array
   readonly cumulativeGas: bigint
   readonly bloom: Uint8Array
-  /** Of a transaction without a signature, since Canyon: the nonce that its sender had, and a version. */
+  /** For a transaction without a signature, since Canyon: the nonce of its sender, and a version. */
   readonly tail: readonly Uint8Array[]
   readonly logs: readonly (readonly [address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array])[]
 }
@@ -35,9 +35,9 @@ function readReceipt(raw: Uint8Array): Receipt {
 }
 
 /**
- * The receipt object of a transaction, without the price of blob gas, which depends on the network's forks, and without
- * what follows from other transactions, as fees of the OP Stack do. `raw` are
- * the receipts of the block up to its own, since only they say what it used and where its logs stand in the block.
+ * The receipt object of a transaction, without members that depend on other data: the price of blob gas (the network's
+ * forks), and fees of the OP Stack (other transactions). `raw` are the receipts of the block up to its own: its gas and
+ * log indexes follow from all of them.
  */
 export function receiptJson(
   raw: readonly Uint8Array[],

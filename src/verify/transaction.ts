@@ -1,4 +1,4 @@
-/** A transaction as its block's trie has it, as the JSON of `eth_getTransactionByBlockHashAndIndex`. */
+/** Converts a transaction of a block's trie to the JSON of `eth_getTransactionByBlockHashAndIndex`. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { concatBytes } from '@noble/hashes/utils.js'
@@ -15,7 +15,7 @@ import { refuse } from './refuse.js'
 
 export type Json = string | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
-/** A transaction and what of it its receipt repeats. */
+/** A transaction with the data that its receipt repeats. */
 export interface ProvedTransaction {
   readonly type: number
   readonly json: { readonly [name: string]: Json }
@@ -23,9 +23,12 @@ export interface ProvedTransaction {
   readonly from: string
   /** Null for a creation. */
   readonly to: string | null
-  /** Whether a receipt tells its nonce, because it has no signature. */
+  /** Whether its nonce is in its receipt, because it has no signature. */
   readonly isForced: boolean
-  /** Address of the contract that it creates, by the nonce that its receipt tells; null for others, undefined without one. */
+  /**
+   * Address of the created contract, given the nonce in its receipt; null for other transactions, undefined without a
+   * nonce.
+   */
   readonly created: (told: Uint8Array | undefined) => string | null | undefined
   readonly effectiveGasPrice: bigint
   readonly blobs: number
@@ -133,7 +136,9 @@ interface Signature {
   readonly s: Uint8Array
 }
 
-/** The sender, who is in no field: whose key signed the others (yellow paper, appendix F; EIP-155). */
+/**
+ * The sender, which is in no field: the owner of the key that signed the others (yellow paper, appendix F; EIP-155).
+ */
 function recoverSender(type: number, unsigned: readonly RlpItem[], { v, r, s }: Signature): Uint8Array {
   const isReplayable = type === 0 && v < 35n
   const parity = type > 0 ? v : isReplayable ? v - 27n : (v - 35n) % 2n

@@ -1,4 +1,4 @@
-/** Reads Merkle Patricia tries (yellow paper, appendix D) of which only the nodes of a proof are at hand. */
+/** Reads Merkle Patricia tries (yellow paper, appendix D) from only the nodes of a proof. */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeRlp, type RlpItem, rlpBytes } from '../primitives/rlp.js'
 import { hexOf, readHex } from './bytes.js'
@@ -7,7 +7,7 @@ import { refuse } from './refuse.js'
 /** Keccak-256 of RLP's empty string: the root of a trie without entries. */
 export const emptyTrieRoot = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 
-/** The nodes of a proof, by their own hash. Each must be needed: one that is not proves nothing, and may be an error. */
+/** The nodes of a proof, by their own hash. Each must be needed: an unused node proves nothing, and may be an error. */
 export class ProofNodes {
   readonly #nodes = new Map<string, RlpItem>()
   readonly #unused = new Set<string>()
@@ -27,8 +27,8 @@ export class ProofNodes {
   }
 
   /**
-   * The value under `key` in the trie with this root; undefined where the nodes prove that there is none. Throws
-   * {@link VerifyError} where they prove neither.
+   * The value under `key` in the trie with this root; undefined if the nodes prove that there is none. Throws
+   * {@link VerifyError} if they prove neither.
    */
   read(root: Uint8Array, key: Uint8Array): Uint8Array | undefined {
     if (hexOf(root) === emptyTrieRoot) return undefined
@@ -55,7 +55,7 @@ export class ProofNodes {
     }
   }
 
-  /** Throws {@link VerifyError} where a node was not needed. */
+  /** Throws {@link VerifyError} if a node was not needed. */
   requireAllUsed(): void {
     if (this.#unused.size > 0) this.#refuse('has a node that belongs to no path of it')
   }

@@ -1,7 +1,7 @@
 /**
- * Verifies answers of `tidegate_getVerified` for clients that trust the hash of a block and nobody else. Owns what
- * each method must prove. Runs wherever JavaScript does: it uses nothing of Node.js or of browsers, and of packages
- * only @noble/hashes and, for senders of transactions, @noble/curves.
+ * Verifies answers of `tidegate_getVerified` for clients that trust only the hash of a block. Owns what each method
+ * must prove. Runs in any JavaScript environment: it uses no interface of Node.js or browsers. Of packages it uses only
+ * @noble/hashes and, for senders of transactions, @noble/curves.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeRlp, decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
@@ -12,11 +12,11 @@ import { refuse, VerifyError } from './refuse.js'
 import { type Json, type ProvedTransaction, readTransaction } from './transaction.js'
 import { emptyTrieRoot, ProofNodes } from './trieProof.js'
 
-/** What was asked, and the hash of the block that the caller trusts. */
+/** The request, and the hash of the block that the caller trusts. */
 export interface Question {
   /** The first parameter of `tidegate_getVerified`. */
   readonly method: string
-  /** The second. A tag in it means the block of `blockHash`; a number or hash must be its own. */
+  /** The second parameter. A tag in it means the block of `blockHash`; a number or hash must belong to that block. */
   readonly params: readonly unknown[]
   /** 32 bytes, hex, from a source that the caller trusts. */
   readonly blockHash: string
@@ -31,12 +31,12 @@ interface Case {
 }
 
 interface Provable {
-  /** Members of an answer besides those that all have. */
+  /** Members of an answer besides the common ones. */
   readonly members: readonly string[]
-  /** Index of the parameter that names the block, and number of parameters. */
+  /** Index of the parameter with the block, and number of parameters. */
   readonly blockAt: number
   readonly params: number
-  /** The result that the answer proves; throws where it proves none. */
+  /** The result that the answer proves; throws if it proves none. */
   prove(asked: Case): Json
 }
 
@@ -66,9 +66,9 @@ const provable: ReadonlyMap<string, Provable> = new Map<string, Provable>([
 ])
 
 /**
- * The result of a call, once the answer is found to prove it from the header of the block with this hash; null where
- * it proves that there is none. `answer` is the `result` member of the answer of `tidegate_getVerified`, parsed. Throws
- * {@link VerifyError} that says what is wrong.
+ * The result of a call, after checking that the answer proves it from the header of the block with this hash; null if
+ * it proves that there is none. `answer` is the parsed `result` member of an answer of `tidegate_getVerified`. Throws
+ * {@link VerifyError} with the reason.
  *
  * @example
  * const question = { method: 'eth_getBalance', params: [address, 'latest'] }
@@ -81,7 +81,7 @@ export function verify(answer: unknown, question: Question): any {
     return verifyAnswer(answer, question)
   } catch (error) {
     if (error instanceof VerifyError) throw error
-    // Of RLP that is none, or of a signature that nobody made.
+    // An error of malformed RLP, or of an invalid signature.
     throw new VerifyError(
       `the answer is malformed: ${error instanceof Error ? error.message : String(error)}`,
     )
@@ -108,7 +108,7 @@ function verifyAnswer(value: unknown, { method, params, blockHash }: Question): 
   return proved
 }
 
-/** Throws where a value is not an object with exactly these members. */
+/** Throws if a value is not an object with exactly these members. */
 function readMembers(value: unknown, what: string, names: readonly string[]): Members {
   if (typeof value !== 'object' || value === null) return refuse(`${what} is not an object`)
   for (const name of names) if (!Object.hasOwn(value, name)) refuse(`${what} has no member ${name}`)
@@ -120,7 +120,7 @@ function readMembers(value: unknown, what: string, names: readonly string[]): Me
 
 const tags: readonly unknown[] = ['latest', 'earliest', 'safe', 'finalized', 'pending', undefined, null]
 
-/** Throws where a question names another block than the trusted one. */
+/** Throws if a question names another block than the trusted one. */
 function requireBlock(id: unknown, { hash, number }: ProvedHeader): void {
   if (tags.includes(id)) return
   if (typeof id === 'object' && id !== null) {
@@ -140,7 +140,7 @@ interface ProvedAccount {
   readonly balance: Uint8Array
   readonly storageRoot: Uint8Array
   readonly codeHash: Uint8Array
-  /** Of the answer; their contents are not proved. */
+  /** From the answer; the contents are not proved. */
   readonly storage: readonly unknown[]
 }
 
@@ -154,7 +154,7 @@ const proofMembers = [
   'storageProof',
 ]
 
-/** Throws where the account of the first parameter is not as the proof (EIP-1186) says. */
+/** Throws if the account of the first parameter differs from the proof (EIP-1186). */
 function proveAccount({ answer, params, header }: Case, slots = 0): ProvedAccount {
   const proof = readMembers(answer.proof, 'proof', proofMembers)
   const address = readHex(lowerCase(params[0]), 'the address', 20)
@@ -204,7 +204,7 @@ function proveSlot(asked: Case): Json {
   return hexOf(wordOf(word))
 }
 
-/** The transaction of the second parameter; undefined where the block has none there. */
+/** The transaction of the second parameter; undefined if the block has none there. */
 function proveTransaction({ answer, params, header }: Case): ProvedTransaction | undefined {
   const index = readQuantity(params[1], 'the index')
   const nodes = new ProofNodes(answer.transactionProof, 'transactionProof')
@@ -245,7 +245,7 @@ function lowerCase(value: unknown): string {
   return typeof value === 'string' ? value.toLowerCase() : refuse('a parameter is not text')
 }
 
-/** Where two values of JSON differ, for people; undefined where they do not. */
+/** The first difference between two JSON values, as a sentence; undefined if they are equal. */
 function findDifference(proved: unknown, said: unknown, path = ''): string | undefined {
   if (typeof proved !== 'object' || proved === null || typeof said !== 'object' || said === null) {
     if (proved === said) return undefined

@@ -10,33 +10,33 @@ import { type ConsensusNetwork, slotAt } from '../sources/consensus/network.js'
 import { hexOf, readHex } from './bytes.js'
 import { refuse, VerifyError } from './refuse.js'
 
-/** Where signatures begin, and which network's they are. */
+/** The trusted checkpoint, and the network of the signatures. */
 export interface HeadOptions {
   /** Chain id of mainnet, Sepolia or Hoodi, or the consensus layer of another network. */
   readonly network: number | ConsensusNetwork
-  /** Root of a final beacon block, 32 bytes, hex, from a source that the caller trusts. */
+  /** Root of a finalized beacon block, 32 bytes, hex, from a source that the caller trusts. */
   readonly checkpoint: string
-  /** Time in ms since 1970; that of the clock where absent. */
+  /** Time in ms since 1970; default: the time of the clock. */
   readonly now?: number
 }
 
 /** A block that the sync committee signed. */
 export interface SignedBlock {
-  /** Of the execution layer: what {@link verify} takes. */
+  /** Hash of the execution block, for {@link verify}. */
   readonly blockHash: string
   readonly slot: number
-  /** How many of the 512 members signed it: two thirds or more. */
+  /** Number of the 512 members that signed it: two thirds or more. */
   readonly participants: number
 }
 
-/** Share of the committee that has to have signed: nothing but this one signature says so. */
+/** Least number of signers: two thirds, because there is only this one signature. */
 const participantsMin = 342
 /** Updates of periods of 27 hours between the checkpoint and now: a week has seven. */
 const updatesMax = 16
 
 /**
- * The newest block that validators signed, by the member `headProof` of an answer of `tidegate_getVerified`. Takes some
- * 0.1 s. Throws {@link VerifyError} that says what is wrong.
+ * The newest block that validators signed, from the member `headProof` of an answer of `tidegate_getVerified`. Takes
+ * some 0.1 s. Throws {@link VerifyError} with the reason.
  *
  * @example
  * const answer = await request('tidegate_getVerified', [method, params, checkpoint])

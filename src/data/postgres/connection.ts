@@ -1,6 +1,6 @@
 /**
- * A connection to one schema of a PostgreSQL: statements, notifications, and the migrations that make its tables. Owns
- * when a connection counts as lost, which is its end: whoever uses it makes another one. Does not own any table but
+ * A connection to one PostgreSQL schema: statements, notifications, and the migrations that make its tables. Owns when
+ * a connection counts as lost. A lost connection is never reused; its user makes another one. Owns no table except
  * `migration`.
  */
 import type { Client, ClientConfig, QueryResultRow } from 'pg'
@@ -8,7 +8,7 @@ import { OperatorError } from '../../primitives/faults.js'
 
 export interface DatabaseAddress {
   /**
-   * postgres://user@host:port/database, with `sslmode` and `sslrootcert` for TLS. What is absent comes from PGPASSWORD,
+   * postgres://user@host:port/database, with `sslmode` and `sslrootcert` for TLS. Missing parts come from PGPASSWORD,
    * PGPASSFILE and the other variables of libpq.
    */
   readonly url: string
@@ -38,7 +38,7 @@ export class Connection {
   readonly schema: string
   readonly #listeners = new Set<() => void>()
   #lost: UnreachableError | undefined
-  /** The newest statement, after which the next is sent. */
+  /** The newest statement; the next one is sent after it. */
   #turn: Promise<unknown> = Promise.resolve()
 
   private constructor(client: Client, schema: string) {
@@ -49,10 +49,12 @@ export class Connection {
     client.on('notification', () => this.#tell())
   }
 
-  /** Names without a schema mean those of `schema`, which need not exist yet. Rejects with {@link UnreachableError}, and
-   * with OperatorError for a URL that cannot be used. */
+  /**
+   * Connects. Names without a schema refer to `schema`, which need not exist yet. Rejects with
+   * {@link UnreachableError}, and with OperatorError for an unusable URL.
+   */
   static async open({ url, schema }: DatabaseAddress): Promise<Connection> {
-    // Loaded where it is needed: few processes have a database.
+    // Loaded on demand: few processes have a database.
     const { default: pg } = await import('pg')
     const config: ClientConfig = {
       connectionString: url,
@@ -74,8 +76,8 @@ export class Connection {
   }
 
   /**
-   * The rows of one statement. Statements of several callers take turns, so what has to be one transaction is one
-   * statement. Any failure ends the connection and rejects with {@link UnreachableError}.
+   * The rows of one statement. Statements of several callers alternate, so a transaction must be one statement. Any
+   * failure ends the connection and rejects with {@link UnreachableError}.
    */
   query(text: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
     const run = async () => {
@@ -94,10 +96,9 @@ export class Connection {
   }
 
   /**
-   * Makes the schema, or brings it up to date; one process at a time, all or nothing. Each element of `migrations`
-   * brings it from the version of its index to the next, and `fill` is run last. Where it is up to date, this needs no
-   * more than the right to read it. Rejects with OperatorError where the user may not make the tables. Call it before
-   * the connection has other callers.
+   * Makes the schema, or upgrades it; one process at a time, all or nothing. Element i of `migrations` upgrades it from
+   * version i to the next, and `fill` is run last. A current schema needs only the right to read it. Rejects with
+   * OperatorError if the user may not make the tables. Call it before the connection has other callers.
    */
   async migrate(migrations: readonly string[], fill: Statement): Promise<void> {
     const [found] = await this.query('select to_regclass($1) is not null as is_there', [
@@ -136,8 +137,8 @@ export class Connection {
   }
 
   /**
-   * Rejects with OperatorError where the schema was made by a newer release, with {@link UnreachableError} where it is
-   * not there yet or has an earlier version. `what` names what it has, as in "the feed".
+   * Rejects with OperatorError if the schema was made by a newer release, with {@link UnreachableError} if it is
+   * missing or has an earlier version. `what` names its content, as in "the feed".
    */
   async assertVersion(what: string, newest: number): Promise<void> {
     const version = await this.#readVersion()
@@ -152,7 +153,7 @@ export class Connection {
     }
   }
 
-  /** Begins to listen to the channel of the schema. */
+  /** Subscribes to the channel of the schema. */
   async listen(): Promise<void> {
     await this.query(`listen ${quoted(this.schema)}`)
   }
@@ -186,7 +187,7 @@ export class Connection {
   }
 }
 
-/** Throws OperatorError where a file that the URL names cannot be read, or what it says contradicts itself. */
+/** Throws OperatorError if a file in the URL cannot be read, or its settings contradict each other. */
 function newClient({ Client }: Pick<typeof import('pg'), 'Client'>, config: ClientConfig): Client {
   try {
     return new Client(config)

@@ -15,7 +15,7 @@ import { type Hash32, joinBytes, toHash32 } from '../../primitives/bytes.js'
 import { branchLength, epochBlocks } from './verifyHeaderProof.js'
 
 /**
- * Set for all trees of the process. The root of an epoch takes 9.5 ms with it, 41 ms with @noble/hashes. hashtree
+ * Applies to all trees of the process. The root of an epoch takes 9.5 ms with it, 41 ms with @noble/hashes. hashtree
  * takes 4 ms, but needs a binary for each platform.
  */
 setHasher(hasher)
@@ -29,7 +29,7 @@ export interface HeaderRecord {
   readonly totalDifficulty: bigint
 }
 
-/** The tree of an epoch. Takes 6 MB of memory once its root was computed. */
+/** The tree of an epoch. It takes 6 MB of memory once its root is computed. */
 export class EpochTree {
   readonly #root: BranchNode
 

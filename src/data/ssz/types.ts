@@ -1,20 +1,20 @@
 /**
- * SSZ types: reading and writing of their bytes, their JSON as in the Beacon API, their roots and branches (consensus
- * specifications, ssz/simple-serialize.md and ssz/merkle-proofs.md). Only what light clients exchange. Uses nothing of
- * Node.js, so that browsers can run it; a root of 512 public keys takes 3 ms.
+ * SSZ types: reading and writing their bytes, the JSON of the Beacon API, roots and branches (consensus specifications,
+ * ssz/simple-serialize.md and ssz/merkle-proofs.md). Only types of light client messages. Does not use Node.js modules,
+ * so that browsers can run it. A root of 512 public keys takes 3 ms.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 
-/** Bytes or JSON that are not of a type. The message names the member. */
+/** Bytes or JSON that do not match a type. The message names the member. */
 export class SszError extends Error {
   override readonly name = 'SszError'
 }
 
 export interface SszType<T> {
-  /** Length of its bytes; undefined where it varies. */
+  /** Length of its bytes; undefined if it varies. */
   readonly size: number | undefined
-  /** A value of exactly these bytes, which it may share. Throws {@link SszError}. */
+  /** Decodes exactly these bytes, which the value may share. Throws {@link SszError}. */
   read(bytes: Uint8Array): T
   write(value: T): Uint8Array
   /** Throws {@link SszError}. */
@@ -30,7 +30,7 @@ export interface ContainerType<T> extends SszType<T> {
 
 const chunkBytes = 32
 const zeroChunk = new Uint8Array(chunkBytes)
-/** Bytes of the place of a member whose length varies. */
+/** Bytes of the offset of a member with varying length. */
 const offsetBytes = 4
 
 /** SHA-256 of two hashes, one after the other. */
@@ -41,7 +41,7 @@ export function hashPair(left: Uint8Array, right: Uint8Array): Uint8Array {
   return sha256(pair)
 }
 
-/** The root that a branch leads to from a leaf with this generalized index; `branch` has a hash for each level. */
+/** The root of a branch from a leaf with this generalized index; `branch` has a hash for each level. */
 export function branchRoot(leaf: Uint8Array, branch: readonly Uint8Array[], gindex: number): Uint8Array {
   let node = leaf
   let place = gindex
@@ -99,7 +99,7 @@ function requireSize(bytes: Uint8Array, size: number): void {
   if (bytes.length !== size) throw new SszError(`${bytes.length} bytes, expected ${size}`)
 }
 
-/** `uint64`, `uint256`: an integer of `size` bytes. In JSON a decimal text. */
+/** `uint64`, `uint256`: an integer of `size` bytes. In JSON a decimal string. */
 export function uint(size: number): SszType<bigint> {
   return {
     size,
@@ -171,7 +171,7 @@ export function byteList(bytesMax: number): SszType<Uint8Array> {
   }
 }
 
-/** `Vector` of `length` elements of one size that are no numbers. */
+/** `Vector` of `length` elements of a fixed size that are not numbers. */
 export function vector<T>(element: SszType<T>, length: number): SszType<readonly T[]> {
   const each = element.size as number
   return {
@@ -248,7 +248,7 @@ export function container<V extends object>(
 
 type Span = readonly [start: number, end: number]
 
-/** Where the members of a container lie. Members of varying length lie one after the other, behind the others. */
+/** Positions of a container's members. Members of varying length follow the fixed part, in order. */
 function findSpans(bytes: Uint8Array, types: readonly SszType<unknown>[], fixedBytes: number): Span[] {
   if (bytes.length < fixedBytes) throw new SszError(`${bytes.length} bytes, expected ${fixedBytes} or more`)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

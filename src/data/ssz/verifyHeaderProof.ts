@@ -40,12 +40,12 @@ export const branchLength = 15
 const numberIndex = 8
 
 /**
- * Verifies that a header is part of the epoch with this accumulator (32 bytes, hex), which must come from a trusted
- * source, such as the published list of epochs up to the Merge. Throws RangeError with the fault.
+ * Verifies that a header is part of the epoch with this accumulator (32 bytes, hex). The accumulator must come from a
+ * trusted source, such as the published list of epochs up to the Merge. Throws RangeError with the fault.
  *
  * @example
- * const proof = await request('tidegate_getHeaderProof', [blockHash]) const { blockNumber } =
- * verifyHeaderProof(proof, trustedAccumulators[proof.epoch])
+ * const proof = await request('tidegate_getHeaderProof', [blockHash])
+ * const { blockNumber } = verifyHeaderProof(proof, trustedAccumulators[proof.epoch])
  */
 export function verifyHeaderProof({ header, branch }: HeaderProof, accumulator: string): ProvedHeader {
   if (branch.length !== branchLength) {

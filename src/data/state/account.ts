@@ -12,7 +12,7 @@ export interface Account {
   readonly codeHash: Hash32
 }
 
-/** Used for an address without an account. */
+/** Stands for an address without an account. */
 export const emptyAccount: Account = {
   nonce: 0n,
   balance: 0n,
@@ -25,12 +25,12 @@ export function hasCode(account: Account | undefined): boolean {
   return account !== undefined && !equalBytes(account.codeHash, emptyCodeHash)
 }
 
-/** Whether it counts as none once somebody touches it (EIP-161). */
+/** Whether the account is deleted once a transaction touches it (EIP-161). */
 export function isEmptyAccount({ nonce, balance, codeHash }: Account): boolean {
   return nonce === 0n && balance === 0n && equalBytes(codeHash, emptyCodeHash)
 }
 
-/** Decodes an account's RLP. Throws RlpError or RangeError where it is not one. */
+/** Decodes an account's RLP. Throws RlpError or RangeError for malformed data. */
 export function decodeAccount(rlp: Uint8Array): Account {
   const [nonce, balance, storageRoot, codeHash] = decodeRlpList(rlp)
   return {
@@ -41,7 +41,7 @@ export function decodeAccount(rlp: Uint8Array): Account {
   }
 }
 
-/** Few, because the leaf of a trie that stays in memory keeps all that is in its memory. */
+/** Small chunks, because a trie leaf that stays in memory keeps its whole chunk. */
 const slab = new Slab(2_048)
 
 export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account): Uint8Array {

@@ -3,8 +3,8 @@ import type { ChainRows } from '../store/chainRows.js'
 import { type Account, hasCode } from './account.js'
 
 /**
- * Throws NotHeldError for an account that has code of which nothing is known. The leaf of an account may have come with
- * the proof of another, from which its address does not follow; its own proof, `wanted`, says whose code it is.
+ * Throws NotHeldError if an account has code that is neither stored nor fetchable. Its leaf may have come with the
+ * proof of another account, and does not contain its address. Its own proof, `wanted`, tells whose code it is.
  */
 export function checkCodeKnown(
   store: Pick<ChainRows, 'knowsCode'>,

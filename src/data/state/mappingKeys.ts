@@ -1,5 +1,5 @@
 /**
- * Encodes mapping keys, as people write them, to the bytes that are hashed. Owns the types of keys and their padding:
+ * Encodes mapping keys as written by users to the bytes that are hashed. Owns the types of keys and their padding:
  * numbers, addresses and booleans on the left, `bytesN` on the right, `string` and `bytes` not at all (Solidity,
  * "Layout of State Variables in Storage").
  */
@@ -20,7 +20,7 @@ export class KeyError extends Error {
   override readonly name = 'KeyError'
 }
 
-/** What {@link parseKeyType} accepts, for error messages. */
+/** Names that {@link parseKeyType} accepts, for error messages. */
 export const keyTypesExpected =
   'uint8 to uint256, int8 to int256, address, bool, bytes1 to bytes32, bytes or string'
 

@@ -1,4 +1,4 @@
-/** Nodes that an update made, as rows of a trie by path (`store/trieRow.ts`). */
+/** New nodes of an update, as rows of a trie by path (`store/trieRow.ts`). */
 import type { Hash32 } from '../../primitives/bytes.js'
 import { encodeTrieRow } from '../store/trieRow.js'
 import {
@@ -19,7 +19,10 @@ export type RowSink = (path: Uint8Array, content: Uint8Array) => void
 const noNibbles = new Uint8Array(0)
 const noChildren: readonly undefined[] = []
 
-/** Passes a row for each new node of a trie to `put`, and returns the root. Nodes that were read or put before are not new. */
+/**
+ * Passes a row for each new node of a trie to `put`, and returns the root. Nodes that were read, or passed before, are
+ * not new.
+ */
 export function putNewRows(root: TrieNode, put: RowSink): Hash32 {
   if (root.reference !== undefined) return encodeRoot(root, undefined)
   if (root instanceof Leaf) {
@@ -28,7 +31,7 @@ export function putNewRows(root: TrieNode, put: RowSink): Hash32 {
   return encodeRoot(root, undefined)
 }
 
-/** The content of the row of a node that is not encoded yet, after those below it. */
+/** The content of the row of a node that is not encoded yet; the rows below it are passed first. */
 function rowOf(node: Branch | Extension, path: Uint8Array, put: RowSink): Uint8Array {
   const extension = node instanceof Extension ? node.path : noNibbles
   const branch = node instanceof Extension ? node.child : node

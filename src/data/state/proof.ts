@@ -33,7 +33,7 @@ const noNibbles = new Uint8Array(0)
 
 export interface ProofKey {
   readonly slot: Hash32
-  /** Number of bytes with which the caller wrote it; decides its form in the answer. */
+  /** Number of bytes as the caller wrote it; decides its form in the answer. */
   readonly writtenBytes: number
 }
 
@@ -48,14 +48,14 @@ export interface ProofRequest {
 
 /**
  * The JSON of a proof, as bytes in new memory that the caller may transfer. Node lists go from the root to the value,
- * or to the node that proves its absence; nodes embedded in their parent are not listed, and the list of an empty
- * trie is empty. An absent account has nonce 0, balance 0, the hash of no code and the empty trie's root.
+ * or to the node that proves its absence. Nodes embedded in their parent are not listed, and the list of an empty trie
+ * is empty. An absent account has nonce 0, balance 0, the hash of no code and the empty trie's root.
  *
- * Takes one Keccak-256 and one walk per key, and one read per distinct node: nodes that several keys share are read
- * and rendered once. Nodes in `upper`, which a caller may pass to many proofs, are not read again: with 100,000
- * accounts a proof of three slots takes a quarter less (scenario `proof-random`).
+ * Takes one Keccak-256 and one walk per key, and one read per distinct node: nodes that several keys share are read and
+ * rendered once. Nodes in `upper`, which a caller may pass to many proofs, are not read again. With 100,000 accounts
+ * that saves a quarter of a proof of three slots (scenario `proof-random`).
  *
- * Throws NotHeldError where a node is not held.
+ * Throws NotHeldError if a node is not stored.
  */
 export function buildProofJson(
   tries: Tries,
@@ -95,7 +95,7 @@ function renderProof(
   json.text(`,"nonce":"${nonce}","storageHash":`)
   json.hex(storageRoot)
   json.text(',"storageProof":[')
-  // Without keys nothing of the storage is read, and may not be held.
+  // Without keys the storage trie is not read, and need not be stored.
   const storage = new TrieWalk(keys.length === 0 ? emptyTrieRoot : storageRoot, tries(address))
   for (let i = 0; i < keys.length; i++) {
     const { slot, writtenBytes } = keys[i] as ProofKey
@@ -158,19 +158,19 @@ function readSlotValue(rlp: Uint8Array | undefined): string {
 
 /**
  * Levels of a trie that {@link UpperNodes} keeps. In a large state they have 4,369 nodes, each on the path to many
- * accounts; with their hex they take 9 MB.
+ * accounts. With their hex they take 9 MB.
  */
 const upperLevels = 4
 
 /**
- * The nodes near the root of the state of which proofs were last built, with their hex: most proofs of one state
- * share them. They are used only for that state root, so they never become wrong.
+ * The nodes near the root of the last proved state, with their hex: most proofs of one state share them. They are used
+ * only for that state root, so they are never wrong.
  */
 export class UpperNodes {
   #rootHash: Uint8Array = emptyTrieRoot
   #root: ProofNode | undefined
 
-  /** The root node with this hash; read unless it is the one that is kept. */
+  /** The root node with this hash; it is read unless it is the cached one. */
   rootOf(hash: Uint8Array, read: (hash: Uint8Array) => ProofNode): ProofNode {
     if (this.#root !== undefined && equalBytes(this.#rootHash, hash)) return withJson(this.#root)
     const root = read(hash)
@@ -180,7 +180,7 @@ export class UpperNodes {
   }
 }
 
-/** A node that a second proof has in common with one before: many proofs have no other of the same state. */
+/** Renders a node that a second proof shares with an earlier one. Many proofs are the only one of their state. */
 function withJson(node: ProofNode): ProofNode {
   if (node.json !== undefined) return node
   const json = new JsonBytes(0)
@@ -189,25 +189,25 @@ function withJson(node: ProofNode): ProofNode {
   return node
 }
 
-/** A node that is named by its hash, with those below it that were walked to. */
+/** A node that is named by its hash, with the visited nodes below it. */
 export interface ProofNode {
   readonly rlp: Uint8Array
   readonly node: TrieNode
-  /** By the child that stands for it in this node, or in a node that is embedded in it. */
+  /** By the child that refers to it in this node, or in a node that is embedded in it. */
   readonly below: Map<TrieNode | Reference, ProofNode>
   /** Its offset in the answer, once written. */
   writtenAt: number | undefined
-  /** Its JSON, for nodes that are kept from one proof to the next. */
+  /** Its JSON, for nodes that are cached between proofs. */
   json: Uint8Array | undefined
 }
 
-/** Walks one trie for several keys. Throws {@link MissingNodeError} for a node that is not held. */
+/** Walks one trie for several keys. Throws {@link MissingNodeError} for a node that is not stored. */
 export class TrieWalk {
   readonly #root: ProofNode | undefined
   readonly #readNode: NodeReader
   readonly #upper: UpperNodes | undefined
 
-  /** With `upper`, nodes near the root are taken from it and kept in it. */
+  /** With `upper`, nodes near the root are taken from it and cached in it. */
   constructor(root: Uint8Array, readNode: NodeReader, upper?: UpperNodes) {
     this.#readNode = readNode
     this.#upper = upper
@@ -242,7 +242,7 @@ export class TrieWalk {
       node = next.node
       const isKept = this.#upper === undefined || nodes.length < upperLevels
       if (isKept) held.below.set(child, next)
-      // Nodes that are shorter than their hash stand within the node above.
+      // Nodes that are shorter than their hash are embedded in the node above.
       if (next.rlp.length < hashBytes) continue
       if (isKept && this.#upper !== undefined && known !== undefined) withJson(next)
       held = next

@@ -1,7 +1,7 @@
 /**
- * Rows of a gateway's store: what was fetched and proved, in the tables of an archive. A value of the state is one that
- * is held (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not held*.
- * Nothing is written here.
+ * Rows of a gateway's store: fetched and proved data, in the tables of an archive. A state value is a stored value
+ * (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not stored*.
+ * Writes nothing.
  */
 import { type Address, type Hash32, latin1Key, readUint64, toHash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
@@ -32,28 +32,33 @@ import { readTrie } from './trie.js'
 import { MissingNodeError } from './trieNode.js'
 
 /**
- * Names of blocks and transactions that no upstream knew at this head. Some thousand questions a second are remembered
- * until the next block; more are asked again.
+ * Most names of blocks and transactions that no upstream knew at this head. That covers some thousand requests per
+ * second until the next block; further ones are asked again.
  */
 const absentMax = 16_384
-/** How long that is remembered, in ms: a node that knows may have been out of service, and be back before the next head. */
+/**
+ * How long that is remembered, in ms: a node that was out of service may know them, and return before the next head.
+ */
 const absentMs = 2_000
 
-/** Slots of an absent account that are held, to be current if it comes to be; of more each is zero without that. */
+/**
+ * Most slots of an absent account that are stored, to stay current if the account is created. Further slots are zero
+ * without that.
+ */
 const absentSlotsMax = 64
 
 /**
- * Slots of an account that are held for what is read at one head where nodes here prove them; of more only the value is
- * read. Each that is held takes a run of the call, and a call may read thousands.
+ * Most slots of an account that are stored for the reads at one head if stored nodes prove them. For further slots only
+ * the value is read. Each stored slot costs a run of the call, and a call may read thousands.
  */
 const walkedSlotsMax = 256
-/** Accounts whose slots are counted so: more than the calls of one head read much of. */
+/** Most accounts whose slots are counted so: more than the calls at one head read much of. */
 const walkedAccountsMax = 1_024
 
-/** A store with what only some kinds of them have. */
+/** A store with the members that only some kinds have. */
 export type OpenRows = ChainReader & ChainRows
 
-/** Opens a store as its kind is read. Throws as {@link ChainReader.open} does. */
+/** Opens a store with the reader of its kind. Throws as {@link ChainReader.open} does. */
 export function openRows(options: ChainReaderOptions): OpenRows {
   return ChainReader.open(options, (identity) =>
     storeKindOf(identity).state === 'proved' ? ProvedRows : ChainReader,
@@ -62,16 +67,16 @@ export function openRows(options: ChainReaderOptions): OpenRows {
 
 export class ProvedRows extends ChainReader implements ChainRows {
   readonly mayLack = true
-  /** Name → when it is asked for again, in the time of `performance.now()`. */
+  /** Name → when it is asked again, in the time of `performance.now()`. */
   readonly #absent = new Map<string, number>()
   readonly #use = HeldUse.shared()
   #absentAt: number | undefined
-  /** Address → slots of it that were not held at the head, block {@link #missedAt}. */
+  /** Address → number of its slots that were not stored at the head, block {@link #missedAt}. */
   readonly #missed = new Map<string, number>()
   #missedAt: number | undefined
   #faith: Faith = 'proved'
 
-  /** Remembers until the head changes, or for {@link absentMs}, that nobody knows a block, or a transaction. */
+  /** Remembers until the head changes, or for {@link absentMs}, that no upstream knows a block or a transaction. */
   noteAbsent(wanted: Wanted): void {
     const head = this.readHead()?.number
     if (this.#absentAt !== head || this.#absent.size >= absentMax) this.#absent.clear()
@@ -79,7 +84,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
     this.#absent.set(wantedKey(wanted), performance.now() + absentMs)
   }
 
-  /** How the least proved of what was read since the last call of this is known: a number, or a part of a block. */
+  /** The weakest {@link Faith} of all numbers and block parts that were read since the last call. */
   readFaith(): Faith {
     const faith = this.#faith
     this.#faith = 'proved'
@@ -141,7 +146,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
     return list
   }
 
-  /** Undefined also where the blocks below it are not held down to genesis. */
+  /** Also undefined if the blocks below it are not stored down to genesis. */
   override readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
     const total = super.readBlock(hash)?.totalDifficulty
     return total?.length === 0 ? undefined : total
@@ -245,8 +250,8 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   /**
-   * Whether an account is held that is absent, and enough of its slots with it. Calls with code of their own for it may
-   * read thousands, and each that is held takes a run of its own.
+   * Whether an account is known to be absent, and enough of its slots are stored. Calls with code overrides for it may
+   * read thousands of slots, and each stored slot costs a run.
    */
   #isAbsent(marks: HeldMarks, address: Address, number: number): boolean {
     const { held } = this.tables
@@ -257,7 +262,10 @@ export class ProvedRows extends ChainReader implements ChainRows {
     return slots === absentSlotsMax
   }
 
-  /** Counts a slot that is not held. Whether so many of this account were not that nodes here are to do. */
+  /**
+   * Counts a slot that is not stored. Returns whether there were so many in this account that stored nodes must
+   * suffice.
+   */
   #hasMissedMany(address: Address, number: number): boolean {
     if (this.#missedAt !== number || this.#missed.size >= walkedAccountsMax) this.#missed.clear()
     this.#missedAt = number
@@ -268,8 +276,8 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   /**
-   * At the head, what is asked for is to be held: with the next head the nodes that prove it are others. Whoever fetches
-   * finds what the nodes here prove already.
+   * At the head, requested values must be stored: at the next head other nodes prove them. The fetcher finds what
+   * stored nodes prove already.
    */
   #requireHeld(marks: HeldMarks | undefined, number: number, wanted: Wanted): void {
     if (marks !== undefined && number === this.readHead()?.number) throw new NotHeldError(wanted)
@@ -284,7 +292,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
     }
   }
 
-  /** Numbers below the headers that are linked to the head are what upstreams say. */
+  /** Numbers below the headers that are linked to the head are only reported by upstreams. */
   noteNumber(number: number): void {
     const linkedFrom = this.tables.meta.getBrief(metaKeys.linkedFrom)
     if (linkedFrom !== undefined && number < readUint64(linkedFrom, 0)) this.#note('quorum')

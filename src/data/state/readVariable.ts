@@ -42,10 +42,10 @@ export interface VariableReading {
   /** Every word that the value was decoded from, 32 bytes each, in the order of reading. */
   readonly words: readonly { readonly slot: Hash32; readonly word: Uint8Array }[]
   /**
-   * The decoded value as JSON. Integers and enums are decimal texts, because JSON numbers lose digits beyond 2^53;
+   * The decoded value as JSON. Integers and enums are decimal strings, because JSON numbers lose digits beyond 2^53;
    * booleans are booleans; addresses, contracts, `bytes` and `bytesN` are hex; structs are objects by member, arrays
-   * are lists. A mapping inside them is null, because storage does not tell its keys. A user-defined value type or a
-   * function is hex where the layout does not say its type. In a string, bytes that are not UTF-8 become U+FFFD.
+   * are lists. A mapping inside them is null, because storage does not have its keys. A user-defined value type or a
+   * function is hex if the layout does not have its type. In a string, bytes that are not UTF-8 become U+FFFD.
    */
   readonly valueJson: string
 }
@@ -53,10 +53,7 @@ export interface VariableReading {
 /** Most words of one reading, as many as the keys of one proof: 32 KB of content, or 1,024 items. */
 const wordsMax = 1_024
 
-/**
- * Reads the variable at `path`. Throws VariableError for a path that leads nowhere, or to more than {@link wordsMax}
- * words.
- */
+/** Reads the variable at `path`. Throws VariableError for a path to nothing, or to more than {@link wordsMax} words. */
 export function readVariable(layout: StorageLayout, path: string, readSlot: SlotReader): VariableReading {
   const location = locate(layout, path, new WordReader(readSlot))
   if (location.type.kind === 'mapping' && !location.isLength) {
@@ -82,7 +79,7 @@ interface StorageLocation {
   readonly offset: number
   /** For error messages. */
   readonly path: string
-  /** Present where the path means the length of the variable. */
+  /** Set if the path refers to the length of the variable. */
   readonly isLength?: true
 }
 
@@ -101,7 +98,7 @@ class WordReader {
     return word
   }
 
-  /** Counts `count` words before they are read. Throws VariableError where that is too many. */
+  /** Counts `count` words before they are read. Throws VariableError if there are too many. */
   reserve(count: bigint, { path, type }: StorageLocation): void {
     if (count > BigInt(this.#left)) {
       const hint = type.kind === 'array' ? `; name single items, as in ${brief(path)}[0]` : ''
@@ -129,8 +126,8 @@ function contentSlot(slot: bigint): bigint {
 
 function locate(layout: StorageLayout, path: string, reader: WordReader): StorageLocation {
   const [first, ...steps] = parseVariablePath(path)
-  // A contract may hide a private variable of a base contract by one of the same name; the last one is the contract's
-  // own.
+  // A contract may hide a private variable of a base contract with one of the same name; the contract's own is the
+  // last.
   const variable = layout.variables.findLast(({ name }) => name === first.name)
   if (variable === undefined) {
     const hint = suggest(first.name, layout.variables, 'the variables are', 'the contract has none')
@@ -197,7 +194,7 @@ function locateEntry(
     )
   }
   try {
-    // Digits are a number, also where the layout does not say the type of the key.
+    // Digits are a number, even if the layout does not have the type of the key.
     const isNumber = type.key.kind === 'word' && /^[0-9]+$/.test(key)
     const bytes = encodeKey(isNumber ? { kind: 'integer', isSigned: false, bits: 256 } : type.key, key)
     const slot = bytesToBigInt(mappingSlot(slotBytes(location.slot), [bytes]))
@@ -300,8 +297,8 @@ function readLength({ slot, type, path }: StorageLocation, reader: WordReader): 
   const word = reader.read(slot)
   if (type.kind !== 'content') return bytesToBigInt(word)
   const last = word[31] as number
-  // Short content is in the slot itself, with twice its length in the last byte; for long content the slot holds
-  // twice its length plus one. Anything else was not written as this type.
+  // Short content is in the slot itself, with twice its length in the last byte. For long content the slot has twice
+  // its length plus one. Anything else was not written as this type.
   const isShort = (last & 1) === 0
   const length = isShort ? BigInt(last >> 1) : bytesToBigInt(word) >> 1n
   if (isShort !== length < 32n) {

@@ -4,8 +4,8 @@ import type { StateView } from './stateView.js'
 import type { Tries } from './tries.js'
 
 /**
- * A state whose accounts and code are read from below once and from memory ever after. A kernel keeps the slots that it read,
- * and asks once more for those that it changed: to remember them takes longer than to read them again.
+ * A state that caches accounts and code of the state below. It does not cache slots: a kernel keeps the slots that it
+ * read, and asks once more only for those that it changed. Caching them takes longer than reading them again.
  */
 export class RememberedState implements StateView {
   readonly stateRoot: Hash32

@@ -1,6 +1,6 @@
 /**
- * A trie made of its leaves in the order of their keys, in memory that does not grow with it: leaves are added some
- * thousand at a time, and of what was made only the rows on the path to the last leaf may still change.
+ * Builds a trie from its leaves in key order, in memory that does not grow with it. Leaves are added some thousand at a
+ * time, and only the rows on the path to the last leaf may still change.
  */
 import { type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
@@ -10,7 +10,10 @@ import { type TrieChange, updateTrieRows } from './trie.js'
 import { toNibbles } from './trieNode.js'
 import { nodeOfRow } from './tries.js'
 
-/** They take some 4 MB while they are added. With as many the path to the last leaf, made again each time, takes nothing. */
+/**
+ * Leaves that are added at once take some 4 MB. With so many, the time to rebuild the path to the last leaf is
+ * negligible.
+ */
 const leavesAtOnce = 4_096
 
 export class SortedTrie {
@@ -18,7 +21,7 @@ export class SortedTrie {
   readonly #leavesAtOnce: number
   #root: Hash32 = emptyTrieRoot
   #leaves: TrieChange[] = []
-  /** Rows that may change, by their paths. */
+  /** Rows that may still change, by their paths. */
   readonly #edge = new Map<string, readonly [path: Uint8Array, content: Uint8Array]>()
 
   /** `put` gets each row once, in no order. */
@@ -27,13 +30,13 @@ export class SortedTrie {
     this.#leavesAtOnce = most
   }
 
-  /** A leaf with a greater key than all before. Keeps both. */
+  /** Adds a leaf with a greater key than all before. Keeps both arrays. */
   add(key: Uint8Array, value: Uint8Array): void {
     if (this.#leaves.length === this.#leavesAtOnce) this.#apply()
     this.#leaves.push([key, value])
   }
 
-  /** The root of the whole trie; afterwards another one may begin. */
+  /** The root of the whole trie; afterwards another trie can be built. */
   finish(): Hash32 {
     this.#apply()
     for (const row of this.#edge.values()) this.#put(...row)

@@ -14,9 +14,9 @@ export interface StateBlock {
 }
 
 /**
- * Reads state from a store's rows: at the head by one read of the latest table, at other canonical blocks by one
- * range read of history, on other branches by a walk down the tries. All reads of one call see one snapshot, so a new
- * head cannot mix two blocks. All throw NotHeldError for data that is not held.
+ * Reads state from a store's rows: at the head by one read of the latest table, at other canonical blocks by one range
+ * read of history, on other branches by a walk down the tries. All reads of one call see one snapshot, so a new head
+ * cannot mix two blocks. All throw NotHeldError for data that is not stored.
  */
 export class StateReader {
   readonly #rows: ChainRows
@@ -42,7 +42,6 @@ export class StateReader {
     return trieState(this.#rows, this.stateRootAfter(block), block.hash, triesAfter(this.#rows, block))
   }
 
-  /** An account; undefined where there is none. */
   readAccount(block: StateBlock, address: Address): Account | undefined {
     const { number, hash } = block
     const rows = this.#rows
@@ -58,15 +57,15 @@ export class StateReader {
     return row && decodeAccount(row)
   }
 
-  /** The same with its storage root, which {@link readAccount} may not know of accounts that a gateway holds. */
+  /** As {@link readAccount}, with the storage root, which a gateway's stored account may lack. */
   readWholeAccount(block: StateBlock, address: Address): Account | undefined {
     if (!this.#rows.mayLack) return this.readAccount(block, address)
     return provedState(this.#rows, this.stateRootAfter(block), block.hash).account(address)
   }
 
   /**
-   * Numbers of blocks up to `block` that changed an account, as `ChainRows.readAccountChanges`. Throws FaultError for
-   * a block that is not canonical, and where no history is held.
+   * Numbers of blocks up to `block` that changed an account, as `ChainRows.readAccountChanges`. Throws FaultError for a
+   * block that is not canonical, and for a store without history.
    */
   readAccountChanges(
     { number, hash }: StateBlock,
@@ -88,7 +87,7 @@ export class StateReader {
     return code
   }
 
-  /** The state root, even where its nodes are not held. Throws FaultError where the block is not known. */
+  /** The state root, even if its nodes are not stored. Throws FaultError if the block is not known. */
   stateRootAfter({ hash }: StateBlock): Hash32 {
     const header = this.#rows.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })

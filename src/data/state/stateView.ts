@@ -1,6 +1,6 @@
 /**
  * The state after one block, for execution: the head's from the latest tables, that of older canonical blocks from
- * history, and either with block diffs on top that no store has applied yet. `trieState.ts` does the same for blocks that
+ * history, either with block diffs on top that no store has applied yet. `trieState.ts` does the same for blocks that
  * are not canonical.
  */
 import { type Address, type Hash32, latin1Key, latin1KeyToBytes, toHash32 } from '../../primitives/bytes.js'
@@ -14,12 +14,12 @@ import { type RecentTries, type TrieChange, updateTrieRows } from './trie.js'
 import type { NodeReader } from './trieNode.js'
 import { hasRows, headTries, historicalTries, TrieOverlay, type Tries } from './tries.js'
 
-/** Key → value after a block; empty where it was removed. */
+/** Key → value after a block; empty if it was removed. */
 export type { Change } from '../store/blockDiff.js'
 
 export interface StateView {
   readonly stateRoot: Hash32
-  /** Undefined where there is no account. */
+  /** Undefined if the account does not exist. */
   account(address: Address): Account | undefined
   /** Value without leading zeros; undefined for zero. */
   slot(address: Address, slot: Hash32): Uint8Array | undefined
@@ -27,7 +27,7 @@ export interface StateView {
   slotsOf(address: Address): Iterable<Hash32>
   code(hash: Hash32): Uint8Array | undefined
   readonly tries: Tries
-  /** Whether its tries are rows by path, and changes are to name the rows that change; otherwise new nodes. */
+  /** Whether its tries are rows by path, so that changes must name changed rows; otherwise they name new nodes. */
   readonly hasRows: boolean
 }
 
@@ -112,7 +112,7 @@ export class BranchState implements StateView {
   }
 }
 
-/** The storage root after `changes` of an account's slots (empty value: removed); rows that change go to `put`. */
+/** The storage root after `changes` of an account's slots (empty value: removed); changed rows go to `put`. */
 export function updateStorageRoot(
   storageRoot: Hash32,
   changes: Iterable<Change>,
@@ -123,7 +123,7 @@ export function updateStorageRoot(
   return updateTrieRows(storageRoot, slotChanges(changes), readNode, put, recent)
 }
 
-/** Changes of an account's slots (empty value: removed) as its trie has them. */
+/** Changes of an account's slots (empty value: removed) in the form of its trie. */
 export function slotChanges(changes: Iterable<Change>): TrieChange[] {
   const hashed: TrieChange[] = []
   for (const [slot, value] of changes) {

@@ -22,7 +22,7 @@ interface TypeBase {
   readonly bytes: bigint
 }
 
-/** A value within one slot. `type` says how its bytes are decoded; `word` where the layout does not say. */
+/** A value within one slot. `type` decides how its bytes are decoded; `word` if the layout does not have it. */
 export interface ValueType extends TypeBase {
   readonly kind: 'value'
   readonly type: KeyType
@@ -62,8 +62,8 @@ export class LayoutError extends Error {
 
 /**
  * Parses solc's `storageLayout` object, or an object with a member of that name, such as a compiler's artifact. A
- * user-defined value type may have a member `underlying` with the name of its type (`"int128"`), which solc leaves
- * out; without it such values are not decoded. Throws LayoutError.
+ * user-defined value type may have a member `underlying` with the name of its type (`"int128"`), which solc does not
+ * write. Without it such values are not decoded. Throws LayoutError.
  */
 export function parseStorageLayout(json: unknown): StorageLayout {
   const outer = asObject(json, 'the layout')
@@ -173,7 +173,7 @@ class LayoutParser {
     }
   }
 
-  /** Throws LayoutError where a struct or fixed array contains itself directly, which would be infinite. */
+  /** Throws LayoutError if a struct or fixed array contains itself directly, which would be infinite. */
   checkFinite(): void {
     const finite = new Set<LayoutType>()
     const open = new Set<LayoutType>()
@@ -220,7 +220,7 @@ function valueTypeOf(label: string, bytes: bigint, at: string): KeyType {
   if (label.startsWith('contract ')) return { kind: 'address' }
   if (label.startsWith('enum ')) return { kind: 'integer', isSigned: false, bits: Number(bytes) * 8 }
   const type = parseKeyType(label)
-  // A user-defined value type or a function: the label does not tell its type, so only its bytes are known.
+  // A user-defined value type or a function: the label does not have its type, so only its bytes are known.
   if (type === undefined) return opaque
   if (type.kind === 'string' || type.kind === 'bytes' || widthOf(type) !== Number(bytes)) {
     throw new LayoutError(`${at}.numberOfBytes: ${label} does not have ${bytes} bytes`)

@@ -1,9 +1,10 @@
 /**
- * Merkle Patricia tries (yellow paper, appendix D): reading a key, and applying many changes at once. Owns what changes do to a trie; trieNode.ts owns nodes, the caller stores them.
+ * Merkle Patricia tries (yellow paper, appendix D): reading a key, and applying many changes at once. Owns the effect
+ * of changes on a trie; trieNode.ts owns nodes, the caller stores them.
  *
- * An update visits each node on the path to a change once, for all changes below it, and hashes each new node once.
- * No key of a trie may be a prefix of another. That holds for hashed keys and for the RLP-encoded indexes of
- * transaction and receipt tries.
+ * An update visits each node on the path to a change once, for all changes below it, and hashes each new node once. No
+ * key of a trie may be a prefix of another. That is true for hashed keys and for the RLP-encoded indexes of transaction
+ * and receipt tries.
  */
 import { equalBytes, type Hash32, hashBytes, latin1Key, noBytes } from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
@@ -35,18 +36,18 @@ interface Entry {
   readonly value: Uint8Array | undefined
 }
 
-/** Nodes, or rows of nodes, above which {@link RecentTries} forgets all: they take at most 40 MB. */
+/** Number of nodes, or rows of nodes, above which {@link RecentTries} forgets all: they take at most 40 MB. */
 const recentNodesMax = 16_384
 
 /**
- * The newest tries, by their roots, with the nodes that were read or made for them: the next update begins with many of
- * the same. A trie that was changed is not kept as it was before, because then all it ever had would stay.
+ * Cache of the newest tries by root, with their nodes in memory: the next update needs many of them. A trie that was
+ * changed is not kept in its old form, because otherwise all its old nodes would stay.
  */
 export class RecentTries {
   readonly #roots = new Map<string, TrieNode>()
   #nodes = 0
 
-  /** The trie with this root, which is to be changed. */
+  /** The trie with this root, which the caller will change. */
   take(root: Hash32): TrieNode | undefined {
     const name = latin1Key(root)
     const node = this.#roots.get(name)
@@ -54,7 +55,7 @@ export class RecentTries {
     return node
   }
 
-  /** `more` is the number of nodes that it has more in memory than when it was taken. */
+  /** `more`: how many nodes it has in memory beyond those when it was taken. */
   keep(root: Hash32, node: TrieNode, more: number): void {
     this.#nodes += more
     if (this.#nodes > recentNodesMax) {
@@ -67,9 +68,9 @@ export class RecentTries {
 
 interface Update {
   readonly readNode: NodeReader
-  /** Nodes that there are more in memory than before; at least. */
+  /** Nodes that were added to memory; a lower bound. */
   more: number
-  /** {@link latin1Key} of the paths of rows that may be no more; undefined where nobody keeps rows. */
+  /** {@link latin1Key} of the paths of rows that may be removed; undefined if no rows are kept. */
   readonly visited: Map<string, Uint8Array> | undefined
 }
 
@@ -98,8 +99,8 @@ export function updateTrie(
 }
 
 /**
- * As {@link updateTrie}, for a trie of which `readNode` reads rows. Passes the rows that change to `put`, in any order:
- * with their new content, those that are removed without.
+ * As {@link updateTrie}, for a trie stored in rows. Passes changed rows to `put`, in any order: with their new content,
+ * or without content if they are removed.
  */
 export function updateTrieRows(
   root: Hash32,
@@ -136,7 +137,7 @@ function changedRoot(
   return applyChanges(before, entries, 0, update)
 }
 
-/** The RLP-encoded value under `key`; undefined where there is none. Throws {@link MissingNodeError}. */
+/** The RLP-encoded value under `key`; undefined if there is none. Throws {@link MissingNodeError}. */
 export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): Uint8Array | undefined {
   if (equalBytes(root, emptyTrieRoot)) return undefined
   const path = toNibbles(key)
@@ -160,7 +161,7 @@ export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): U
 
 /**
  * Every leaf below `root`, in key order, from the key `start` on, which may be shorter; checks each node's hash. Throws
- * {@link MissingNodeError}, and RangeError where a node does not have the hash under which it is stored.
+ * {@link MissingNodeError}, and RangeError if a node does not have the hash under which it is stored.
  */
 export function* trieLeaves(
   root: Hash32,
@@ -188,7 +189,7 @@ function* leavesBelow(
   start: Uint8Array,
   readNode: NodeReader,
 ): Generator<readonly [Uint8Array, Uint8Array]> {
-  // No key below it is as great as the start.
+  // All keys below it are less than the start.
   if (comparePaths(prefix, start.subarray(0, prefix.length)) < 0) return
   const node = loadChild(child, readNode, prefix)
   if (node instanceof Leaf) {
@@ -217,13 +218,13 @@ function applyChanges(
   if (child === undefined) return buildNode(entries.filter(isInsert), depth)
   const [first] = entries as readonly [Entry]
   if (child instanceof Uint8Array && entries.length === 1) {
-    // Most changes are of one leaf.
+    // Most changes concern one leaf.
     const path = first.value && ownPath(child, first.path, depth)
     if (path !== undefined) return new Leaf(path, first.value as Uint8Array)
   }
   const node =
     child instanceof Uint8Array ? loadNode(child, update.readNode, first.path.subarray(0, depth)) : child
-  // What replaces it is counted where it is emitted.
+  // Its replacement is counted when it is emitted.
   if (node === child && isHashed(node)) update.more--
   const after =
     node instanceof Branch
@@ -236,7 +237,7 @@ function applyChanges(
   return after
 }
 
-/** Whether what replaces a branch surely has a row in the place of that one's: it is longer than a hash. */
+/** Whether the replacement of a branch certainly has a row in its place, because it is longer than a hash. */
 function beginsRow(after: TrieNode | undefined): boolean {
   return (
     after instanceof Branch &&
@@ -244,7 +245,7 @@ function beginsRow(after: TrieNode | undefined): boolean {
   )
 }
 
-/** A node is no longer at a path, where it may have begun a row. */
+/** Notes that a node left a path, where it may have begun a row. */
 function visitRow(node: TrieNode, path: Uint8Array, { visited }: Update): void {
   if (visited === undefined || !isHashed(node) || (node instanceof Leaf && path.length > 0)) return
   visited.set(latin1Key(path), path)
@@ -289,7 +290,7 @@ function applyToExtension(
   }
   const children: Child[] = new Array<Child>(16).fill(undefined)
   const rest = path.subarray(shared + 1)
-  // A branch begins a row where it stands now, so it must not look like one that is stored there.
+  // A branch begins a row at its path, so a moved one must not look like the stored one.
   const isRow = update.visited !== undefined && child instanceof Branch
   const moved = isRow ? new Branch(child.children, child.references) : child
   children[path[shared] as number] = rest.length === 0 ? moved : new Extension(rest, child)
@@ -320,7 +321,7 @@ function applyToBranch(
   // A branch with one child left is replaced by a longer path.
   const path = joinPaths((entries[0] as Entry).path.subarray(0, depth), [first])
   const only = loadChild(children[first] as Exclude<Child, undefined>, update.readNode, path)
-  // It may be new, in the place of one that began a row.
+  // It may be new, in place of a node that began a row.
   if (!(only instanceof Leaf)) update.visited?.set(latin1Key(path), path)
   return joinNode(Uint8Array.of(first), only)
 }

@@ -1,9 +1,9 @@
 /**
- * Nodes of Merkle Patricia tries (yellow paper, appendices C and D) in memory: decoding them, encoding and hashing
- * them. Owns their form; trie.ts changes tries.
+ * Nodes of Merkle Patricia tries (yellow paper, appendices C and D) in memory: decoding, encoding and hashing. Owns
+ * their form; trie.ts changes tries.
  *
- * A child is a node, or where that was not read, a view of its reference in the parent. Nodes are never changed, except
- * that children which are read take the place of their references, so tries may share nodes.
+ * A child is a node, or before it is read, a view of its reference in the parent. Nodes are never changed, except that
+ * a child that was read replaces its reference. So tries may share nodes.
  */
 import { type Hash32, hashBytes, noBytes } from '../../primitives/bytes.js'
 import { hashInputBytes, keccak256, lendHashOfInput } from '../../primitives/keccak.js'
@@ -19,20 +19,20 @@ import {
 import { Slab } from '../../primitives/slab.js'
 
 /**
- * Reads the node of a trie with this hash, which stands at `path` (a nibble per byte): its RLP, or the node with what is
- * stored with it. Undefined where it is not held.
+ * Reads the node of a trie with this hash at `path` (a nibble per byte): its RLP, or the node with the others of its
+ * row. Undefined if it is not stored.
  */
 export type NodeReader = (hash: Uint8Array, path: Uint8Array) => Uint8Array | TrieNode | undefined
-/** Called with each new node that is referred to by hash: its RLP, and the node with what is known below it. */
+/** Called with each new node that is referred to by hash: its RLP, and the node with the known nodes below it. */
 export type NodeSink = (hash: Hash32, rlp: Uint8Array, node: TrieNode) => void
 
 export type TrieNode = Leaf | Extension | Branch
-/** How a parent's RLP refers to a child: the RLP of its hash (33 bytes), or its own RLP where that is shorter. */
+/** A parent's reference to a child: the RLP of its hash (33 bytes), or its own RLP if that is shorter. */
 export type Reference = Uint8Array
 /** A node, a reference to it, or the RLP of a leaf, however long. */
 export type Child = TrieNode | Reference | undefined
 
-/** A node of a trie is not held: the store is damaged, or the state is not kept. */
+/** A node of a trie is not stored: the store is damaged, or the state is not kept. */
 export class MissingNodeError extends Error {
   override readonly name = 'MissingNodeError'
   constructor(readonly hash: Uint8Array) {
@@ -41,12 +41,12 @@ export class MissingNodeError extends Error {
 }
 
 export class Leaf {
-  /** Set once the node was encoded or read; so for every kind of node. */
+  /** Set once the node is encoded or read; the same for all kinds of nodes. */
   reference: Reference | undefined = undefined
   readonly path: Uint8Array
   readonly value: Uint8Array
 
-  /** `path` is the rest of the key, a nibble per byte; so for every kind of node. */
+  /** `path` is the rest of the key, a nibble per byte; the same for all kinds of nodes. */
   constructor(path: Uint8Array, value: Uint8Array) {
     this.path = path
     this.value = value
@@ -64,12 +64,12 @@ export class Extension {
   }
 }
 
-/** Keys of a trie are never prefixes of each other, so that branches have no value. */
+/** Keys of a trie are never prefixes of each other, so branches have no value. */
 export class Branch {
   reference: Reference | undefined = undefined
-  /** 16. */
+  /** 16 children. */
   readonly children: Child[]
-  /** References to those children that are the RLP of long leaves, as far as they were needed. */
+  /** References to those children that are the RLP of long leaves, if they were needed. */
   references: (Reference | undefined)[] | undefined
 
   constructor(children: Child[], references?: (Reference | undefined)[]) {
@@ -82,13 +82,11 @@ export class Branch {
 const hashPrefix = 0x80 + hashBytes
 const empty = 0x80
 
-/**
- * The node that a child stands for, which is at `path`. Throws {@link MissingNodeError}, and RangeError where it is none.
- */
+/** The node of a child at `path`. Throws {@link MissingNodeError}, and RangeError for malformed data. */
 export function loadNode(child: Reference, readNode: NodeReader, path: Uint8Array): TrieNode {
   if (child[0] !== hashPrefix) {
     const node = parseNode(child)
-    // A node whose RLP is as long as a hash is referred to by that.
+    // A node whose RLP is at least as long as a hash is referred to by hash.
     if (child.length < hashBytes) node.reference = child
     return node
   }
@@ -100,7 +98,7 @@ export function loadNode(child: Reference, readNode: NodeReader, path: Uint8Arra
   return node
 }
 
-/** Whether others refer to an encoded node by its hash. */
+/** Whether its parent refers to an encoded node by hash. */
 export function isHashed({ reference }: TrieNode): boolean {
   return reference !== undefined && isHash(reference)
 }
@@ -111,8 +109,8 @@ export function isHash(child: Reference): boolean {
 }
 
 /**
- * Memory for references, and for the RLP of leaves at a branch, which live as long as their nodes: little, because a single
- * one keeps all of it.
+ * Memory for references, and for the RLP of leaves in a branch, which live as long as their nodes. Its chunks are
+ * small, because one reference keeps its whole chunk.
  */
 const nodeSlab = new Slab(2_048)
 
@@ -124,7 +122,7 @@ export function referenceTo(hash: Uint8Array): Reference {
   return reference
 }
 
-/** The node with this RLP. Throws RangeError for what is none. */
+/** The node with this RLP. Throws RangeError for malformed data. */
 export function parseNode(rlp: Uint8Array): TrieNode {
   const ends: number[] = []
   const end = rlp.length > 0 ? rlpEndAt(rlp, 0) : 0
@@ -144,7 +142,7 @@ export function parseNode(rlp: Uint8Array): TrieNode {
 }
 
 /**
- * The end of `path` from `depth` on, where `rlp` is a leaf with that path; otherwise undefined. A leaf that is to have another
+ * The end of `path` from `depth` on, if `rlp` is a leaf with that path; otherwise undefined. A leaf that gets another
  * value need not be parsed.
  */
 export function ownPath(rlp: Uint8Array, path: Uint8Array, depth: number): Uint8Array | undefined {
@@ -177,7 +175,7 @@ function parseBranch(rlp: Uint8Array, start: number, ends: readonly number[]): B
   return new Branch(children)
 }
 
-/** The reference to a node; passes all new nodes that it stands for to `emit`. */
+/** The reference to a node; passes all new nodes below it and itself to `emit`. */
 export function encodeNode(node: TrieNode, emit: NodeSink | undefined): Reference {
   if (node.reference !== undefined) return node.reference
   const { target, length } = writeNode(node, emit)
@@ -186,7 +184,7 @@ export function encodeNode(node: TrieNode, emit: NodeSink | undefined): Referenc
   return node.reference
 }
 
-/** The hash of a node that is the root of a trie, however short it is; otherwise as {@link encodeNode}. */
+/** The hash of a node that is the root of a trie, of any length; otherwise as {@link encodeNode}. */
 export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
   const known = node.reference
   if (known?.[0] === hashPrefix) return known.slice(1) as Hash32
@@ -196,7 +194,7 @@ export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
 }
 
 function hashNode(node: TrieNode, target: Uint8Array, length: number, emit: NodeSink | undefined): Reference {
-  // Copied first, because what takes the node may hash too.
+  // Copied first, because `emit` may hash too.
   const rlp = emit && rlpSlab.copy(target, length)
   const reference = referenceTo(target === hashInputBytes ? lendHashOfInput(length) : keccak256(target))
   if (rlp !== undefined) emit?.(reference.subarray(1) as Hash32, rlp, node)
@@ -206,7 +204,7 @@ function hashNode(node: TrieNode, target: Uint8Array, length: number, emit: Node
 /** Memory for the RLP of new nodes, which live until their block is stored. */
 const rlpSlab = new Slab()
 
-/** Writes the RLP of a node to the hasher's memory, or where that is too small, elsewhere. */
+/** Writes the RLP of a node to the hasher's memory, or elsewhere if that is too small. */
 function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
   if (node instanceof Branch) return writeBranch(node, emit)
   const { path } = node
@@ -229,7 +227,7 @@ function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8A
 
 function writeBranch(branch: Branch, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
   const { children } = branch
-  // All children first, because each is written where this node will be.
+  // All children are encoded first, because each of them uses the same memory.
   let payload = 1
   for (let nibble = 0; nibble < 16; nibble++) {
     const child = children[nibble]
@@ -281,7 +279,7 @@ export function nodeRlp(node: TrieNode): Uint8Array {
   return target.slice(0, length)
 }
 
-/** Puts their RLP in the place of new leaves at a branch, as it stands in rows. */
+/** Replaces new leaves of a branch by their RLP, the form in rows. */
 export function settleLeaves(branch: Branch): void {
   for (let nibble = 0; nibble < 16; nibble++) {
     const leaf = branch.children[nibble]
@@ -316,7 +314,7 @@ export function toNibbles(bytes: Uint8Array): Uint8Array {
   return nibbles
 }
 
-/** The bytes of nibbles, of which there are twice as many. */
+/** The inverse of {@link toNibbles}. */
 export function fromNibbles(nibbles: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(nibbles.length / 2)
   for (let i = 0; i < bytes.length; i++) {

@@ -11,9 +11,9 @@ import { MissingNodeError, type NodeReader } from './trieNode.js'
 import { hashedTries, type Tries } from './tries.js'
 
 /**
- * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes, where the flat
- * tables need one row. Never becomes invalid. Reads throw NotHeldError where a node is not held. `slotsOf` throws,
- * because keys of a trie are hashes. `block` is the hash of the block that has this root, and `tries` are those after it.
+ * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes; the flat tables
+ * need one row. It is always valid. Reads throw NotHeldError if a node is not stored. `slotsOf` throws, because keys of
+ * a trie are hashes. `block` is the hash of the block with this state root, and `tries` are the tries after it.
  */
 export function trieState(
   store: Pick<ChainRows, 'readCode' | 'knowsCode' | 'trieForm'>,
@@ -21,7 +21,7 @@ export function trieState(
   block: Hash32,
   tries: Tries,
 ): StateView {
-  /** `slots` are named in the error where a node is not held. */
+  /** `slots` are named in the error if a node is not stored. */
   const read = (
     root: Hash32,
     key: Uint8Array,
@@ -62,7 +62,7 @@ export function trieState(
   }
 }
 
-/** As {@link trieState}, from what a gateway proved of it. */
+/** As {@link trieState}, from the proved nodes of a gateway. */
 export function provedState(
   store: Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'>,
   stateRoot: Hash32,

@@ -1,6 +1,6 @@
 /**
- * The tries of the state after a block, wherever their nodes are kept: in rows by path, of canonical blocks and of those
- * that were unwound, or under their hashes, in gateways. Owns the choice, and rows as nodes.
+ * The tries of the state after a block, for all kinds of storage: rows by path, for canonical and for unwound blocks,
+ * or nodes by hash, in gateways. Owns the choice, and the conversion of rows to nodes.
  */
 import { equalBytes, latin1Key, toHash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
@@ -12,10 +12,10 @@ import { accountTrie, storageTrie, trieKey } from '../store/trieRows.js'
 import type { RowSink } from './newRows.js'
 import { Branch, Extension, type NodeReader, nodeRlp, parseNode, type TrieNode } from './trieNode.js'
 
-/** The tries of one state: of the slots of `address`, or without it of all accounts. */
+/** The tries of one state: of the slots of `address`, or of all accounts without it. */
 export type Tries = (address?: Uint8Array) => NodeReader
 
-/** Nodes by their hashes alone. */
+/** Tries whose nodes are read by hash. */
 export function hashedTries(readNode: (hash: Uint8Array) => Uint8Array | undefined): Tries {
   return () => readNode
 }
@@ -27,7 +27,7 @@ export function headTries(store: ChainRows): Tries {
     : pathTries((key) => store.readTrieRow?.(key))
 }
 
-/** The tries after canonical block `number`. Throws FaultError, once one is used, where they were removed. */
+/** The tries after canonical block `number`. If they were removed, throws FaultError at their first use. */
 export function historicalTries(store: ChainRows, number: number): Tries {
   if (isHashed(store)) return hashedTries((hash) => store.readNode(hash))
   const tries = pathTries((key) => store.readTrieRow?.(key, number))
@@ -54,9 +54,9 @@ export function hasRows(store: ChainRows): boolean {
 }
 
 /**
- * The tries after a block that is not canonical: what it and those below it changed, on those of the canonical block that
- * they follow. Each node is compared with its hash: the rows of such a block go after a while, and which blocks are
- * canonical may change between two reads.
+ * The tries after a block that is not canonical: rows of its branch, on top of those of the canonical block below the
+ * branch. Each node is compared with its hash, because rows of such blocks are removed after a while, and the canonical
+ * chain may change between two reads.
  */
 function sideTries(store: ChainRows, block: BlockName): Tries {
   let branch = branchOf(store, block)
@@ -86,7 +86,7 @@ function sideTries(store: ChainRows, block: BlockName): Tries {
 interface SideBranch {
   /** Newest first. */
   readonly blocks: readonly BlockName[]
-  /** Number of the canonical block that they follow; −1 where they are not known down to one. */
+  /** Number of the canonical block below the branch; −1 if the branch is not known down to one. */
   readonly base: number
 }
 
@@ -127,11 +127,11 @@ export function rowSink(rows: Change[], address?: Uint8Array): RowSink {
 }
 
 /**
- * Nodes one by one, each as its RLP, of tries whose rows have several: who reads a node has not read what is stored with
- * it. `note` is called with each that is read.
+ * Single nodes, each as its RLP, of tries whose rows have several. The reader of a node does not get the others of its
+ * row. `note` is called with each node that is read.
  */
 export function singleNodes(tries: Tries, note: (hash: Uint8Array, rlp: Uint8Array) => void): Tries {
-  /** Of what was read: those stored with it. */
+  /** Other nodes in the rows that were read, by hash. */
   const beside = new Map<string, Uint8Array>()
   const keep = (node: TrieNode): Uint8Array => {
     const rlp = nodeRlp(node)
@@ -165,7 +165,7 @@ export class TrieOverlay {
     for (const [key, row] of changes) this.#rows.set(latin1Key(key), row)
   }
 
-  /** The tries with these rows in place of those `below`. */
+  /** The tries with these rows instead of those `below`. */
   over(below: Tries): Tries {
     return (address) => {
       const owner = address === undefined ? accountTrie : storageTrie(address)

@@ -3,7 +3,7 @@
  * notation; readVariable.ts finds names and keys in a layout.
  */
 
-/** A path is invalid or leads nowhere. `message` is one sentence that says what is expected. */
+/** A path that is invalid or leads nowhere. `message` is one sentence with the expected form. */
 export class VariableError extends Error {
   override readonly name = 'VariableError'
 }
@@ -95,7 +95,6 @@ function unquote(quoted: string, where: string): string {
   }
 }
 
-/** An excerpt of a path for error messages. */
 export function brief(text: string): string {
   return text.length > 120 ? `${text.slice(0, 60)}…${text.slice(-59)}` : text
 }

@@ -1,6 +1,6 @@
 /**
- * Lists of mapping keys as callers write them, and the slots of their entries. Owns the shape of a list and the
- * faults about it; mappingKeys.ts owns the form of a single value.
+ * Lists of mapping keys as written by callers, and the slots of their entries. Owns the shape of a list and its faults;
+ * mappingKeys.ts owns the form of a single value.
  */
 import { FaultError } from '../../primitives/faults.js'
 import { encodeKey, KeyError, type KeyType } from './mappingKeys.js'

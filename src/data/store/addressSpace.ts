@@ -1,17 +1,17 @@
 /**
- * Whether a process has the address space that a store takes. lmdb crashes the process in `open` where there is too
- * little, without a word, so it is found out before. Only Linux tells; elsewhere everything is taken to fit.
+ * Checks whether the process has the address space for a store. With too little, lmdb crashes the process in `open`
+ * without a message. Only Linux reports free space; on other systems the check passes.
  */
 import { readFileSync, realpathSync } from 'node:fs'
 import { OperatorError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 
-/** Several stores have to fit, and the memory of the program beside them. */
+/** Only an eighth is suggested: several stores and the memory of the program must fit, too. */
 const shareOfFree = 8
 
 /**
- * Throws OperatorError where the store at `path` cannot be given `bytes` of address space: because of a limit of the
- * process, or because no piece of its addresses that is free is as long. Takes a millisecond.
+ * Throws OperatorError if the process cannot map `bytes` for the store at `path`: because of a limit of the process, or
+ * because no free gap between its mappings is long enough. Takes a millisecond.
  */
 export function assertAddressSpace(path: string, bytes: number): void {
   const maps = readProcess('maps')
@@ -27,14 +27,14 @@ export function assertAddressSpace(path: string, bytes: number): void {
   )
 }
 
-/** Of /proc/PID/maps, whose lines are in the order of their addresses: the longest gap, and the sum of what is taken. */
+/** Longest gap and total size of the mappings in /proc/PID/maps, whose lines are in address order. */
 function measureMaps(maps: string): { readonly longestGap: number; readonly taken: number } {
   let end = 0
   let longestGap = 0
   let taken = 0
   for (const [, from = '', to = ''] of maps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) /gm)) {
     const start = Number.parseInt(from, 16)
-    // What is above belongs to the kernel.
+    // Higher addresses belong to the kernel.
     if (start > Number.MAX_SAFE_INTEGER) break
     longestGap = Math.max(longestGap, start - end)
     end = Number.parseInt(to, 16)
@@ -43,7 +43,7 @@ function measureMaps(maps: string): { readonly longestGap: number; readonly take
   return { longestGap, taken }
 }
 
-/** A file of /proc about this process; undefined where there is none. */
+/** A file of /proc about this process; undefined if there is none. */
 function readProcess(name: string): string | undefined {
   try {
     return readFileSync(`/proc/self/${name}`, 'utf8')

@@ -1,16 +1,16 @@
 /**
- * The audit log: who changed which key, failed log-ins and reloads, in the order in which they happened. Owns the table
- * and its chain of hashes. Entries are only ever added, in the transaction of what they tell of, so neither is there
- * without the other: that is why the log lies in the node store and not in a file beside it.
+ * The audit log: changes of keys with their authors, failed log-ins and reloads, in the order of events. Owns the table
+ * and its chain of hashes. Entries are only added, in the transaction of the change that they describe: neither can
+ * exist without the other. That is why the log is in the node store and not in a file beside it.
  *
  *   table   key → value (msgpack)
  *   audit   sequence number from 1 (8 bytes) → [atMs, actor, action, key id or null, detail, hash]
  *   meta    'auditHead' → [sequence number, hash] of the newest entry
  *
  * hash = SHA-256(hash of the entry before (32 zero bytes before the first) ‖ msgpack of [sequence number, atMs, actor,
- * action, key id or null, detail]). An entry that was changed, removed or moved no longer fits its neighbours; entries
- * removed at the end no longer fit `auditHead`. Whoever can write the store can also compute a new chain: against that
- * its operator keeps the newest hash elsewhere.
+ * action, key id or null, detail]). An entry that was changed, removed or moved no longer fits its neighbours. Entries
+ * removed at the end no longer fit `auditHead`. An attacker who can write the store can also compute a new chain.
+ * Against that the operator keeps the newest hash elsewhere.
  */
 import { createHash } from 'node:crypto'
 import type { RootDatabase } from 'lmdb'
@@ -31,7 +31,7 @@ export type AuditAction =
 
 export interface AuditNote {
   readonly atMs: number
-  /** Who: a command, or an address. */
+  /** The author: a command, or an address. */
   readonly actor: string
   readonly action: AuditAction
   /** Never a secret nor a part of one. */
@@ -48,9 +48,9 @@ export interface AuditEntry extends AuditNote {
 
 export interface AuditVerdict {
   readonly entries: number
-  /** Of the newest entry that fits; undefined where there is none. */
+  /** Hash of the newest entry that fits; undefined if there is none. */
   readonly hash: string | undefined
-  /** The first thing that does not fit; undefined where all does. */
+  /** The first fault of the chain; undefined if there is none. */
   readonly fault: string | undefined
 }
 
@@ -73,7 +73,7 @@ export class AuditLog {
     this.#meta = meta
   }
 
-  /** Undefined for a reader where no writer has made the table yet. */
+  /** Undefined for a reader if no writer has made the table yet. */
   static open(environment: RootDatabase, meta: Table): AuditLog | undefined {
     const audit = openTable(environment, auditTableNames.audit)
     return audit && new AuditLog(environment, audit, meta)
@@ -84,7 +84,7 @@ export class AuditLog {
     this.put(sealNote(this.head, note))
   }
 
-  /** Adds an entry as it is, within a transaction that the caller began: for a copy of the log. */
+  /** Adds an existing entry unchanged, within a transaction that the caller began: for a copy of the log. */
   put(entry: AuditEntry): void {
     const { sequence, atMs, actor, action, keyId = null, detail, hash } = entry
     const bytes = Buffer.from(hash, 'hex')
@@ -92,19 +92,19 @@ export class AuditLog {
     this.#meta.putSync(headName, packr.pack([sequence, bytes]))
   }
 
-  /** Removes all entries, within a transaction that the caller began: for a copy that is made anew. */
+  /** Removes all entries, within a transaction that the caller began: for a copy that is rebuilt. */
   clear(): void {
     for (const key of [...this.#audit.getKeys()]) this.#audit.removeSync(key)
     this.#meta.removeSync(headName)
   }
 
-  /** Number and hash of the newest entry: 0 and 32 zero bytes where there is none. */
+  /** Number and hash of the newest entry: 0 and 32 zero bytes if there is none. */
   get head(): AuditHead {
     const [sequence, hash] = this.#readHead() ?? this.#newest()
     return { sequence, hash: toHex(hash) }
   }
 
-  /** Entries from number `from` on, oldest first, at most `limit`. Throws OperatorError at one that is none. */
+  /** Entries from number `from` on, oldest first, at most `limit`. Throws OperatorError at a malformed one. */
   *read(from = 1, limit = Number.POSITIVE_INFINITY): Generator<AuditEntry> {
     this.#environment.resetReadTxn()
     const range = { start: keyOf(from), ...(Number.isFinite(limit) && { limit }) }
@@ -113,13 +113,13 @@ export class AuditLog {
     }
   }
 
-  /** Number of the newest entry; 0 where there is none. */
+  /** Number of the newest entry; 0 if there is none. */
   get last(): number {
     this.#environment.resetReadTxn()
     return this.#readHead()?.[0] ?? 0
   }
 
-  /** Checks the whole chain; where `known` is given, also that an entry has that hash (64 hex digits). */
+  /** Checks the whole chain. If `known` (64 hex digits) is given, also checks that an entry has that hash. */
   verify(known?: string): AuditVerdict {
     let entries = 0
     let hash: Uint8Array = firstHash
@@ -157,7 +157,7 @@ export class AuditLog {
     return verdict(isKnown ? undefined : 'no entry has the hash that was given')
   }
 
-  /** The head that should have been; so that nothing is overwritten where somebody removed it. */
+  /** The head according to the entries: if somebody removed `auditHead`, no entry may be overwritten. */
   #newest(): Head {
     for (const { key, value } of this.#audit.getRange({ reverse: true, limit: 1 })) {
       return [Number(Buffer.from(key).readBigUInt64BE()), (packr.unpack(value) as Row)[5]]
@@ -177,7 +177,9 @@ export function sealNote(head: AuditHead, note: AuditNote): AuditEntry {
   return { ...note, sequence, hash: toHex(hashOf(Buffer.from(head.hash, 'hex'), sequence, note)) }
 }
 
-/** What a change of a key is noted as: `before` is undefined for a new one. Settings are named, without values. */
+/**
+ * The audit note for a change of a key; `before` is undefined for a new one. It names changed settings without values.
+ */
 export function noteOfKey(before: KeyRow | undefined, after: KeyRow, keyId: string): AuditNote {
   const { changedAtMs = Date.now(), changedBy = 'unknown', secrets } = after.details ?? {}
   const note = { atMs: changedAtMs, actor: changedBy, keyId }
@@ -219,7 +221,7 @@ function hashOf(before: Uint8Array, sequence: number, note: AuditNote): Uint8Arr
     .digest()
 }
 
-/** Throws OperatorError for what is no entry. */
+/** Throws OperatorError for a malformed entry. */
 function decodeEntry(sequence: number, value: Uint8Array): AuditEntry {
   try {
     const [atMs, actor, action, keyId, detail, hash] = packr.unpack(value) as Row

@@ -1,9 +1,9 @@
 import type { Hash32 } from '../../primitives/bytes.js'
 
 /**
- * Everything that one executed block adds to a store, and the only thing a store applies. It is self-contained,
- * deterministic (entries stand in ascending key order) and checkable: `accounts`, `slots` and `code` applied to
- * the parent's state give the state root in `header`.
+ * Everything that one executed block adds to a store, and the only thing that a store applies. It is self-contained,
+ * deterministic (entries in ascending key order) and checkable: `accounts`, `slots` and `code` applied to the parent's
+ * state give the state root in `header`.
  */
 export interface BlockDiff {
   readonly number: number
@@ -21,17 +21,17 @@ export interface BlockDiff {
   readonly blockAccessList?: Uint8Array | undefined
   /** Total difficulty up to and including this block, shortest big-endian bytes. */
   readonly totalDifficulty: Uint8Array
-  /** Address → account after the block (RLP); empty where it was removed. */
+  /** Address → account after the block (RLP); empty if it was removed. */
   readonly accounts: readonly Change[]
   /** Address ‖ slot → value after the block without leading zeros; empty for zero. */
   readonly slots: readonly Change[]
-  /** Owner ‖ path → row of a trie (trieRow.ts) as the block leaves it; empty where it was removed. */
+  /** Owner ‖ path → row of a trie (trieRow.ts) after the block; empty if it was removed. */
   readonly trie: readonly Change[]
   /** Hash → code deployed in the block. */
   readonly code: readonly Change[]
 }
 
-/** State that a canonical block replaced, to unwind it: key → value before the block; empty where there was none. */
+/** State that a canonical block replaced, to unwind it: key → value before the block; empty if there was none. */
 export interface ReplacedState {
   readonly accounts: readonly Change[]
   readonly slots: readonly Change[]

@@ -11,38 +11,38 @@ export interface ChainIdentity {
   readonly genesisHash: string
   /** The `config` member of the geth-format genesis, as JSON text: forks, blob schedule, deposit contract. */
   readonly config: string
-  /** Of a development chain, see {@link Development}. */
+  /** Only for a development chain, see {@link Development}. */
   readonly development?: Development
-  /** Of a chain of which blocks and receipts are held and no state. */
+  /** Only for a store with blocks and receipts but without state. */
   readonly history?: HistoryExtent
-  /** Of a chain whose store begins at a block above its genesis, with the whole state after it. */
+  /** Only for a store that begins at a block above its genesis, with the whole state after it. */
   readonly start?: Start
-  /** Of a chain of which only parts are held, each proved: everything else may be fetched. */
+  /** Set for a gateway: the store has only parts of the chain, each proved; everything else may be fetched. */
   readonly gateway?: true
   /** The family of a chain that is not Ethereum's; see chain/families. */
   readonly family?: string
-  /** Of a chain whose state trie is not formed as Ethereum's. */
+  /** Set if the state trie differs from Ethereum's. */
   readonly trieForm?: TrieForm
-  /** Of the network that comes with the program, where its own source made the store. */
+  /** Set for the network embedded in the program, if its own source made the store. */
   readonly embedded?: true
 }
 
-/** The identity of a store that was initialized. */
+/** The identity of the store. Throws if it was not initialized. */
 export function requireIdentity(store: Pick<ChainRows, 'readIdentity'>): ChainIdentity {
   const identity = store.readIdentity()
   if (identity === undefined) throw new Error('the store has no genesis')
   return identity
 }
 
-/** How a state trie that is not Ethereum's is formed. */
+/** Form of a state trie that differs from Ethereum's. */
 export interface TrieForm {
-  /** Items in an account, the first four as Ethereum's. */
+  /** Number of items in an account; the first four are Ethereum's. */
   readonly accountItems: number
-  /** Bits of a slot's first byte that count before it is hashed. */
+  /** Mask of the bits of a slot's first byte that are kept before hashing. */
   readonly slotMask: number
 }
 
-/** What of a slot is hashed for its place in a trie of this form. */
+/** The bytes of a slot that are hashed for its place in a trie of this form. */
 export function slotInTrie(slot: Uint8Array, form: TrieForm | undefined): Uint8Array {
   if (form === undefined) return slot
   const key = Uint8Array.from(slot)
@@ -50,10 +50,10 @@ export function slotInTrie(slot: Uint8Array, form: TrieForm | undefined): Uint8A
   return key
 }
 
-/** What the store of a kind of network holds. Who needs a part asks for it, and not for the kind. */
+/** Contents of the store of a kind of network. Callers test the part that they need, not the kind. */
 export interface StoreKind {
   readonly name: 'archive' | 'history' | 'gateway'
-  /** `proved`: blocks are held as far as they were asked for, each part proved; any other may be fetched. */
+  /** `proved`: only blocks that were requested are stored, each part proved; any other block may be fetched. */
   readonly blocks: 'whole' | 'proved'
   readonly state: 'whole' | 'proved' | 'none'
   readonly hasReceipts: boolean
@@ -71,7 +71,7 @@ export function storeKindOf({ gateway, history }: Pick<ChainIdentity, 'gateway' 
   return history === undefined ? archive : (histories[Number(history.hasReceipts)] as StoreKind)
 }
 
-/** The block at which a store begins. Below it there are the headers alone that BLOCKHASH may ask for. */
+/** The block at which a store begins. Below it the store has only headers, those that BLOCKHASH may need. */
 export interface Start {
   readonly number: number
   /** Lower-case hex. */
@@ -80,10 +80,10 @@ export interface Start {
   readonly genesisTime: number
 }
 
-/** Blocks before one that BLOCKHASH reaches (yellow paper, appendix H), and whose headers a store has below its start. */
+/** Number of blocks that BLOCKHASH can return (yellow paper, appendix H); a store has their headers below its start. */
 export const ancestorsMax = 256
 
-/** Number of the first block of a store, with its state where it holds any: 0 where it begins at the genesis. */
+/** Number of the first whole block of a store; 0 if it begins at the genesis. */
 export function firstNumberOf({ start, history }: ChainIdentity): number {
   return start?.number ?? history?.first ?? 0
 }
@@ -100,24 +100,24 @@ export function firstHeaderOf(identity: ChainIdentity): number {
  * executed and compared as on any chain.
  */
 export interface Development {
-  /** The real root of the genesis state, hex; of a gateway, which does not know it, that of the header. */
+  /** The real root of the genesis state, hex; a gateway does not know it and has the root in the header. */
   readonly stateRoot: string
 }
 
-/** What a store without state holds of its chain. */
+/** Extent of a store without state. */
 export interface HistoryExtent {
   /** Number of its first block, which begins an epoch. */
   readonly first: number
   readonly hasReceipts: boolean
 }
 
-/** Blocks that came in one archive and were compared with its accumulator. */
+/** An epoch of blocks that came in one archive; they were compared with its accumulator. */
 export interface Epoch {
-  /** Blocks in it, from the first of the epoch on. */
+  /** Number of its blocks, counted from the first of the epoch. */
   readonly count: number
   /** Root of their header records; undefined for blocks after the Merge, which have none. */
   readonly accumulator: Hash32 | undefined
-  /** Whether the accumulator was in the list of trusted ones. */
+  /** Whether the accumulator is in the list of trusted ones. */
   readonly isTrusted: boolean
 }
 
@@ -132,10 +132,14 @@ export interface TransactionLocation {
   readonly index: number
 }
 
-/** How what an upstream says is known: roots cover it, it alone says so, or as many say so as the quorum is. */
+/**
+ * How an upstream's answer is verified: by roots, not at all (one upstream reports it), or by a quorum of upstreams.
+ */
 export type Faith = 'proved' | 'none' | 'quorum'
 
-/** A block, or the list of its receipts, as an upstream has it; its members that roots or hashes cover were compared. */
+/**
+ * A block, or the list of its receipts, as an upstream reports it. Members that roots or hashes cover were compared.
+ */
 export interface ToldJson {
   readonly faith: Faith
   /** UTF-8; a block with full transactions. */
@@ -143,13 +147,13 @@ export interface ToldJson {
 }
 export type ToldPart = 'block' | 'receipts'
 
-/** Blocks that a source may mark besides the head. */
+/** Blocks that a source may name besides the head. */
 export type Marker = 'safe' | 'finalized'
 
 /**
- * The rows of one chain: the interface between what is served and where it is stored. Every read is synchronous. It
- * returns the row, or undefined where there is none; for a row that may exist but is not held here it throws
- * {@link NotHeldError} (primitives), so that others can fetch it.
+ * The rows of one chain: the interface between serving and storage. Every read is synchronous. It returns the row, or
+ * undefined if there is none. For a row that may exist but is not stored here it throws {@link NotHeldError}
+ * (primitives), so that the caller can fetch it.
  *
  * Rows named by a hash never change. All others are from one snapshot until {@link refresh}.
  */
@@ -160,25 +164,25 @@ export interface ChainRows {
   refresh(): void
   readHead(): BlockName | undefined
   /**
-   * Whether {@link readHead} has this hash. `isAfterRead`: a row was read in this turn of the event loop; what was found
-   * in the same snapshot is then not looked for again.
+   * Whether {@link readHead} has this hash. `isAfterRead`: a row was read in this turn of the event loop, so the answer
+   * for that snapshot can be reused.
    */
   isHead(hash: Uint8Array, isAfterRead?: boolean): boolean
   /**
-   * Whether it had this hash when it was looked for last, so that {@link isHead} may be asked after a read. Absent where a
-   * row of another block may not be held.
+   * Whether the head had this hash at the last check; then {@link isHead} may be called after a read. Absent if rows of
+   * other blocks may be missing.
    */
   mayBeHead?(hash: Uint8Array): boolean
-  /** From which blocks on there is state, and there are receipts and bodies; absent where nothing is ever removed. */
+  /** The oldest blocks with state, receipts and bodies; absent if nothing is ever removed. */
   readOldestKept?(): OldestKept
-  /** Undefined where the source never marked one. */
+  /** Undefined if the source never named one. */
   readMarker(marker: Marker): BlockName | undefined
   readCanonicalHash(number: number): Hash32 | undefined
-  /** Told of every block that a caller names by its number; absent where all numbers are certain. */
+  /** Notes that a caller named a block by this number; absent if all numbers are certain. */
   noteNumber?(number: number): void
   /** Whether the canonical block of this number has this hash; `isAfterRead` as for {@link isHead}. */
   isCanonical(number: number, hash: Uint8Array, isAfterRead?: boolean): boolean
-  /** RLP. */
+  /** RLP of the header. */
   readHeader(hash: Hash32): Uint8Array | undefined
   /**
    * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
@@ -195,12 +199,12 @@ export interface ChainRows {
    */
   readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
   /**
-   * RLP of the block access list (EIP-7928), of a block whose header has the hash of one. Undefined for a block that was
-   * never executed, and where blocks came from archives without lists.
+   * RLP of the block access list (EIP-7928) of a block whose header has its hash. Undefined for a block that was never
+   * executed, or that came from an archive without lists.
    */
   readBlockAccessList(hash: Hash32): Uint8Array | undefined
   /**
-   * The JSON of a block of another family, which has members that are in no row; undefined where all are. Absent where all
+   * The JSON of a block of another family, whose members no row has; undefined if rows have them all. Absent if all
    * blocks are Ethereum's.
    */
   readTold?(hash: Hash32, part: ToldPart): ToldJson | undefined
@@ -209,49 +213,52 @@ export interface ChainRows {
   /** Shortest big-endian bytes. */
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined
   /**
-   * A trie node's RLP, where nodes are kept by their hashes. Undefined only where it cannot be fetched either, since a
-   * reference to a node means that it exists.
+   * A trie node's RLP, for stores that keep nodes by hash. A reference to a node proves that it exists, so undefined
+   * means that it cannot be fetched either.
    */
   readNode(hash: Uint8Array): Uint8Array | undefined
   /**
-   * Row of a trie (`trieKey` of trieRows.ts) after the canonical block `number`, or without it after the head. Absent, as
-   * the next two, where nodes are kept by their hashes.
+   * Row of a trie (`trieKey` of trieRows.ts) after canonical block `number`, or at the head without it. This and the
+   * next two are absent if nodes are kept by hash.
    */
   readTrieRow?(key: Uint8Array, number?: number): TrieRow | undefined
-  /** What a block that is no longer canonical made of it: null for none, undefined where it did not change it. */
+  /** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
   readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
-  /** Throws FaultError where the tries after canonical block `number` were removed. */
+  /** Throws FaultError if the tries after canonical block `number` were removed. */
   requireTries?(number: number): void
-  /** Where its tries are not formed as Ethereum's. */
+  /** Set if the tries differ from Ethereum's. */
   readonly trieForm?: TrieForm | undefined
   readCode(hash: Hash32): Uint8Array | undefined
-  /** Whether code is held, or an account is known of which it can be fetched; absent where all code is held. */
+  /** Whether code is stored, or can be fetched from a known account; absent if all code is stored. */
   knowsCode?(hash: Hash32): boolean
   /** Account at the head, RLP. */
   readAccount(address: Address): Uint8Array | undefined
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
-  /** Whether rows may have to be fetched: any read may throw NotHeldError. */
+  /** Whether rows may have to be fetched, so that any read may throw NotHeldError. */
   readonly mayLack?: boolean
-  /** Remembers for a while that nobody knows a block, or a transaction; absent, as the next, where all rows are held. */
+  /**
+   * Remembers for a while that no upstream knows a block or a transaction. This and the next are absent if all rows are
+   * stored.
+   */
   noteAbsent?(wanted: Wanted): void
-  /** How the least proved of what was read since the last call of this is known: a number, or a part of a block. */
+  /** The weakest {@link Faith} of all numbers and block parts that were read since the last call. */
   readFaith?(): Faith
   /**
-   * Whether the index of logs has block `number`, and up to which block the same is true; absent where it has all. Of
-   * blocks that it does not have, the blooms of headers say which may have logs.
+   * Whether the log index has block `number`, and up to which block the same is true; absent if it has all blocks. For
+   * blocks outside the index, the blooms of headers say which may have logs.
    */
   logIndexAt?(number: number): { readonly isIndexed: boolean; readonly last: number }
   /**
-   * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: those of one
-   * row of the index; empty where there are no more.
+   * Ascending numbers, from `from` on, of canonical blocks that have a log with this key (`logKeys.ts`). Returns those
+   * of one index row; empty if there are no more.
    */
   readLogChunk(key: Uint8Array, from: number): readonly number[]
   /** Account after canonical block `number`. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined
   /**
    * Numbers of canonical blocks that changed an account (also one of its slots), at most `limit`: ascending from
-   * `from` on, or descending from it where `isBackward`.
+   * `from` on, or descending from it with `isBackward`.
    */
   readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[]
   /** Value after canonical block `number`. */
@@ -262,12 +269,12 @@ export interface ChainRows {
   slotsOfAt(address: Address, number: number): Iterable<readonly [Hash32, Uint8Array]>
 }
 
-/** Where a light client of the consensus layer goes on after a start. */
+/** Where a light client of the consensus layer resumes after a restart. */
 export interface SignedCheckpoint {
-  /** Root of a beacon block that is final, 32 bytes. */
+  /** Root of a finalized beacon block, 32 bytes. */
   readonly root: Uint8Array
   readonly slot: number
-  /** Root of the checkpoint that the operator named, from which it follows. */
+  /** Root of the operator's checkpoint from which it was verified. */
   readonly anchor: Uint8Array
 }
 

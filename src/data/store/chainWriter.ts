@@ -1,8 +1,8 @@
 /**
  * The only writer of a network's store: applies block diffs, unwinds them, and stores blocks of branches that are not
- * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
- * block, even if the process dies. Rows wait in memory until then (writeBuffer.ts); those of several calls are written
- * while the caller goes on, mostly by lmdb's own thread (commitRows.ts).
+ * canonical. Every call is one transaction, or part of a batch of several calls. So a store always ends with a whole
+ * block, even if the process dies. Rows wait in memory until the commit (writeBuffer.ts). A batch is written while the
+ * caller goes on, mostly by lmdb's own thread (commitRows.ts).
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -42,7 +42,7 @@ export type SideBlock = Pick<
   'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
 >
 
-/** All that a store keeps of a block but its state. */
+/** All that a store keeps of a block except its state. */
 export type HistoryRows = Omit<SideBlock, 'parentHash'> &
   Pick<BlockDiff, 'blockAccessList'> & {
     /** RLP list of byte strings, each a receipt in consensus encoding; undefined on a network without receipts. */
@@ -54,7 +54,7 @@ const packr = new Packr({ useRecords: false })
 export interface ChainWriterOptions extends ChainStoreOptions {
   /** See {@link EnvironmentOptions}. */
   readonly isCopy?: boolean
-  /** How much of the past is kept; default: all. */
+  /** How much of the past is kept; the default is all of it. */
   readonly history?: HistoryLimits
 }
 
@@ -66,20 +66,20 @@ export class ChainWriter extends ChainReader {
   #contractIds: ContractIds | undefined
   #lock: WriterLock | undefined
   #isHeld = false
-  /** Why nothing of what is held can be committed. */
+  /** Why the open batch cannot be committed. */
   #heldFailure: { readonly error: unknown } | undefined
-  /** Transactions that are not on disk yet, and what settles when the last of them is. */
+  /** Number of transactions that are not on disk yet; `#inFlight` settles when the last of them is. */
   #flushesInFlight = 0
   #inFlight: Promise<void> = Promise.resolve()
   readonly #commits = { count: 0, seconds: 0 }
   #limits: HistoryLimits = keepsAll
   #hasMoreToCut = false
-  /** Up to this block nothing that waits changes a row. */
+  /** No waiting change touches a row of this block or an earlier one. */
   #lastStored = Number.POSITIVE_INFINITY
 
   /**
-   * Opens a store for writing, and makes it if there is none. Throws OperatorError where another process writes it, for a
-   * file of another kind, or another schema version.
+   * Opens a store for writing, and makes it if there is none. Throws OperatorError if another process writes it, or for
+   * a file of another kind or another schema version.
    */
   static openForWriting({ history = keepsAll, ...options }: ChainWriterOptions): ChainWriter {
     const lock = lockForWriting(options.path)
@@ -113,8 +113,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Initializes a new store for this chain, with `genesis` as block 0. Does nothing where that was done before;
-   * throws OperatorError where the store has another chain.
+   * Initializes a new store for this chain, with `genesis` as block 0. Does nothing if the store has this genesis
+   * already. Throws OperatorError if the store has another chain.
    */
   initialize(identity: ChainIdentity, genesis: BlockDiff): void {
     const known = this.readIdentity()
@@ -138,8 +138,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes `block diffs` the newest canonical blocks, in order, after unwinding every canonical block above `forkNumber`;
-   * all in one transaction. The first block diff's parent must be the canonical block `forkNumber`.
+   * Unwinds every canonical block above `forkNumber`, then appends `blockDiffs` in order; all in one transaction. The
+   * first block diff's parent must be the canonical block `forkNumber`.
    */
   apply(forkNumber: number, blockDiffs: readonly BlockDiff[]): void {
     this.commit(() => {
@@ -165,22 +165,22 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Removes some of what is older than the store keeps; each commit does so too. Returns whether there is more. Call it
-   * while nothing is held nor under way.
+   * Removes some of the history that is older than the store keeps; each commit does so too. Returns whether there is
+   * more. Call it only while no batch is open and no commit is under way.
    */
   cutHistory(): boolean {
     this.commit(() => undefined)
     return this.#hasMoreToCut
   }
 
-  /** What the writer looks for is not a caller's question; but a state that is not whole may not be built on. */
+  /** Reads of the writer are not bound by the kept history. But incomplete state or tries are never built on. */
   protected override requireKept(kind: HistoryKind, number: number | undefined): undefined {
     return kind === 'state' || kind === 'trie' ? super.requireKept(kind, number) : undefined
   }
 
   #requireUnwindable(forkNumber: number): void {
     const { state, trie, receipts, bodies } = this.readOldestKept()
-    // Of the block that stays the state is needed, of those that go receipts and bodies.
+    // Needed: the state of the block that stays, and receipts and bodies of the blocks that go.
     const oldest = largest([state, trie, receipts - 1, bodies - 1])
     if (forkNumber >= oldest) {
       if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
@@ -225,33 +225,33 @@ export class ChainWriter extends ChainReader {
 
   /**
    * Makes all writes until {@link commitBatch} one transaction with one flush. This writer sees them at once, others
-   * only after the commit. If the process dies before, or a write throws, the store stays as it was. What is held may
-   * be read and written further while an earlier transaction is under way.
+   * only after the commit. If the process dies before, or a write throws, the store stays as it was. An open batch can
+   * be read and extended while an earlier transaction is under way.
    */
   beginBatch(): void {
     this.#isHeld = true
   }
 
-  /** The head of a store that has a genesis; throws where it has none. */
+  /** The head. Throws if the store has no genesis. */
   get head(): BlockName {
     const head = this.readHead()
     if (head === undefined) throw new Error('the store has no genesis')
     return head
   }
 
-  /** Rows that wait for {@link commitBatch}. Each takes one or two pages of 4 KB while they are written. */
+  /** Number of rows that wait for {@link commitBatch}. Each takes one or two pages of 4 KB while it is written. */
   get heldRows(): number {
     return waitingRows(this.#buffers)
   }
 
-  /** Transactions that are on disk, and the time that it took to get their rows and pages there, and the flush. */
+  /** Number of transactions on disk, and the time to write their rows and pages and to flush them. */
   get commits(): { readonly count: number; readonly seconds: number } {
     return this.#commits
   }
 
   /**
-   * Commits the held writes, if any; settles when they are on disk, and those of earlier calls. If it rejects, none of
-   * them is stored, nor what was held since.
+   * Commits the open batch, if any. Settles when it and all earlier ones are on disk. If it rejects, none of them is
+   * stored, nor any write since.
    */
   commitBatch(): Promise<void> {
     if (this.#isHeld) {
@@ -262,7 +262,7 @@ export class ChainWriter extends ChainReader {
     return this.#flushesInFlight > 0 ? this.#inFlight : Promise.resolve()
   }
 
-  /** Leaves the store as it was before {@link beginBatch}. */
+  /** Drops the open batch: the store stays as it was before {@link beginBatch}. */
   async abandonHeld(): Promise<void> {
     const isHeld = this.#isHeld
     this.#isHeld = false
@@ -314,7 +314,7 @@ export class ChainWriter extends ChainReader {
     this.#flushed(begunMs)
   }
 
-  /** Adds to what waits the removal of some history. All that does not wait has to be on disk. */
+  /** Adds the removal of some history to the waiting changes. All other changes must be on disk. */
   #cut(): void {
     const head = this.readHead()
     if (head === undefined) return
@@ -355,7 +355,7 @@ export class ChainWriter extends ChainReader {
     const undo = replaceState(tables, blockDiff, number)
     // Nothing unwinds the genesis.
     if (number > 0) tables.changes.putSync(numberKey(number), encodeUndo(undo))
-    // Where state is removed, the records go with it.
+    // With limited state history, cutHistory removes these records with the state.
     if (number > undoBlocks && this.#limits.state === Number.POSITIVE_INFINITY)
       dropUndo(tables.changes, number - undoBlocks)
     this.putHead(blockDiff)
@@ -369,7 +369,10 @@ export class ChainWriter extends ChainReader {
     this.tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
   }
 
-  /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */
+  /**
+   * Writes everything of a canonical block except its state. The block is the newest one, or above the head until that
+   * moves.
+   */
   protected writeHistory(block: HistoryRows): void {
     const { number, hash, receipts, blockAccessList } = block
     const tables = this.tables

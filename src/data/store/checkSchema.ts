@@ -4,9 +4,7 @@ import type { ChainIdentity } from './chainRows.js'
 import type { ReadTable } from './readTable.js'
 import { metaKeys, schemaVersion } from './tables.js'
 
-/**
- * The identity of a store's chain; undefined where it has none yet. Throws OperatorError for another schema version.
- */
+/** The identity of a store's chain; undefined if it has none yet. Throws OperatorError for another schema version. */
 export function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
   const row = meta?.getBinary(metaKeys.identity)
   if (row === undefined) return undefined

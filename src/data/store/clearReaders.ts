@@ -1,6 +1,6 @@
 /**
- * Entry of a process that frees the reader slots of dead processes and ends with a status that says whether a pid has
- * slots yet; see readerPids.ts. It has another pid than the one that started it, whose slots LMDB would leave alone there.
+ * Entry of a process that frees the reader slots of dead processes. Its exit status says whether a given pid has slots;
+ * see readerPids.ts. It needs a pid of its own, because LMDB does not check slots of the pid that it runs under.
  */
 import { open } from 'lmdb'
 import { readersStatus } from './helperStatus.js'

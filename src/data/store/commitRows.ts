@@ -1,27 +1,29 @@
 /**
- * Writes what waits in the buffers of the one writer, in one transaction. Many rows are written in parts, each in a
- * transaction within it: LMDB keeps the pages that a transaction changed in a sorted array, and takes free pages from the
- * last one on, so each page moves all others of its own transaction. With 12,000 pages that takes as long as all else that
- * LMDB does with them. lmdb's own thread, which writes while the next blocks are executed, knows no transactions within
- * others; so this thread writes the parts, and the other one passes the pages to the system. That is worth it for large
- * blocks only: of small ones, many of which share a transaction, this thread executes the next ones meanwhile.
+ * Writes the waiting rows of the only writer in one transaction. Many rows are written in parts, each in a nested
+ * transaction. The reason: LMDB keeps the pages that a transaction changed in a sorted array, and takes free pages from
+ * the last one on. So each new page moves all others of its own transaction. With 12,000 pages that takes as long as
+ * all other work of LMDB on them.
+ *
+ * lmdb's own thread, which writes while the next blocks are executed, has no nested transactions. So this thread writes
+ * the parts, and the other one only passes the pages to the system. That pays off only for large blocks. Small blocks
+ * share a transaction, and this thread executes the next ones meanwhile.
  */
 import type { RootDatabase } from 'lmdb'
 import { commitBatch, commitLater, commitSync } from './environment.js'
 import type { WriteBuffer } from './writeBuffer.js'
 
 export interface PartSizes {
-  /** Most rows of a block, on average, that are written as one part. */
+  /** Most rows per block, on average, that are written as one part. */
   readonly rowsAtOnce: number
-  /** Of more, rows of a part; it takes some 0.05 ms besides them. */
+  /** Rows per part otherwise; a part costs some 0.05 ms besides its rows. */
   readonly rowsPerPart: number
 }
 
 /**
- * Rows that blocks which follow each other share a transaction for, where many are applied: the more, the fewer pages are
- * written for each block (of blocks with 5,000 random changes, 12,000 alone and 4,200 four at a time). Until then they
- * wait in memory, those of two transactions at most, some 50 MB. While they are written, the pages that they change take
- * up to 350 MB, and LMDB can hold only 131,000 of them.
+ * Number of rows up to which successive blocks share a transaction. The more rows, the fewer pages are written for each
+ * block: with 5,000 random changes, 12,000 pages for one block alone and 4,200 for one of four. Until the commit they
+ * wait in memory, those of two transactions at most, some 50 MB. While they are written, their changed pages take up to
+ * 350 MB, and LMDB can track only 131,000 of them.
  */
 export const rowsPerCommit = 65_536
 
@@ -34,8 +36,8 @@ export function waitingRows(buffers: Buffers): number {
 }
 
 /**
- * Settles when all is on disk, the rows of so many blocks; rejects as {@link commitBatch}. What waits from now on is for
- * another transaction.
+ * Writes the rows of `blocks` blocks; settles when all is on disk, rejects as {@link commitBatch}. Later changes belong
+ * to another transaction.
  */
 export async function commitRows(
   environment: RootDatabase,
@@ -72,6 +74,6 @@ function takeParts(buffers: Buffers, rowsPerPart: number): (() => void)[] {
 }
 
 function writeParts(environment: RootDatabase, parts: readonly (() => void)[]): void {
-  // Within a transaction that is synchronous, as this one is, no promise comes back.
+  // Within a synchronous transaction, as this one is, `childTransaction` returns no promise.
   for (const part of parts) void environment.childTransaction(part)
 }

@@ -1,39 +1,39 @@
 /**
- * Contracts by number. In the keys of slots and of tries of slots stands a number of 4 bytes in place of an address of 20.
- * Each store numbers for itself, from 1 on, in the order in which contracts get their first row. A number is never changed,
- * removed or given again, so that one that was read stays right: a contract takes some 50 bytes for good, also where a
- * block that made it is unwound. Rows are
+ * Contracts by number. Keys of slots and of storage tries have a number of 4 bytes in place of an address of 20. Each
+ * store assigns its own numbers, from 1 on, in the order in which contracts get their first row. A number is never
+ * changed, removed or reused, so cached numbers stay right. A contract takes some 50 bytes for good, even if the block
+ * that made it is unwound. Rows are
  *
  *   address (20 bytes) → number (4 bytes)
  *   number (4 bytes)   → address
- *   0 (4 bytes)        → the last number that was given
+ *   0 (4 bytes)        → the last number that was assigned
  */
 import { addressBytes, equalBytes, readUint32, writeUint32 } from '../../primitives/bytes.js'
 import type { ReadTable, WriteTable } from './readTable.js'
 
 export const idBytes = 4
 
-/** Of the trie of accounts, which is no contract's. */
+/** Stands for the trie of accounts, which belongs to no contract. */
 export const noContract = 0
-/** One less than fits, so that there is a key after those of each. */
+/** One less than fits, so that a key after all keys of each number exists. */
 const idMax = 2 ** 32 - 2
 
 /**
- * Contracts whose numbers are at hand, 384 KiB at most for each thread that has the store open: of 1,000 that are read at
- * random, one of 33 reads finds another one in its place and looks into the table (scenario `slots-large`).
+ * Size of the cache of contract numbers, 384 KiB at most for each thread that has the store open. With random reads of
+ * 1,000 contracts, one of 33 reads collides and reads the table (scenario `slots-large`).
  */
 const placeBits = 14
 
-/** Five of the address and one of the number. */
+/** Five words of the address and one of the number. */
 const placeWords = 6
 
 const lastKey = new Uint8Array(idBytes)
 
 export class ContractIds {
   readonly #table: ReadTable
-  /** By place: the five words of an address, and its number, 0 where there is none. */
+  /** By place: the five words of an address, and its number; 0 if the place is free. */
   readonly #places = new Uint32Array(placeWords << placeBits)
-  /** What is asked for: a key for each read would be garbage. */
+  /** Buffer for the key of a read: a new one for each read would be garbage. */
   readonly #asked = new Uint8Array(addressBytes)
 
   constructor(table: ReadTable) {
@@ -41,8 +41,8 @@ export class ContractIds {
   }
 
   /**
-   * The number of the contract whose address stands at `at` in `key`; {@link noContract} for one without rows. That may
-   * change, as others write the store, and is looked for each time.
+   * The number of the contract whose address is at `at` in `key`; {@link noContract} for one without rows. A missing
+   * number is looked up each time, because another process may assign it.
    */
   find(key: Uint8Array, at: number): number {
     const a = readUint32(key, at)
@@ -70,20 +70,20 @@ export class ContractIds {
     return id
   }
 
-  /** Throws RangeError for a number that no contract has. */
+  /** Throws RangeError for a number that was never assigned. */
   addressOf(id: number): Uint8Array {
     const address = id === noContract ? undefined : this.#table.getBinary(idKey(id))
     if (address?.length === addressBytes) return address
     throw new RangeError(`no contract has the number ${id} that rows are of`)
   }
 
-  /** The last number that was given. */
+  /** The last number that was assigned. */
   protected get last(): number {
     const row = this.#table.getBinary(lastKey)
     return row === undefined ? noContract : readUint32(row, 0)
   }
 
-  /** What does not fit: of each contract the two rows have to name each other. */
+  /** Faults of the table: the two rows of each contract must name each other. */
   *faults(): Generator<string> {
     const { last } = this
     let rows = 0
@@ -100,13 +100,13 @@ export class ContractIds {
     if (rows !== 2 * last) yield `there are ${rows} rows of ${last} numbers`
   }
 
-  /** Forgets what was read: numbers that were given in a transaction that failed. */
+  /** Empties the cache, because a failed transaction may have assigned numbers in it. */
   forget(): void {
     this.#places.fill(noContract)
   }
 }
 
-/** Those of a writer, which numbers contracts in the transaction of their first rows. */
+/** Numbers contracts for a writer, in the transaction of their first rows. */
 export class NewContractIds extends ContractIds {
   readonly #table: WriteTable
 
@@ -115,7 +115,7 @@ export class NewContractIds extends ContractIds {
     this.#table = table
   }
 
-  /** As {@link find}, with a new number for a contract without one. */
+  /** As {@link find}, but assigns a new number to a contract without one. */
   findOrGive(key: Uint8Array, at: number): number {
     const found = this.find(key, at)
     if (found !== noContract) return found

@@ -1,7 +1,8 @@
 /**
- * Tables of contracts' rows as all above see them, with addresses in keys; in the file stand numbers (contractIds.ts). So
- * rows of one contract are in the order of their keys, and contracts in that of their numbers, which each store has for
- * itself. A range is over all rows, over those from a key on, or over rows of one contract.
+ * Tables of contracts' rows with addresses in keys, for all layers above; the file has numbers in their place
+ * (contractIds.ts). So rows of one contract are in the order of their keys. Contracts are in the order of their
+ * numbers, which each store assigns itself. A range is over all rows, over those from a key on, or over rows of one
+ * contract.
  */
 import { addressBytes, equalBytes, joinBytes, readUint32, writeUint32 } from '../../primitives/bytes.js'
 import { ContractIds, idBytes, idKey, NewContractIds, noContract } from './contractIds.js'
@@ -9,15 +10,15 @@ import type { Entry, Range, ReadTable, RowBuffer } from './readTable.js'
 import { type ContractTableName, keyAfterPrefix, keyBytesMax, type ReadTables } from './tables.js'
 import type { BufferedTables, WriteBuffers } from './writeBuffer.js'
 
-/** Keys that are looked for, which tables copy: a key for each read would be garbage. */
+/** Buffer for keys of reads, which tables copy: a new key for each read would be garbage. */
 const asked = new Uint8Array(idBytes + keyBytesMax)
-/** Parts of it, by their start and the length of the key above. */
+/** Views of it, by their start and the length of the caller's key. */
 const askedParts: Uint8Array[][] = Array.from({ length: 2 + addressBytes }, () => [])
 
 const noName = new Uint8Array(0)
 const noOrder = () => new RangeError('a range of several contracts, which are in the order of their numbers')
 
-/** Where in a key the address stands: after a 1 in that of a trie, in which 0 stands for the trie of accounts. */
+/** Offset of the address in a key. In a trie's key it follows a 1; a 0 there stands for the trie of accounts. */
 const addressAt: { readonly [name in ContractTableName]: 0 | 1 } = { slots: 0, slotHistory: 0, trie: 1 }
 const tableNames = Object.keys(addressAt) as ContractTableName[]
 
@@ -27,7 +28,7 @@ export function readByContract(tables: ReadTables): ReadTables {
   return { ...tables, ...Object.fromEntries(rows) }
 }
 
-/** The tables of a writer; it has `ids` forget what it read when what waits is forgotten. */
+/** The tables of a writer. It must call `ids.forget` when it forgets waiting changes. */
 export function bufferByContract(tables: WriteBuffers): {
   readonly named: BufferedTables
   readonly ids: ContractIds
@@ -76,13 +77,13 @@ class ContractRows implements ReadTable {
     return this.#table.getCount()
   }
 
-  /** The key of a row, until the next call; undefined where its contract has none. */
+  /** The key of a row in the file, valid until the next call; undefined if its contract has no rows. */
   protected asked(key: Uint8Array): Uint8Array | undefined {
     const id = this.idOf(key)
     return id === undefined ? undefined : askedKey(id, key, this.ownerBytes(key))
   }
 
-  /** Bytes of a key that name whose it is. */
+  /** Number of key bytes that name the owner. */
   protected ownerBytes(key: Uint8Array): number {
     return this.addressAt === 1 && key[0] === 0 ? 1 : this.addressAt + addressBytes
   }
@@ -94,9 +95,9 @@ class ContractRows implements ReadTable {
     return id === noContract ? undefined : id
   }
 
-  /** Reads rows below; nothing before the first step, as a guard is around steps. */
+  /** Reads rows of the table below. Reads nothing before the first step, because callers guard each step. */
   protected *walk({ start, end, ...rest }: Range, read: (range: Range) => Iterable<Entry>): Generator<Entry> {
-    /** What stands for the number `id` in the keys of callers. */
+    /** The owner in the keys of callers that stands for number `id`. */
     let name: Uint8Array = noName
     let id: number | undefined
     let range: Range = rest
@@ -127,7 +128,7 @@ class ContractRows implements ReadTable {
   }
 }
 
-/** The same with changes that wait (writeBuffer.ts). */
+/** The same with waiting changes (writeBuffer.ts). */
 class ContractBuffer extends ContractRows implements RowBuffer {
   readonly #table: RowBuffer
   readonly #ids: NewContractIds
@@ -176,7 +177,7 @@ class ContractBuffer extends ContractRows implements RowBuffer {
   }
 }
 
-/** The key of a row, of a key with an owner of so many bytes, until the next call: the number takes the last four of those. */
+/** Replaces the owner in a key by number `id`, which takes the owner's last four bytes; valid until the next call. */
 function askedKey(id: number, key: Uint8Array, ownerBytes: number): Uint8Array {
   asked.set(key, idBytes)
   writeUint32(asked, id, ownerBytes)
@@ -185,7 +186,7 @@ function askedKey(id: number, key: Uint8Array, ownerBytes: number): Uint8Array {
   return parts[key.length] as Uint8Array
 }
 
-/** The key of which `row` is that in the file. */
+/** The caller's key for `row`, a key in the file. */
 function namedKey(name: Uint8Array, row: Uint8Array): Uint8Array {
   const key = new Uint8Array(name.length + row.length - idBytes)
   if (name.length < idBytes) key.set(row.subarray(idBytes), name.length)

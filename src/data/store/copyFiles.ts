@@ -1,4 +1,4 @@
-/** Copies of files that are whole, on disk and measured before anybody relies on them. */
+/** Copies of files: complete, on disk and measured before they are used. */
 import { createHash } from 'node:crypto'
 import {
   createReadStream,
@@ -21,7 +21,7 @@ import { syncPath } from '../../primitives/syncPath.js'
 import { setInterval } from '../../primitives/timers.js'
 import { closeEnvironment, errorText, freeBytesMin, openEnvironment } from './environment.js'
 
-/** Called with the share of a file that is done, from 0 to 1. */
+/** Called with the finished share of a file, from 0 to 1. */
 export type OnCopied = (done: number) => void
 
 /** Length and SHA-256 of a file's content. */
@@ -31,16 +31,16 @@ export interface FileDigest {
   readonly sha256: string
 }
 
-/** Most of the time of a copy goes into reads and hashes of this size. */
+/** Reads and hashes have this size; they take most of the time of a copy. */
 const chunkBytes = 2 ** 20
 
-/** Time between two looks at how long a copy is that LMDB makes. */
+/** Time between two checks of the length of a copy that LMDB makes. */
 const lookMs = 200
 
 /**
- * Copies a store as it is at one moment, while others read and write it, to the new file `to`, without its free pages.
- * On disk when this resolves. Meanwhile the store cannot use again the pages that become free, so it grows by what is
- * written. Throws OperatorError where it cannot be read or the copy not be written.
+ * Copies a store as it is at one moment, without its free pages, to the new file `to`; other processes may read and
+ * write it meanwhile. The copy is on disk when this resolves. Until then the store cannot reuse pages that become free,
+ * so it grows by all that is written. Throws OperatorError if the store cannot be read or the copy not be written.
  */
 export async function copyStore(
   store: { readonly path: string; readonly mapBytes: number },
@@ -64,7 +64,10 @@ export async function copyStore(
   }
 }
 
-/** Copies a file to the new file `to`, for its owner alone; resolves to what was copied once it is on disk. */
+/**
+ * Copies a file to the new file `to`, which only its owner can read. Resolves to the digest of the content once it is
+ * on disk.
+ */
 export async function copyFile(from: string, to: string, onCopied: OnCopied): Promise<FileDigest> {
   try {
     const digest = await digestInto(from, createWriteStream(to, { flags: 'wx', mode: 0o600 }), onCopied)
@@ -96,7 +99,7 @@ async function digestInto(from: string, to: Writable, onRead: OnCopied): Promise
   return { bytes, sha256: hash.digest('hex') }
 }
 
-/** Throws OperatorError unless the disk of `folder` has room for so many bytes, and something to spare. */
+/** Throws OperatorError unless the disk of `folder` has room for so many bytes and a reserve. */
 export function assertRoomFor(bytes: number, folder: string): void {
   const { bavail, bsize } = statfsSync(folder)
   const needed = bytes + freeBytesMin
@@ -107,18 +110,19 @@ export function assertRoomFor(bytes: number, folder: string): void {
   )
 }
 
-/** A folder that gets its name once it is whole; see {@link draftFolder}. */
+/** A folder that gets its final name once it is complete; see {@link draftFolder}. */
 export interface FolderDraft {
-  /** Where it is until then. */
+  /** Its path until then. */
   readonly path: string
-  /** Gives it its name, at once, after all in it is on disk. */
+  /** Renames it at once, after its content is on disk. */
   finish(): void
   abandon(): void
 }
 
 /**
- * Begins a folder for its owner alone, as `NAME.unfinished`, so that none with its name is ever incomplete. Throws
- * OperatorError where there is one already, or `name` is taken by anything but an empty folder.
+ * Begins a folder that only its owner can read, as `NAME.unfinished`, so that no folder with the final name is ever
+ * incomplete. Throws OperatorError if there is an unfinished one already, or `name` is taken by anything but an empty
+ * folder.
  */
 export function draftFolder(name: string): FolderDraft {
   makeFolder(dirname(name))

@@ -1,6 +1,6 @@
-/** A value with the number of the block since which it holds: length of the number (1 byte) ‖ number ‖ value. */
+/** A value, and the number of the block since which it holds: length of the number (1 byte) ‖ number ‖ value. */
 
-/** Numbers that a store can have are exact in JavaScript, and take at most 7 bytes. */
+/** Block numbers of a store are exact in JavaScript, and take at most 7 bytes. */
 const numberBytesMax = 7
 
 /** Bytes of a block number without leading zeros. */
@@ -10,7 +10,7 @@ function numberBytes(number: number): number {
   return bytes
 }
 
-/** Writes length and number at `at`; returns where they end. */
+/** Writes length and number at `at`; returns the offset after them. */
 export function writeNumber(target: Uint8Array, number: number, at: number): number {
   const bytes = numberBytes(number)
   target[at] = bytes
@@ -22,7 +22,7 @@ export function writeNumber(target: Uint8Array, number: number, at: number): num
   return at + 1 + bytes
 }
 
-/** The number at `at`. Throws RangeError where there is none. */
+/** The number at `at`. Throws RangeError if there is none. */
 export function readNumber(source: Uint8Array, at: number): number {
   const bytes = source[at]
   if (bytes === undefined || bytes > numberBytesMax || at + bytes >= source.length) {
@@ -33,7 +33,7 @@ export function readNumber(source: Uint8Array, at: number): number {
   return number
 }
 
-/** Where what {@link writeNumber} wrote at `at` ends. */
+/** Offset after the number that {@link writeNumber} wrote at `at`. */
 export function endOfNumber(source: Uint8Array, at: number): number {
   return at + 1 + (source[at] as number)
 }

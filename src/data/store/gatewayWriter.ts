@@ -34,15 +34,15 @@ export interface CodeOwner {
   readonly address: Uint8Array
 }
 
-/** An account and slots of it that were proved, with the trie nodes that prove them. */
+/** An account and some of its slots, with the trie nodes that prove them. */
 export interface ProvedState {
   readonly nodes: readonly Change[]
-  /** Undefined where there is no account, or none with code. */
+  /** Undefined if there is no account, or it has no code. */
   readonly codeHash: Hash32 | undefined
   readonly values: ProvedValues
 }
 
-/** Tables of which rows may be dropped. */
+/** Tables whose rows may be dropped. */
 export type StateTable = 'held' | 'nodes' | 'code'
 
 const noHash = new Uint8Array(0) as Hash32
@@ -51,20 +51,20 @@ const noHash = new Uint8Array(0) as Hash32
 export interface CanonicalHeader extends BlockName {
   /** RLP. */
   readonly header: Uint8Array
-  /** Shortest big-endian bytes; undefined where it is not known. */
+  /** Shortest big-endian bytes; undefined if it is not known. */
   readonly totalDifficulty: Uint8Array | undefined
 }
 
-/** The rest of a block whose header is held. */
+/** Content of a block whose header is stored. */
 export interface BlockContent {
   readonly body: Uint8Array
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
-  /** Of a chain of another family. */
+  /** Only for a chain of another family. */
   readonly told?: ToldJson | undefined
 }
 
-/** Parts of a block that were not held. */
+/** Parts of a block that were missing in the store. */
 export interface FetchedParts {
   readonly hash: Hash32
   readonly content: BlockContent | undefined
@@ -74,11 +74,11 @@ export interface FetchedParts {
 export interface FetchedReceipts {
   /** RLP list of byte strings, each a receipt in consensus encoding. */
   readonly row: Uint8Array
-  /** Of a chain of another family. */
+  /** Only for a chain of another family. */
   readonly told?: ToldJson | undefined
 }
 
-/** A block with all that is stored of it. */
+/** A block with everything that is stored for it. */
 export interface FetchedBlock extends FetchedParts {
   readonly header: Uint8Array
   readonly content: BlockContent
@@ -88,21 +88,21 @@ export interface FetchedBlock extends FetchedParts {
   readonly codes: readonly Change[]
 }
 
-/** What comes with a new head besides its headers. */
+/** Data that comes with a new head besides its headers. */
 export interface HeadNews {
-  /** What a block changes; undefined where that is not known: then nothing that was held before holds after it. */
+  /** Changes of a block; undefined if they are not known: then no value proved before it holds after it. */
   readonly changesOf: (header: CanonicalHeader) => BlockChanges | undefined
-  /** What was proved after the last of the headers. */
+  /** State that was proved after the last of the headers. */
   readonly proved: readonly ProvedState[]
 }
 
 /**
- * Most ranges of blocks in the log index: there is one more each time that upstreams were away for long, until the gap
- * is filled, and each search reads all.
+ * Most ranges of blocks in the log index. A long outage of upstreams adds one, until the gap is filled. Each search
+ * reads all of them.
  */
 export const logRangesMax = 64
 
-/** Blocks that leave the chain in one transaction: 50 ms. */
+/** Blocks that leave the canonical chain in one transaction: 50 ms. */
 const movedMax = 4_096
 
 const noNews: HeadNews = { changesOf: () => undefined, proved: [] }
@@ -110,21 +110,21 @@ const noNews: HeadNews = { changesOf: () => undefined, proved: [] }
 const packr = new Packr({ useRecords: false })
 
 /**
- * The writer of a gateway's store: parts of a chain in any order, as they were asked for and proved. A canonical block
- * is a header at least; its body, receipts, and nodes of its state come later, or never.
+ * The writer of a gateway's store: parts of a chain in any order, as they were requested and proved. A canonical block
+ * has at least a header. Its body, receipts, and state nodes come later, or never.
  */
 export class GatewayWriter extends ChainWriter {
   readonly #held = new HeldValues(this.tables)
-  /** Whether a new head is added to the log index. */
+  /** Whether new heads are added to the log index. */
   keepsLogIndex = false
-  /** Blocks whose state stays known as far as it was held. */
+  /** Number of blocks whose known state is kept. */
   keptBlocks = undoBlocksMin
 
   static override open(options: ChainWriterOptions): GatewayWriter {
     return GatewayWriter.openForWriting({ ...options, isCopy: true }) as GatewayWriter
   }
 
-  /** Makes the store one of this chain. Throws OperatorError where it is of another chain, or another kind. */
+  /** Binds the store to this chain. Throws OperatorError if it is of another chain, or of another kind. */
   begin(identity: ChainIdentity): void {
     const known = this.readIdentity()
     if (known !== undefined && storeKindOf(known).blocks === 'whole') {
@@ -141,7 +141,7 @@ export class GatewayWriter extends ChainWriter {
     const before = this.tables.meta.getBinary(metaKeys.identity)
     const head = this.readHead()
     const isCurrent = head === undefined || this.#held.isAt(head.hash)
-    // A full disk takes nothing, and what is held can be served.
+    // Writing to a full disk fails, but the stored data can still be served.
     if (isCurrent && before !== undefined && equalBytes(before, row)) return
     this.commit(() => {
       this.tables.meta.putSync(metaKeys.identity, row)
@@ -149,13 +149,13 @@ export class GatewayWriter extends ChainWriter {
     })
   }
 
-  /** A canonical header, and whether more than it is held. */
+  /** The row of a canonical block; it may have only the header. */
   readCanonicalRow(number: number): StoredBlock | undefined {
     const row = this.tables.blocks.getBinary(numberKey(number))
     return row && new StoredBlock(row)
   }
 
-  /** Stores a block that is not canonical yet, with what came with it. */
+  /** Stores a block that is not canonical yet, with everything that was fetched with it. */
   putBlock({ hash, header, content, receipts, accessList, nodes, codes }: FetchedBlock): void {
     this.commit(() => {
       if (!this.hasHeader(hash)) this.#putSideHeader(hash, header)
@@ -169,8 +169,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Makes `headers`, which link from `forkNumber` up, the newest canonical ones, after moving every block above
-   * `forkNumber` aside. With `isUnlinked` nothing below the first of them links to it.
+   * Moves every block above `forkNumber` to the side blocks, then makes `headers` the newest canonical ones. They link
+   * from `forkNumber` up; with `isUnlinked` nothing below the first of them links to it.
    */
   advance(
     forkNumber: number,
@@ -203,8 +203,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Moves the lowest canonical blocks above genesis and below `number` aside, some thousand at a time: which numbers they
-   * have is no longer known. Returns whether there are more.
+   * Moves the lowest canonical blocks above genesis and below `number` to the side blocks, some thousand at a time,
+   * because their numbers are no longer certain. Returns whether there are more.
    */
   moveAsideBelow(number: number): boolean {
     const range = { start: numberKey(1), end: numberKey(number), limit: movedMax }
@@ -219,7 +219,6 @@ export class GatewayWriter extends ChainWriter {
     return numbers.length === movedMax
   }
 
-  /** Adds headers below the oldest linked one, newest first. */
   extendDown(headers: readonly CanonicalHeader[]): void {
     const oldest = headers.at(-1)
     if (oldest === undefined) return
@@ -229,7 +228,7 @@ export class GatewayWriter extends ChainWriter {
     })
   }
 
-  /** Adds one header that no chain of headers links to the head. */
+  /** Adds one canonical header that no chain of headers links to the head. */
   putUnlinkedHeader(header: CanonicalHeader): void {
     this.commit(() => this.#putHeader(header))
   }
@@ -255,7 +254,7 @@ export class GatewayWriter extends ChainWriter {
     this.tables.sideBlocks.putSync(hash, storedBlockRow(hash, own))
   }
 
-  /** Stores the content of a block whose header is held. */
+  /** Stores the content of a block whose header is stored. */
   putContent(hash: Hash32, content: BlockContent): void {
     this.commit(() => this.#putContent(hash, content))
   }
@@ -274,7 +273,7 @@ export class GatewayWriter extends ChainWriter {
     this.#putPlaces(hash, senders)
   }
 
-  /** A block of another family as it is kept with its members that are in no row; undefined for one that is Ethereum's. */
+  /** The JSON of a block of another family, with members that no row has; undefined for an Ethereum block. */
   readTold(hash: Hash32): ToldJson | undefined {
     return this.toldRow(hash, 'block')
   }
@@ -289,8 +288,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Stores parts of blocks, and adds the canonical blocks from number `first` to `last` to the log index, those of which
-   * enough is held; all in one transaction.
+   * Stores parts of blocks, and adds the canonical blocks from number `first` to `last` to the log index, if their logs
+   * are complete; all in one transaction.
    */
   fillLogs(parts: readonly FetchedParts[], first: number, last: number): void {
     this.commit(() => {
@@ -302,7 +301,7 @@ export class GatewayWriter extends ChainWriter {
     })
   }
 
-  /** Whether a canonical block can be added to the log index: its receipts are held, and its transactions if any. */
+  /** Whether a canonical block can be added to the log index: its receipts are stored, and its transactions if any. */
   holdsLogs(row: StoredBlock): boolean {
     const receipts = this.readReceipts(toHash32(Uint8Array.from(row.hash)))
     return receipts !== undefined && (row.hasBody || isEmptyList(receipts))
@@ -376,8 +375,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Stores trie nodes, where code that is not held can be asked for, and values, which hold after the head with `isHeld`.
-   * False where other values were held.
+   * Stores trie nodes, the owner of code that is not stored, and values; with `isHeld` these hold after the head.
+   * Returns false if they contradict stored values.
    */
   putState(state: ProvedState, block: Hash32, isHeld: boolean): boolean {
     let isRight = true
@@ -389,8 +388,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Holds all slots of an account after the head: `values` has those that are not zero. False where other values were
-   * held.
+   * Stores that all slots of an account after the head are known: `values` has those that are not zero. Returns false
+   * if they contradict stored values.
    */
   holdWhole(values: ProvedValues): boolean {
     const head = this.readHead()
@@ -401,13 +400,13 @@ export class GatewayWriter extends ChainWriter {
     return isRight
   }
 
-  /** Whether all slots of an account are held. */
+  /** Whether all slots of an account are known after the head. */
   holdsWhole(address: Uint8Array): boolean {
     const head = this.readHead()
     return head !== undefined && this.#held.isWhole(address, head.number)
   }
 
-  /** Drops values, each of which is proved again when it is asked for. */
+  /** Drops values; each is proved again on its next read. */
   dropHeld(keys: readonly Uint8Array[]): void {
     this.commit(() => {
       for (const key of keys) this.#held.drop(key)
@@ -420,7 +419,7 @@ export class GatewayWriter extends ChainWriter {
     return held.bytes + nodes.bytes + code.bytes
   }
 
-  /** Block from which on the changes of each were taken in; undefined where nothing was ever held. */
+  /** Block from which on the changes of every block were applied; undefined if that is not known. */
   get currentFrom(): number | undefined {
     return this.#held.isAt(this.readHead()?.hash ?? noHash) ? this.#held.marks.from : undefined
   }
@@ -431,7 +430,7 @@ export class GatewayWriter extends ChainWriter {
     return Array.from(this.tables[table].getRange({ start, limit }), ({ key }) => Uint8Array.from(key))
   }
 
-  /** Drops values, nodes or code: what is asked for is fetched again. */
+  /** Drops values, nodes or code; they are fetched again when they are needed. */
   dropState(table: StateTable, keys: readonly Uint8Array[]): void {
     if (table === 'held') return this.dropHeld(keys)
     this.commit(() => {
@@ -439,7 +438,9 @@ export class GatewayWriter extends ChainWriter {
     })
   }
 
-  /** Forgets what was held at the oldest `count` blocks, but not the way back. Whether there was something to forget. */
+  /**
+   * Forgets values at the oldest `count` blocks, except the blocks that may be unwound. Returns whether there were any.
+   */
   forgetPast(count: number): boolean {
     const { oldest } = this.#held
     const last = Math.min((oldest ?? 0) + count, (this.readHead()?.number ?? 0) - undoBlocksMin)
@@ -448,13 +449,13 @@ export class GatewayWriter extends ChainWriter {
     return true
   }
 
-  /** An account as it is held after the head, RLP; empty for none, undefined where it is not held. */
+  /** A stored account after the head, RLP; empty for none, undefined if it is not known. */
   readHeldAccount(address: Uint8Array): Uint8Array | undefined {
     const head = this.readHead()
     return head && readHeld(this.tables.held, this.#held.marks, heldKey('account', address), head.number)
   }
 
-  /** Whether an account and slots of it are held after a canonical block. */
+  /** Whether an account and some of its slots are known after a canonical block. */
   holds(address: Uint8Array, slots: readonly Uint8Array[], number: number): boolean {
     const { held } = this.tables
     const { marks } = this.#held
@@ -464,7 +465,7 @@ export class GatewayWriter extends ChainWriter {
     )
   }
 
-  /** Slots of an account of which values are held. */
+  /** Slots of an account that have stored values. */
   heldSlotsOf(address: Uint8Array): Iterable<Hash32> {
     return this.#held.slotsOf(address)
   }
@@ -486,7 +487,7 @@ export class GatewayWriter extends ChainWriter {
     this.commit(() => this.tables.code.putSync(hash, code))
   }
 
-  /** Says of which account code with this hash can be asked. */
+  /** Stores the account from which code with this hash can be fetched. */
   putCodeOwner(codeHash: Hash32, { block, address }: CodeOwner): void {
     this.commit(() => this.tables.meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(block, address)))
   }

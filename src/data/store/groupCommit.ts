@@ -8,12 +8,12 @@ interface Item {
   readonly outcome: Deferred<unknown>
 }
 
-/** Most pieces of work in one transaction, which holds the event loop for some milliseconds. */
+/** Most pieces of work in one transaction, which blocks the event loop for some milliseconds. */
 const groupMax = 256
 
 /**
- * Writes that share a flush. While one transaction is flushed, work is collected for the next, so the rate of writes
- * is not limited by the time of a flush, and the event loop never waits for the disk.
+ * Writes that share a flush. While one transaction is flushed, work is collected for the next. So the time of a flush
+ * does not limit the rate of writes, and the event loop never waits for the disk.
  */
 export class GroupCommit {
   readonly #environment: RootDatabase
@@ -22,9 +22,9 @@ export class GroupCommit {
   #waiting: Item[] = []
   #running = Promise.resolve()
   #isRunning = false
-  /** Why the last transaction failed; undefined where it was stored. */
+  /** Why the last transaction failed; undefined if it was stored. */
   #failure: StoreError | undefined
-  /** Transactions that are on disk, and the time from their begin until they were. */
+  /** Number of transactions on disk, and the time from their begin until then. */
   readonly #done = { count: 0, seconds: 0 }
 
   /** `onFailure` is called when a commit fails, unless the previous one failed too. */
@@ -45,9 +45,9 @@ export class GroupCommit {
 
   /**
    * Runs `work` inside a transaction, after all earlier work, whose writes it sees. It must be synchronous, and may
-   * throw only before its first write. The promise settles when the transaction is on disk. It rejects with what
-   * `work` threw, or with the fault NotStored where the commit failed; then nothing of its group is stored or
-   * visible. After a lasting failure everything is rejected in this way, at once.
+   * throw only before its first write. The promise settles when the transaction is on disk. It rejects with the error
+   * of `work`, or with the fault NotStored if the commit failed; then no write of its group is stored or visible. After
+   * a lasting failure every call is rejected in this way, at once.
    */
   run<T>(work: () => T): Promise<T> {
     if (this.#failure?.isLasting) return Promise.reject(notStored(this.#failure))

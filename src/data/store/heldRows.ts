@@ -1,46 +1,46 @@
 /**
- * Values of a state that were proved, each with the blocks after which it holds: rows of table `held`. A value that is
- * replaced stays for as long as the past is kept, under the number of the block that replaced it: for reads at older
- * blocks, and for the way back. Owns the layout and its reading; heldValues.ts owns the writing.
+ * Proved values of a gateway's state, each with the blocks after which it holds: rows of table `held`. A replaced value
+ * is kept as long as the past is, under the number of the block that replaced it. It serves reads at older blocks, and
+ * unwinding. Owns the layout and its reading; heldValues.ts owns the writing.
  *
- * A key is a kind (1 byte) ‖ address ‖ slot if it is one. Under it stands first block ‖ last block (8 bytes each) ‖
- * value. The value holds from the first to the last; if the last is not below {@link HeldMarks.from}, up to the head,
- * because since then the changes of each block were taken in. An empty value is no account, or a zero.
+ * A key is a kind (1 byte) ‖ address ‖ slot if it is one. Its row is first block ‖ last block (8 bytes each) ‖ value.
+ * The value holds from the first to the last block. If the last is not below {@link HeldMarks.from}, it holds up to the
+ * head, because the changes of each block since then were applied. An empty value means no account, or a zero slot.
  *
- * What a block replaced is a byte that says whether it held up to the block before ‖ the row as it was; or nothing.
+ * The row of a replaced value is a byte (1 if it held up to the block before) ‖ the old row; empty if there was none.
  */
 import { addressBytes, concatBytes, noBytes, readUint64, writeUint64 } from '../../primitives/bytes.js'
 import type { ReadTable } from './readTable.js'
 import { metaKeys } from './tables.js'
 
-/** First byte of keys. A replaced value has {@link replacedKind} added, and the number of the block after its key. */
+/** First byte of keys. The key of a replaced value has {@link replacedKind} added, and ends with the block number. */
 export const heldKinds = {
-  /** Account, RLP; its storage root is {@link unknownRoot} where it changed and nobody told it. */
+  /** Account, RLP. Its storage root is {@link unknownRoot} if it changed and the new root is not known. */
   account: 0,
-  /** Without leading zeros. */
+  /** Slot value without leading zeros. */
   slot: 1,
-  /** Of an account all whose slots are held: those without a row are zero. The value is empty. */
+  /** Marks an account with all slots stored: slots without a row are zero. The value is empty. */
   whole: 2,
 } as const
 export const replacedKind = 0x10
-/** 0x20 ‖ block number ‖ key → nothing: which keys a block replaced or proved first. */
+/** 0x20 ‖ block number ‖ key → nothing: the keys that a block replaced or proved first. */
 export const indexKind = 0x20
 
 const numberBytes = 8
 const rangeBytes = 2 * numberBytes
 
-/** The root of a storage trie that nobody told: no trie has it. */
+/** Stands for a storage root that is not known: no trie has it. */
 export const unknownRoot = new Uint8Array(32)
 
-/** What holds of all rows. */
+/** Validity of all rows. */
 export interface HeldMarks {
-  /** From this block on, up to the head, the changes of every block were taken in. */
+  /** From this block on, up to the head, the changes of every block were applied. */
   readonly from: number
-  /** Before this block nothing here is known. */
+  /** Before this block no value is known. */
   readonly floor: number
 }
 
-/** As they are stored: 8 bytes each ‖ hash of the head for which they are right. */
+/** The stored form: 8 bytes each ‖ hash of the head for which they are right. */
 export interface StoredMarks extends HeldMarks {
   readonly head: Uint8Array
 }
@@ -59,7 +59,7 @@ export function heldKey(kind: keyof typeof heldKinds, address: Uint8Array, slot?
   return key
 }
 
-/** Key of what block `number` replaced. */
+/** Key of the value that block `number` replaced. */
 export function replacedKey(key: Uint8Array, number: number): Uint8Array {
   const replaced = new Uint8Array(key.length + numberBytes)
   replaced.set(key)
@@ -76,7 +76,7 @@ export function indexKey(number: number, key: Uint8Array = new Uint8Array(0)): U
   return index
 }
 
-/** The block and the key that {@link indexKey} is made of. */
+/** Splits a key of {@link indexKey} into block number and key. */
 export function readIndexKey(index: Uint8Array): readonly [number: number, key: Uint8Array] {
   return [readUint64(index, 1), index.slice(1 + numberBytes)]
 }
@@ -93,12 +93,12 @@ export function decodeHeld(row: Uint8Array): HeldRow {
   return { first: readUint64(row, 0), last: readUint64(row, numberBytes), value: row.subarray(rangeBytes) }
 }
 
-/** What a block replaced; `isHeld`: it held up to the block before. */
+/** Encodes a replaced row; `isHeld`: it held up to the block before. */
 export function encodeReplaced(row: HeldRow | undefined, isHeld: boolean): Uint8Array {
   return row === undefined ? noBytes : concatBytes(Uint8Array.of(Number(isHeld)), encodeHeld(row))
 }
 
-/** The row that a block replaced, as it was; undefined where there was none. */
+/** The row that a block replaced; undefined if there was none. */
 export function decodeReplaced(bytes: Uint8Array): HeldRow | undefined {
   return bytes.length === 0 ? undefined : decodeHeld(bytes.subarray(1))
 }
@@ -111,7 +111,7 @@ export function encodeMarks({ from, floor, head }: StoredMarks): Uint8Array {
   return row
 }
 
-/** Undefined where nothing was ever held. */
+/** Undefined if no value was ever stored. */
 export function readMarks(meta: ReadTable): StoredMarks | undefined {
   const row = meta.getBrief(metaKeys.held)
   return (
@@ -125,8 +125,8 @@ export function holdsAt({ first, last }: HeldRow, number: number, { from, floor 
 }
 
 /**
- * The value under a key after canonical block `number`, which is not above the head; empty for none or zero, undefined
- * where it is not known.
+ * The value under a key after canonical block `number`, which is not above the head. Empty for none or zero; undefined
+ * if it is not known.
  */
 export function readHeld(
   table: ReadTable,
@@ -153,7 +153,7 @@ export function readHeld(
   return undefined
 }
 
-/** As {@link readHeld}, of a slot; those of an account that is held whole are zero where they have no row. */
+/** As {@link readHeld}, for a slot. In an account with all slots stored, a slot without a row is zero. */
 export function readHeldSlot(
   table: ReadTable,
   marks: HeldMarks,

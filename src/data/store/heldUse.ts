@@ -1,16 +1,17 @@
 /**
- * When values, nodes and code of gateways were read last, in memory that all threads of the process share: readers cannot
- * write to a store. Keys share places, so something may seem used that is not; never the other way round.
+ * Time of the last read of a gateway's values, nodes and code. It is kept in memory that all threads of the process
+ * share, because readers cannot write to a store. Several keys share a place, so an unused row may seem used, but never
+ * the reverse.
  */
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
-/** Places, a byte each: with a million keys in use four in five of all others are known as unused. */
+/** Places, a byte each: with a million keys in use, four in five of all unused ones are recognised. */
 const places = 2 ** 22
-/** A period of use, in ms: how exactly it is known when something was read. */
+/** A period of use, in ms: the resolution of read times. */
 const periodMs = 20_000
-/** Periods are counted in a byte; 0 is never. */
+/** Periods are counted in a byte; 0 means never. */
 const periodsMax = 255
-/** Age from which on a place is forgotten, long before its period comes again. */
+/** Age in periods from which on a place is cleared, long before its number comes again. */
 const forgottenAge = 180
 
 const environmentKey = 'tidegate.heldUse'
@@ -26,8 +27,8 @@ export class HeldUse {
   }
 
   /**
-   * That of this process: threads have what the thread had that started them. Where none was shared, a thread's reads are
-   * known to itself alone.
+   * The instance of this process: a thread shares the memory of the thread that started it. If none was shared, only
+   * the thread itself knows its reads.
    */
   static shared(): HeldUse {
     const known = getEnvironmentData(environmentKey)
@@ -36,20 +37,20 @@ export class HeldUse {
     return new HeldUse(memory)
   }
 
-  /** Says that something is read now: a value by its key, a node or code by its hash. */
+  /** Notes a read: of a value by its key, of a node or code by its hash. */
   note(key: Uint8Array): void {
     const place = placeOf(key)
     const period = this.#period
     if (this.#periods[place] !== period) this.#periods[place] = period
   }
 
-  /** Milliseconds since something was read, at most a period more than there were; Infinity for long ago, or never. */
+  /** Milliseconds since the last read, at most a period too many; Infinity for long ago, or never. */
   ageMs(key: Uint8Array): number {
     const period = this.#periods[placeOf(key)] as number
     return period === 0 ? Number.POSITIVE_INFINITY : this.#ageOf(period) * periodMs
   }
 
-  /** Forgets what is old; call it at least every half hour. Takes some ms, seldom. */
+  /** Clears old places; call it at least every half hour. Takes some ms on few of the calls. */
   sweep(): void {
     const period = this.#period
     if ((period - this.#sweptAt + periodsMax) % periodsMax < 30 && this.#sweptAt !== 0) return
@@ -69,7 +70,7 @@ export class HeldUse {
   }
 }
 
-/** Keys end with a slot, an address or a hash; in contracts that count slots up only the last bytes differ. */
+/** Keys end with a slot, an address or a hash. Some contracts number their slots, so only the last bytes differ. */
 function placeOf(key: Uint8Array): number {
   let mixed = 0x811c9dc5
   for (let at = Math.max(0, key.length - 40); at < key.length; at++) {

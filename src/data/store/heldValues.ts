@@ -1,4 +1,4 @@
-/** Writes the table `held` within the transactions of its store: what was proved, what blocks change, and the way back. */
+/** Writes the table `held` within the transactions of its store: proved values, changes of blocks, and unwinding. */
 import { equalBytes, type Hash32, latin1KeyToBytes, noBytes } from '../../primitives/bytes.js'
 import { decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import type { BlockName } from './chainRows.js'
@@ -24,31 +24,31 @@ import {
 import type { WriteTable } from './readTable.js'
 import { metaKeys } from './tables.js'
 
-/** What a block does to one account. */
+/** Effect of a block on one account. */
 export interface AccountChange {
   readonly address: Uint8Array
-  /** The account after it, from that before it (RLP; empty for none); undefined where it does not follow from that. */
+  /** The account after the block, from `before` (RLP; empty for none); undefined if `before` does not determine it. */
   after(before: Uint8Array): Uint8Array | undefined
-  /** Code that it has since, with its hash. */
+  /** The account's new code with its hash. */
   readonly code: readonly [hash: Uint8Array, code: Uint8Array] | undefined
-  /** Every slot that it changes: {@link latin1Key} of the slot → value without leading zeros. */
+  /** Every slot that the block changes: {@link latin1Key} of the slot → value without leading zeros. */
   readonly slots: ReadonlyMap<string, Uint8Array>
 }
 
-/** What a block does to the state: each account that it changes, by the {@link latin1Key} of its address. */
+/** Effect of a block on the state: each changed account, by the {@link latin1Key} of its address. */
 export type BlockChanges = ReadonlyMap<string, AccountChange>
 
-/** An account and slots of it that were proved after a block. */
+/** An account and some of its slots, proved after a block. */
 export interface ProvedValues {
   readonly address: Uint8Array
-  /** RLP; empty where there is none. */
+  /** RLP; empty if the account does not exist. */
   readonly account: Uint8Array
   readonly slots: readonly (readonly [slot: Uint8Array, value: Uint8Array])[]
 }
 
-/** Least blocks of which the way back is kept: more than a branch that is followed may have. */
+/** Least number of blocks that can be unwound: more than the longest branch that is followed. */
 export const undoBlocksMin = 256
-/** Rows of the past that are removed with one block; busy blocks replace fewer. */
+/** Past rows that are removed with one block; busy blocks replace fewer. */
 const prunedMax = 8_192
 
 /** Place of the storage root among the fields of an account (yellow paper 4.1). */
@@ -69,23 +69,23 @@ export class HeldValues {
     return readMarks(this.#meta) ?? { from: 0, floor: 0 }
   }
 
-  /** Whether it was kept with every head up to this one: no other program moved it. */
+  /** Whether the table was updated with every head up to this one, and no other program moved the head. */
   isAt(head: Hash32): boolean {
     const marks = readMarks(this.#meta)
     return marks !== undefined && equalBytes(marks.head, head)
   }
 
-  /** Begins anew at a block: what was held before may belong to another chain, and holds nowhere. */
+  /** Starts over at a block: earlier values may belong to another chain and hold at no block. */
   restart({ number, hash }: BlockName): void {
     this.#meta.putSync(metaKeys.held, encodeMarks({ from: number, floor: number, head: hash }))
   }
 
-  /** From a block on changes are taken in, and before it some were missed: what was held holds no longer. */
+  /** Changes are applied from this block on, and some before it were missed: earlier values no longer hold. */
   miss({ number, hash }: BlockName): void {
     this.#meta.putSync(metaKeys.held, encodeMarks({ ...this.marks, from: number, head: hash }))
   }
 
-  /** Takes in what a block changes of what is held. Its parent is the newest that was taken in. */
+  /** Applies the changes of a block to the stored values. Its parent must be the last block that was applied. */
   apply({ number, hash }: BlockName, changes: BlockChanges): void {
     const { marks } = this
     this.#meta.putSync(metaKeys.held, encodeMarks({ ...marks, head: hash }))
@@ -108,7 +108,9 @@ export class HeldValues {
     }
   }
 
-  /** Holds what was proved after the head. False where something else was held for right: then all has to be proved again. */
+  /**
+   * Stores values proved after the head. Returns false if they contradict stored ones: then all must be proved again.
+   */
   prove(head: BlockName, { address, account, slots }: ProvedValues): boolean {
     const isRight = this.#prove(head.number, heldKey('account', address), account)
     const areRight = slots.map(([slot, value]) =>
@@ -119,11 +121,11 @@ export class HeldValues {
     return false
   }
 
-  /** Holds all slots of an account after the head: those that are not zero are given. */
+  /** Stores that all slots of an account after the head are known: the given ones, and zero for the others. */
   proveWhole(head: BlockName, proved: ProvedValues): boolean {
     if (!this.prove(head, proved)) return false
     const { number } = head
-    // For as long as the rest is known to be zero, these must not be unknown.
+    // As long as the other slots are known to be zero, these must be known too.
     for (const [slot] of proved.slots) {
       const key = heldKey('slot', proved.address, slot)
       const row = this.#read(key)
@@ -138,20 +140,20 @@ export class HeldValues {
     return true
   }
 
-  /** Slots of an account of which a newest value is held. */
+  /** Slots of an account that have a row of a newest value. */
   *slotsOf(address: Uint8Array): Generator<Hash32> {
     const start = heldKey('slot', address)
     const end = heldKey('slot', address, new Uint8Array(33).fill(0xff))
     for (const { key } of this.#held.getRange({ start, end })) yield key.slice(start.length) as Hash32
   }
 
-  /** Whether all slots of an account are held after the head, block `number`. */
+  /** Whether all slots of an account are known after the head, block `number`. */
   isWhole(address: Uint8Array, number: number): boolean {
     const row = this.#read(heldKey('whole', address))
     return row !== undefined && holdsAt(row, number, this.marks)
   }
 
-  /** Takes back what block `number`, which is the head, changed, and what was proved after it. */
+  /** Reverts the changes of block `number`, which is the head, and drops values proved after it. */
   unwind(number: number): void {
     const range = { start: indexKey(number), end: indexKey(number + 1) }
     const indexes = Array.from(this.#held.getRange(range), ({ key }) => Uint8Array.from(key))
@@ -174,7 +176,10 @@ export class HeldValues {
     this.#meta.putSync(metaKeys.held, encodeMarks({ ...marks, from: Math.max(number - 1, 0) }))
   }
 
-  /** Removes values that were replaced in blocks up to `number`, some thousand at a time. Returns whether there are more. */
+  /**
+   * Removes values that were replaced in blocks up to `number`, some thousand at a time. Returns whether there are
+   * more.
+   */
   prune(number: number): boolean {
     const range = { start: indexKey(0), end: indexKey(Math.max(number, 0) + 1), limit: prunedMax }
     const indexes = Array.from(this.#held.getRange(range), ({ key }) => Uint8Array.from(key))
@@ -190,7 +195,7 @@ export class HeldValues {
     return indexes.length === prunedMax
   }
 
-  /** Number of the oldest block whose way back is kept; undefined where there is none. */
+  /** Number of the oldest block that can be unwound; undefined if there is none. */
   get oldest(): number | undefined {
     const range = { start: Uint8Array.of(indexKind), end: Uint8Array.of(indexKind + 1), limit: 1 }
     for (const { key } of this.#held.getRange(range)) return readIndexKey(key)[0]
@@ -203,7 +208,9 @@ export class HeldValues {
     return Array.from(this.#held.getRange(range), ({ key }) => Uint8Array.from(key))
   }
 
-  /** Drops a value, which is proved again when it is asked for. Without it nobody can say that other slots are zero. */
+  /**
+   * Drops a value; it is proved again on the next read. Then other slots of the account are no longer known to be zero.
+   */
   drop(key: Uint8Array): void {
     this.#held.removeSync(key)
     const whole = heldKey('whole', key.subarray(1, 21))
@@ -224,13 +231,13 @@ export class HeldValues {
     }
     if (equalBytes(row.value, value)) return true
     if (key[0] !== heldKinds.account || !areSameButRoot(row.value, value)) return false
-    // What it was replaced by, and when, stays as it is.
+    // The values that it replaced stay as they are.
     if (isRootUnknown(row.value)) this.#held.putSync(key, encodeHeld({ ...row, value }))
     else if (!isRootUnknown(value)) return false
     return true
   }
 
-  /** A value that was proved after the block before holds after one more. */
+  /** A value that was proved after the previous block also holds after this one. */
   #extend(number: number, key: Uint8Array, row: HeldRow): void {
     this.#held.putSync(indexKey(number, key), noBytes)
     this.#held.putSync(key, encodeHeld({ ...row, last: number }))
@@ -249,7 +256,7 @@ export class HeldValues {
     this.#held.removeSync(key)
   }
 
-  /** What a block replaces first is what was there before it. */
+  /** Keeps the row as it was before the block; only the first replacement in a block counts. */
   #keepReplaced(number: number, key: Uint8Array, row: HeldRow | undefined, isHeld: boolean): void {
     const replaced = replacedKey(key, number)
     if (this.#held.doesExist(replaced)) return
@@ -257,7 +264,7 @@ export class HeldValues {
     this.#held.putSync(replaced, encodeReplaced(row, isHeld))
   }
 
-  /** A value that was extended holds up to block `last` at most. */
+  /** Limits an extended value to block `last`. */
   #cutShort(key: Uint8Array, last: number): void {
     const row = this.#read(key)
     if (row === undefined || row.last <= last) return
@@ -271,7 +278,7 @@ export class HeldValues {
   }
 }
 
-/** Whether two accounts (RLP) are alike but for their storage roots. */
+/** Whether two accounts (RLP) differ only in their storage roots. */
 function areSameButRoot(account: Uint8Array, other: Uint8Array): boolean {
   if (account.length === 0 || other.length === 0) return false
   const own = decodeRlpList(account).map(rlpBytes)
@@ -279,7 +286,7 @@ function areSameButRoot(account: Uint8Array, other: Uint8Array): boolean {
   return own.every((field, at) => at === rootAt || equalBytes(field, its[at] as Uint8Array))
 }
 
-/** Whether nobody told the storage root of an account (RLP). */
+/** Whether the storage root of an account (RLP) is not known. */
 function isRootUnknown(account: Uint8Array): boolean {
   return equalBytes(rlpBytes(decodeRlpList(account)[rootAt]), unknownRoot)
 }

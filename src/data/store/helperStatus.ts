@@ -1,9 +1,9 @@
-/** Exit statuses of the helper processes of the store. All others are errors that say nothing of what was asked. */
+/** Exit statuses of the helper processes of the store. Any other status is an error without an answer. */
 
-/** Whether the holder of a writer's lock lives (`connectToHolder.ts`). */
+/** Whether the holder of a writer's lock is alive (`connectToHolder.ts`). */
 export const holderStatus = { listens: 0, nobodyListens: 3 } as const
 
-/** Whether a process that lives reads a store under this pid (`clearReaders.ts`). */
+/** Whether a living process reads a store under this pid (`clearReaders.ts`). */
 export const readersStatus = { pidIsFree: 0, pidIsTaken: 3 } as const
 
 /** Whether all rows of a store can be read (`walkStore.ts`). */

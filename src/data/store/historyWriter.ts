@@ -9,7 +9,7 @@ import { unpackReceipts } from './packedReceipts.js'
 import { StoredBlock } from './storedBlock.js'
 import { metaKeys, numberKey } from './tables.js'
 
-/** The newest block of a store, as the next one has to follow it. */
+/** The newest block of a store, with the data that the next one builds on. */
 export interface HistoryHead extends BlockName {
   readonly totalDifficulty: bigint
 }
@@ -17,8 +17,8 @@ export interface HistoryHead extends BlockName {
 const packr = new Packr({ useRecords: false })
 
 /**
- * The writer of a store of blocks and receipts alone. Blocks are added above the head, in as many transactions as it
- * takes; the head moves when an epoch is whole and right. What a process left above the head counts for nothing and is
+ * The writer of a store with blocks and receipts only. Blocks are added above the head, in as many transactions as
+ * needed. The head moves when an epoch is complete and verified. Blocks that a dead process left above the head are
  * dropped.
  */
 export class HistoryWriter extends ChainWriter {
@@ -27,8 +27,8 @@ export class HistoryWriter extends ChainWriter {
   }
 
   /**
-   * Makes the store one of this history, and drops what stands above its head, which is returned; undefined for a store
-   * without blocks. Throws OperatorError where it is of another chain, or holds state.
+   * Binds the store to this history, and drops blocks above its head. Returns the head; undefined for a store without
+   * blocks. Throws OperatorError if it is of another chain, or has state.
    */
   begin(identity: ChainIdentity): HistoryHead | undefined {
     const known = this.readIdentity()
@@ -54,7 +54,7 @@ export class HistoryWriter extends ChainWriter {
     }
   }
 
-  /** Adds the next block above the head and returns the bytes that it takes. On disk after {@link commitBatch}. */
+  /** Adds the next block above the head and returns its size in bytes. On disk after {@link commitBatch}. */
   add(block: HistoryRows): number {
     this.beginBatch()
     this.writeHistory(block)
@@ -62,7 +62,10 @@ export class HistoryWriter extends ChainWriter {
     return header.length + body.length + senders.length + (receipts?.length ?? 0)
   }
 
-  /** Makes the last block added the head, all blocks of an epoch being there and right. Settles when it is on disk. */
+  /**
+   * Makes the last added block the head; all blocks of its epoch must be present and verified. Settles when it is on
+   * disk.
+   */
   async seal(epoch: number, sealed: Epoch, head: BlockName): Promise<void> {
     this.commit(() => {
       this.tables.meta.putSync(metaKeys.epoch(epoch), packr.pack(sealed))
@@ -71,9 +74,9 @@ export class HistoryWriter extends ChainWriter {
     await this.commitBatch()
   }
 
-  /** Gives up what was added and not sealed. */
+  /** Drops blocks that were added but not sealed. */
   async drop(): Promise<void> {
-    // Where all of it is in one transaction, as small epochs are, that goes as a whole.
+    // A small epoch is in one open transaction, which is dropped as a whole.
     await this.abandonHeld()
     this.#dropAboveHead()
   }

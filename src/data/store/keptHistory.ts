@@ -1,9 +1,9 @@
 /**
- * How much of a chain's past a store keeps, and the removal of what is older. What is removed of a block no longer
- * follows from what is left, so the store tells from which block on it has all of a kind.
+ * How much of a chain's past a store keeps, and the removal of older data. Removed data of a block cannot be
+ * recomputed, so the store records the oldest block for which it has all of a kind.
  *
- * State is cut by the undo records: the values that a block replaced are what the blocks before it need, and nobody else.
- * All rows that are removed are of blocks on disk; the caller sees to that.
+ * State is cut by undo records: only earlier blocks need the values that a block replaced. All removed rows must be of
+ * blocks on disk; the caller guarantees it.
  */
 import { concatBytes, type Hash32, readUint64, writeUint64 } from '../../primitives/bytes.js'
 import { cutPlaces } from './locations.js'
@@ -20,11 +20,11 @@ import type { UndoRecord } from './undoRecord.js'
 import type { BufferedTables } from './writeBuffer.js'
 
 /*
- * Removal of old state where no undo record says which rows it is in: a walk over history that goes on from commit to
- * commit. A row goes where another one replaced it up to the block that is the oldest from then on.
+ * Removal of old state without undo records: a walk over history in steps, one per commit. A row is removed if it was
+ * replaced in the new oldest block or before.
  */
 
-/** How far it is: all rows of kinds before `kind` are done, and of that kind those before `next`. */
+/** Progress of the walk: done are all rows of kinds before `kind`, and of that kind those before `next`. */
 interface Walk {
   readonly oldest: number
   readonly kind: StateKind
@@ -39,15 +39,18 @@ function isWalking(tables: BufferedTables): boolean {
   return tables.meta.getBinary(metaKeys.stateWalk) !== undefined
 }
 
-/** Begins a walk that leaves the state from block `oldest` on. That is what the store keeps from now on. */
+/**
+ * Begins a walk that keeps the state from block `oldest` on. From now on the store reports `oldest` as its oldest
+ * state.
+ */
 function beginWalk(tables: BufferedTables, oldest: number): void {
-  // The undo records of what is no longer kept.
+  // Undo records of blocks that are no longer kept.
   for (const { key } of tables.changes.storedRange({ end: numberKey(oldest + 1) }))
     tables.changes.removeSync(Uint8Array.from(key))
   putWalk(tables, { oldest, kind: 'accounts', next: start })
 }
 
-/** Goes on with the walk over at most `rowsMax` rows; returns how many there were. All of them are on disk. */
+/** Continues the walk over at most `rowsMax` rows; returns how many it visited. All of them are on disk. */
 function walkOn(tables: BufferedTables, rowsMax: number): number {
   const { oldest, kind, next } = readWalk(tables)
   const { latest, history } = rowsOf<RowBuffer>(tables, kind)
@@ -64,7 +67,7 @@ function walkOn(tables: BufferedTables, rowsMax: number): number {
       history.removeSync(own)
       continue
     }
-    // What waits may be newer than the row on disk.
+    // The row in memory may be newer than the one on disk.
     cutRow(isLatest ? latest : history, own, key)
     const moved = isLatest ? history.movedFrom(key) : undefined
     if (moved !== undefined) cutRow(history, moved, key)
@@ -95,14 +98,14 @@ function putWalk(tables: BufferedTables, { oldest, kind, next }: Walk): void {
   tables.meta.putSync(metaKeys.stateWalk, row)
 }
 
-/** What can be cut. Receipts are told with the blocks that they are of, so bodies reach back at least as far. */
+/** Kinds of history that can be cut. Receipts are served with their blocks, so bodies are kept at least as long. */
 export const historyKinds = ['state', 'receipts', 'bodies', 'trie'] as const
 export type HistoryKind = (typeof historyKinds)[number]
 
-/** Of each kind the blocks below the head that are kept; infinite for all. */
+/** For each kind, how many blocks below the head are kept; infinite for all. */
 export type HistoryLimits = { readonly [kind in HistoryKind]: number }
 
-/** Of each kind the number of the oldest block that is kept: its state after it, its receipts, its body, its tries. */
+/** For each kind, the number of the oldest block for which it is kept: state after it, receipts, body, tries. */
 export type OldestKept = { readonly [kind in HistoryKind]: number }
 
 export const keepsAll: HistoryLimits = {
@@ -112,15 +115,15 @@ export const keepsAll: HistoryLimits = {
   trie: Infinity,
 }
 
-/** Of a store that never removed anything. */
+/** For a store that never removed anything. */
 const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
 
-/** Rows that one transaction removes, besides twice as many as it writes: they take some 20 ms. */
+/** Rows that one transaction removes, besides twice as many as it writes. Removing them takes some 20 ms. */
 const rowsPerCut = 4_096
 
 export function decodeOldestKept(row: Uint8Array | undefined): OldestKept {
   if (row === undefined) return fromGenesis
-  // Stores of the version before kept all nodes, and had no number for them.
+  // Stores of the previous version kept all trie nodes, and had no number for them.
   const trie = row.length > 24 ? readUint64(row, 24) : 0
   return { state: readUint64(row, 0), receipts: readUint64(row, 8), bodies: readUint64(row, 16), trie }
 }
@@ -132,8 +135,8 @@ export function encodeOldestKept(oldest: OldestKept): Uint8Array {
 }
 
 /**
- * Removes what is older than `limits` say at a chain with `head`, but nothing above block `last`: of whole blocks, until
- * as many rows are removed as `written` allow. Returns whether there is more.
+ * Removes data that is older than `limits` allow for a chain with `head`, but nothing above block `last`. Removes whole
+ * blocks until the budget of rows, which grows with `written`, is spent. Returns whether there is more.
  */
 export function cutHistory(
   tables: BufferedTables,
@@ -170,17 +173,17 @@ export function cutHistory(
     tables.meta.putSync(metaKeys.oldestKept, encodeOldestKept(oldest))
   return left <= 0 || isWalking(tables)
 
-  /** Whether no undo record says what is to be removed: those of old blocks are not kept while all state is. */
+  /** Whether an undo record that the cut needs is missing: old ones are dropped while all state is kept. */
   function lacksRecord(from: number, target: number): boolean {
     return from < target && !tables.changes.doesExist(numberKey(from + 1))
   }
 
-  /** A walk reads all rows, so it waits until it removes the state of a sixteenth of the blocks that are kept. */
+  /** A walk reads all rows. So it begins only if it removes the state of a sixteenth of the blocks that are kept. */
   function isWorthAWalk(from: number, target: number): boolean {
     return target - from >= limits.state / 16 || tables.changes.doesExist(numberKey(target + 1))
   }
 
-  /** Removes what block `number` alone needs; returns how many rows that were, about. */
+  /** Removes data that only block `number` needs; returns about how many rows that were. */
   function cut(kind: Exclude<HistoryKind, 'trie'>, number: number): number {
     if (kind === 'state') return cutState(tables, number, readUndo(number + 1))
     const row = tables.blocks.getBinary(numberKey(number))
@@ -190,7 +193,7 @@ export function cutHistory(
   }
 }
 
-/** Removes the state after block `number`, where the next one replaced it. */
+/** Removes the state after block `number` that the next block replaced. */
 function cutState(tables: BufferedTables, number: number, undo: UndoRecord | undefined): number {
   if (undo === undefined) throw new Error(`the undo record of block ${number + 1} is missing`)
   tables.changes.removeSync(numberKey(number + 1))
@@ -204,7 +207,7 @@ function cutReceipts(tables: BufferedTables, number: number, { hash }: StoredBlo
   return dropFromLogIndex(tables.logs, unpackReceipts(row, true), number)
 }
 
-/** Leaves the header and the total difficulty. */
+/** Removes the body, keeps the header and the total difficulty. */
 function cutBody(tables: BufferedTables, number: number, block: StoredBlock): number {
   const { hash, header, totalDifficulty, senders } = block
   const key = numberKey(number)
@@ -216,7 +219,7 @@ function cutBody(tables: BufferedTables, number: number, block: StoredBlock): nu
   return 3 + senders.length / senderBytes
 }
 
-/** Removes a block that was unwound, all but the code that it brought. */
+/** Removes a block that was unwound, except its code. */
 export function dropSideBlock({ sideBlocks, bodies, receipts }: BufferedTables, hash: Hash32): void {
   // It may be canonical again.
   if (!sideBlocks.doesExist(hash)) return

@@ -1,5 +1,5 @@
 /**
- * API keys as stored, and their encoding. `access/` owns what their members mean.
+ * API keys as stored, and their encoding. `access/` owns the meaning of their members.
  *
  *   table       key → value (msgpack)
  *   keys        digest of the first secret (32 bytes) → [name, createdAtMs, revokedAtMs or null, details]; rows of
@@ -12,7 +12,7 @@ import { Packr } from 'msgpackr'
 /** Without shared structures, so that any msgpack decoder can read a single row. */
 export const packr = new Packr({ useRecords: false, variableMapSize: true })
 
-/** Where a key may be used. An empty list allows everything; of several entries one is enough. */
+/** Where a key may be used. An empty list allows everything; otherwise one matching entry is enough. */
 export interface KeyScopes {
   readonly networks: readonly string[]
   /** Names, or beginnings of names with `*` at the end. */
@@ -23,7 +23,7 @@ export interface KeyScopes {
   readonly addresses: readonly string[]
 }
 
-/** What a key may use; absent: as the configuration says. */
+/** Limits of a key; an absent member has the value of the configuration. */
 export interface KeyLimits {
   readonly requestsPerSecond?: number
   /** Requests at once. */
@@ -41,37 +41,37 @@ export interface KeyLimits {
   readonly weight?: number
 }
 
-/** A text by which a key is known. */
+/** A secret text of a key. */
 export interface KeySecret {
   /** HMAC-SHA-256 of the text, 32 bytes. */
   readonly digest: Uint8Array
-  /** End of its validity; absent: that of the key. */
+  /** End of its validity; absent: the end of the key's. */
   readonly untilMs?: number
 }
 
-/** What signs tokens that stand for a key. */
+/** Verifies tokens that stand for a key. */
 export interface TokenVerifier {
-  /** 8 hex digits, by which it is removed. */
+  /** 8 hex digits; an operator removes it by this id. */
   readonly id: string
   readonly algorithm: 'ES256' | 'HS256'
   /** The public key (SPKI, DER), or the secret, sealed by the pepper. */
   readonly material: Uint8Array
-  /** What `aud` and `sub` of a token must be; absent: anything. */
+  /** Required `aud` and `sub` of a token; absent: any. */
   readonly audience?: string
   readonly subject?: string
   readonly addedAtMs: number
 }
 
-/** What a key has besides its name. Absent members are at their defaults. */
+/** Settings of a key besides its name. An absent member has its default. */
 export interface KeyDetails {
   readonly expiresAtMs?: number
   readonly scopes?: Partial<KeyScopes>
   readonly limits?: KeyLimits
-  /** Valid secrets, oldest first; absent: the first alone. */
+  /** Valid secrets, oldest first; absent: only the first. */
   readonly secrets?: readonly KeySecret[]
   readonly tokens?: readonly TokenVerifier[]
   readonly changedAtMs?: number
-  /** Who changed it last, as the command line or the admin API names him. */
+  /** Author of the last change, as named by the command line or the admin API. */
   readonly changedBy?: string
 }
 
@@ -104,7 +104,7 @@ export function decodeKey(digest: Uint8Array, value: Uint8Array): KeyRow {
   return details === undefined ? row : { ...row, details }
 }
 
-/** Units that a key spent on a day, counted from 1970. */
+/** Units that a key spent on a day; days are counted from 1970. */
 export interface SpentQuota {
   /** 12 hex digits. */
   readonly id: string

@@ -1,7 +1,6 @@
 /**
- * The tables of keys, of which secrets are stored as digests alone, with the audit log of their changes. Owns what a
- * change of a key writes; `access/` owns what it means. {@link NodeStore} has these tables, and so has the copy that a
- * process keeps of keys that are shared.
+ * The tables of keys, with the audit log of their changes. Of secrets only digests are stored. Owns the writes of a key
+ * change; `access/` owns their meaning. {@link NodeStore} has these tables, and so has a process's copy of shared keys.
  */
 import type { RootDatabase } from 'lmdb'
 import { type AuditEntry, type AuditLog, noteOfKey } from './audit.js'
@@ -10,25 +9,25 @@ import { decodeKey, encodeKey, type KeyChanged, type KeyRow, packr } from './key
 
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
 
-/** Keys changed since a generation; `prefixes` is undefined where they are too many to be known. */
+/** Keys changed since a generation; `prefixes` is undefined if they are too many to be known. */
 export interface KeyChanges {
   readonly generation: number
   readonly prefixes: readonly Uint8Array[] | undefined
 }
 
-/** Changes kept: more than can happen, at one flush each, between two checks of a process. They take 6 KB. */
+/** Number of changes kept: more than can happen, at one flush each, between two checks of a process. They take 6 KB. */
 const keyChangesMax = 1_000
 
 /** Bytes of a digest that identify a key; no two keys share them. */
 export const digestPrefixBytes = 6
 
-/** What a copy of shared keys lacks. */
+/** Changes that a copy of shared keys lacks. */
 export interface KeyNews {
-  /** The sequence number that the copy has; undefined: everything follows, and what the copy has goes. */
+  /** The sequence number of the copy; undefined: the news are complete and replace the copy. */
   readonly after: number | undefined
-  /** That it has with these. */
+  /** The sequence number of the copy with these changes. */
   readonly sequence: number
-  /** Keys as they are, with the digests of all secrets that they ever had besides the first. */
+  /** Current keys, each with the digests of all secrets that it ever had besides the first. */
   readonly keys: readonly { readonly row: KeyRow; readonly secrets: readonly Uint8Array[] }[]
   readonly entries: readonly AuditEntry[]
   readonly pepperMark: Uint8Array | undefined
@@ -38,7 +37,7 @@ export interface KeyTableSet {
   readonly meta: Table
   readonly keys: Table
   readonly keyNames: Table
-  /** Undefined in a store of an earlier schema that is only read. */
+  /** Undefined in a read-only store of an earlier schema. */
   readonly keySecrets: Table | undefined
 }
 
@@ -52,7 +51,7 @@ export class KeyTables {
     readonly path: string,
     protected readonly environment: RootDatabase,
     { meta, keys, keyNames, keySecrets }: KeyTableSet,
-    /** Undefined in a store that is only read and has none yet. */
+    /** Undefined in a read-only store that has none yet. */
     readonly audit: AuditLog | undefined,
   ) {
     this.#meta = meta
@@ -67,7 +66,7 @@ export class KeyTables {
     return this.readMeta<number>('keyGeneration') ?? 0
   }
 
-  /** Keys changed after a generation. As fast as {@link readKeyGeneration} where there are none. */
+  /** Keys changed after a generation. Without changes it is as fast as {@link readKeyGeneration}. */
   readKeyChanges(since: number): KeyChanges {
     const generation = this.readKeyGeneration()
     if (generation === since) return { generation, prefixes: [] }
@@ -86,8 +85,8 @@ export class KeyTables {
   }
 
   /**
-   * The key one of whose secrets has or had this digest; sees the latest writes of all processes. Its details say
-   * whether that secret is still valid.
+   * The key that has or had a secret with this digest; sees the latest writes of all processes. Its details say whether
+   * that secret is still valid.
    */
   readKey(digest: Uint8Array): KeyRow | undefined {
     this.renewReads()
@@ -132,8 +131,8 @@ export class KeyTables {
   }
 
   /**
-   * What {@link writeKey} would do: another answer than 'written' where a live key has the name, another key has the
-   * first bytes of the digest, or (with `onlyFirst`) a key exists already.
+   * The outcome that {@link writeKey} would have. Not 'written' if a live key has the name, another key has the first
+   * bytes of the digest, or (with `onlyFirst`) a key exists already.
    */
   planKey(row: KeyRow, { onlyFirst = false } = {}): KeyWritten {
     if (onlyFirst && this.#keys.getKeysCount({ limit: 1 }) > 0) return 'notFirst'
@@ -153,7 +152,7 @@ export class KeyTables {
     })
   }
 
-  /** What {@link changeKey} would do. */
+  /** The outcome that {@link changeKey} would have. */
   planChange(digest: Uint8Array, change: (row: KeyRow) => KeyRow): KeyChanged | 'nameTaken' | undefined {
     const value = this.#keys.get(digest)
     if (!value) return undefined
@@ -165,10 +164,10 @@ export class KeyTables {
   }
 
   /**
-   * Replaces a key by what `change` makes of it, in one transaction, and returns both; undefined where no key has this
-   * digest. `change` returns its argument to change nothing, and may throw. A revoked key gives its name away; a
-   * secret that is added leads to the key for good. On disk when this returns, unless 'nameTaken': then nothing was
-   * changed, because another key that is not revoked has the new name.
+   * Replaces a key by the result of `change`, in one transaction, and returns both; undefined if no key has this
+   * digest. `change` returns its argument to change nothing, and may throw. A revoked key frees its name. An added
+   * secret leads to the key for good. On disk when this returns, unless it returns 'nameTaken': then nothing was
+   * changed, because another live key has the new name.
    */
   changeKey(digest: Uint8Array, change: (row: KeyRow) => KeyRow): KeyChanged | 'nameTaken' | undefined {
     return commitSync(this.environment, this.path, () => {
@@ -190,12 +189,14 @@ export class KeyTables {
     return this.readMeta<Uint8Array>('pepperMark')
   }
 
-  /** Binds the store to a pepper; on disk when this returns. */
+  /** Binds the store to a pepper; it is on disk when this returns. */
   writePepperMark(mark: Uint8Array): void {
     commitSync(this.environment, this.path, () => this.putMeta('pepperMark', mark))
   }
 
-  /** The sequence number of the shared keys that this copy has, and when it had all of them; undefined for no copy. */
+  /**
+   * The sequence number of this copy of the shared keys, and the time when it was complete; undefined if it is no copy.
+   */
   readCopied(): { readonly sequence: number; readonly atMs: number } | undefined {
     this.renewReads()
     const copied = this.readMeta<[number, number]>('copied')
@@ -203,15 +204,15 @@ export class KeyTables {
   }
 
   /**
-   * Brings this copy of shared keys up to date, at the time `atMs`. False, with nothing changed, where another process
-   * has changed the copy since `news.after`.
+   * Updates this copy of shared keys, as of `atMs`. Returns false and changes nothing if another process has changed
+   * the copy since `news.after`.
    */
   applyNews(news: KeyNews, atMs: number): boolean {
     return commitSync(this.environment, this.path, () => {
       const copied = this.readMeta<[number, number]>('copied')
       if (news.after === undefined) this.#clear()
       else if (copied?.[0] !== news.after) return false
-      // All names that are given up first, since another key may have got one of them.
+      // Freed names go first, because another key may have got one of them.
       for (const { row } of news.keys) {
         const value = this.#keys.get(row.digest)
         const before = value && decodeKey(row.digest, value)
@@ -235,7 +236,7 @@ export class KeyTables {
       for (const key of [...(table?.getKeys() ?? [])]) table?.removeSync(key)
     }
     this.audit?.clear()
-    // Without a list of changes, so that readers forget all keys.
+    // Written without a list of changes, so that readers forget all keys.
     this.putMeta('keyGeneration', (this.readMeta<number>('keyGeneration') ?? 0) + 1)
   }
 
@@ -268,7 +269,7 @@ export class KeyTables {
     return value && (packr.unpack(value) as T)
   }
 
-  /** Within a transaction. */
+  /** Call it only within a transaction. */
   protected putMeta(name: string, value: unknown): void {
     this.#meta.putSync(nameToKey(name), packr.pack(value))
   }

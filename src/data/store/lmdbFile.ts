@@ -1,6 +1,6 @@
 /**
- * Checks a file before LMDB maps it, because LMDB trusts its contents: a file of another kind, or a truncated one,
- * ends the whole process with a signal. The checks read two pages; only `tidegate verify` finds damage within pages.
+ * Checks a file before LMDB maps it, because LMDB trusts its content: a file of another kind, or a truncated one, ends
+ * the whole process with a signal. The checks read two pages; only `tidegate verify` finds damage within pages.
  */
 import {
   closeSync,
@@ -20,8 +20,8 @@ import { walkStatus } from './helperStatus.js'
 const fileBytesMin = 8192
 
 /**
- * Offsets in a meta page of lmdb-js's layout: LMDB's magic number, the size of pages, the first page of its list of
- * free pages and of its list of tables, the last page, and the number of the transaction. In the machine's byte order.
+ * Offsets in a meta page of lmdb-js's layout: LMDB's magic number, the page size, the roots of the free-page list and
+ * of the table list, the last page, and the transaction number. All are in the machine's byte order.
  */
 const magicOffset = 24
 const pageBytesOffset = 48
@@ -36,10 +36,9 @@ const noPage = 2n ** 64n - 1n
 
 /**
  * Throws OperatorError unless `path` is absent, empty (LMDB then makes a store), or an LMDB file of the length in its
- * meta page. A file may be shorter if its last pages are free. To find out, another process reads everything, since
- * it may crash; that takes as long as reading the file. `mapBytes` is the address space that the store may take.
- * Throws OperatorError where that process could not find out, and Error where it needs a lock file and there is no room
- * for it.
+ * meta page. A file may be shorter if its last pages are free. To find out, another process reads the whole file,
+ * because it may crash. `mapBytes` is the address space that the store may take. Throws OperatorError if that process
+ * gives no answer, and Error if the needed lock file has no room on the disk.
  */
 export function assertLmdbFile(path: string, mapBytes: number): void {
   const found = inspect(path)
@@ -56,7 +55,7 @@ export function assertLmdbFile(path: string, mapBytes: number): void {
   }
 }
 
-/** LMDB follows a damaged page out of its map, or ends the process at a page that contradicts itself. */
+/** LMDB follows a damaged reference out of its map, or ends the process at a page that contradicts itself. */
 const signalsOfDamage: readonly (string | null)[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT']
 
 function canBeWalked(path: string, mapBytes: number): boolean {
@@ -90,7 +89,7 @@ function inspect(path: string): 'whole' | 'foreign' | 'short' | 'cut' {
     const second = readMeta(file, pageBytes)
     const isSecond = second.readBigUInt64LE(transactionOffset) > first.readBigUInt64LE(transactionOffset)
     const meta = isSecond ? second : first
-    // The length as it is after its pages were named, as another process may be writing.
+    // The file size is read after the meta pages, because another process may be writing.
     const pages = BigInt(Math.floor(fstatSync(file).size / pageBytes))
     const roots = rootOffsets.map((offset) => meta.readBigUInt64LE(offset))
     if (roots.some((root) => root !== noPage && root >= pages)) return 'cut'
@@ -113,8 +112,8 @@ function readMeta(file: number, offset: number): Buffer {
 const lockFileBytes = 68 * 1024
 
 /**
- * Makes the lock file of a store where there is none. LMDB would make a sparse one, which crashes the process when a
- * reader takes a slot while the disk is full. Throws Error where there is no room.
+ * Makes the lock file of a store if there is none. LMDB would make a sparse one, and would crash the process when a
+ * reader takes a slot while the disk is full. Throws Error if there is no room.
  */
 export function makeLockFile(storePath: string): void {
   const path = `${storePath}-lock`

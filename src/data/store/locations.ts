@@ -1,9 +1,10 @@
 /**
- * Where transactions are, by their hashes: first 16 bytes of the hash → number of the canonical block ‖ index, both as in
- * datedValue.ts. The block has the whole hash; nobody makes another transaction with the same beginning, which takes as
- * much as breaking a hash of 128 bits.
+ * Locations of transactions by hash: first 16 bytes of the hash → number of the canonical block ‖ index, both as in
+ * datedValue.ts. The block has the whole hash. Finding another transaction with the same beginning is as hard as
+ * breaking a hash of 128 bits.
  *
- * Gateways know of transactions whose blocks they do not hold, so they have hash → hash of the block ‖ index (8 bytes).
+ * Gateways know transactions of blocks that they have not stored. So their rows are hash → hash of the block ‖ index (8
+ * bytes).
  */
 import { equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../../primitives/bytes.js'
 import { datedValue, endOfNumber, readNumber } from './datedValue.js'
@@ -29,7 +30,7 @@ export function removePlaces(table: WriteTable, senders: Uint8Array): void {
   for (const [, hash] of transactionHashes(senders)) table.removeSync(hash.slice(0, prefixBytes))
 }
 
-/** Removes those of the transactions of block `number` whose rows on disk name it. */
+/** Removes the transactions of block `number` whose rows on disk still name it. */
 export function cutPlaces(table: WriteBuffer, number: number, senders: Uint8Array): void {
   for (const [, hash] of transactionHashes(senders)) {
     const key = hash.slice(0, prefixBytes)
@@ -39,7 +40,7 @@ export function cutPlaces(table: WriteBuffer, number: number, senders: Uint8Arra
   }
 }
 
-/** Looks a transaction up; `hashesAt` gives a canonical block, and what {@link transactionHashes} takes of it. */
+/** Looks a transaction up; `blockAt` returns a canonical block's hash and `senders`. */
 export function readPlace(
   table: ReadTable,
   hash: Hash32,
@@ -56,7 +57,7 @@ export function readPlace(
     : undefined
 }
 
-/** The same of a gateway. */
+/** The same for a gateway. */
 export function readNamedPlace(table: ReadTable, hash: Hash32): Location | undefined {
   const row = table.getBinary(hash)
   return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }

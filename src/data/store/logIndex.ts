@@ -23,19 +23,19 @@ const numberBytesMax = 8
 
 const scratch = Buffer.alloc(chunkBytesMax + 3 * numberBytesMax)
 
-/** Adds block `number` to the rows of its keys; quickest for the newest. Throws where it is in them already. */
+/** Adds block `number` to the rows of its keys; quickest for the newest block. Throws if the index has it already. */
 export function addToLogIndex(table: WriteTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) addBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
-/** Removes block `number`. Throws where it is not in the index. */
+/** Removes block `number`. Throws if it is not in the index. */
 export function cutFromLogIndex(table: WriteTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) cutBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
 /**
- * Removes the rows whose last block is `number`; call it for one block after the other from the oldest on. Returns the
- * number of keys that the block has. So rows may have blocks that are removed: no search comes there.
+ * Removes the rows whose last block is `number`. Call it for every block in order, from the oldest on. Returns the
+ * number of keys of the block. Some rows keep removed blocks; no search reads these.
  */
 export function dropFromLogIndex(table: WriteTable, receipts: Uint8Array, number: number): number {
   const keys = logKeysOf(receipts)
@@ -64,7 +64,7 @@ function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   table.putSync(key, new Uint8Array(scratch.subarray(0, end)))
 }
 
-/** Adds a block below the last one of its key. A full row is cut in two there. */
+/** Adds a block below the last one of its key. A full row is cut in two at this place. */
 function insertBlock(table: WriteTable, key: Uint8Array, number: number): void {
   const row = findRow(table, key, number)
   if (row === undefined) throw new Error('the newest row of a key is missing')
@@ -101,7 +101,7 @@ function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
   }
 }
 
-/** The row that has the lowest number of a key from `from` on, or would have it. */
+/** The row with the lowest number of a key from `from` on, or the row where it would be. */
 function findRow(
   table: ReadTable,
   key: Uint8Array,
@@ -128,15 +128,15 @@ function putRow(table: WriteTable, key: Uint8Array, numbers: readonly number[]):
 }
 
 /**
- * Numbers of blocks that have a log with `key`, ascending, from `from` on: those of one row; empty where there are no
- * more. Takes one or two reads.
+ * Ascending numbers of blocks from `from` on that have a log with `key`: those of one row; empty if there are no more.
+ * Takes one or two reads.
  */
 export function readLogChunk(table: ReadTable, key: Uint8Array, from: number): readonly number[] {
   const row = findRow(table, key, from)
   return row === undefined ? [] : decodeRow(row.value, from)
 }
 
-/** Number of block numbers from `first` on in the whole index. Takes time linear in them. */
+/** Number of entries from block `first` on in the whole index. Takes time linear in them. */
 export function countLogIndex(table: ReadTable, first: number): number {
   let count = 0
   for (const { value } of table.getRange()) count += decodeRow(value, first).length

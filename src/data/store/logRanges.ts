@@ -1,7 +1,7 @@
 /**
- * Which canonical blocks of a gateway are in its log index: ranges of their numbers, ascending and apart. There is one
- * that ends with the head, one of archives until the two meet, and one more for each time that upstreams were away for
- * long.
+ * The canonical blocks of a gateway that are in its log index: ranges of their numbers, ascending and not adjacent. One
+ * range ends with the head. Another comes from archives, until the two meet. Each long outage of the upstreams adds one
+ * more.
  */
 import { readUint64, writeUint64 } from '../../primitives/bytes.js'
 import { largest, smallest } from '../../primitives/extremes.js'
@@ -23,12 +23,12 @@ export function encodeLogRanges(ranges: readonly LogRange[]): Uint8Array {
   return row
 }
 
-/** The range that has this number; undefined where none has. */
+/** The range that has this number; undefined if none has. */
 export function logRangeAt(ranges: readonly LogRange[], number: number): LogRange | undefined {
   return ranges.find(([first, last]) => first <= number && number <= last)
 }
 
-/** The last number from `number` on of which the same is true: that it is in a range, or in none. */
+/** The last number up to which the answer for `number` stays the same: in a range, or in none. */
 export function lastAlike(ranges: readonly LogRange[], number: number): number {
   const next = ranges.find(([, last]) => last >= number)
   if (next === undefined) return Number.POSITIVE_INFINITY

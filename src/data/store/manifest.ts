@@ -1,6 +1,6 @@
 /**
- * What is said of a copied data folder, in `manifest.json` at its top: its files with their checksums, and the head of
- * each chain. It is written last, so a copy without it is not whole.
+ * The description of a copied data folder, in `manifest.json` at its top: its files with checksums, and the head of
+ * each chain. It is written last, so a copy without it is incomplete.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import type { ChainIdentity } from './chainRows.js'
 import { closeEnvironment, openEnvironment, openTable } from './environment.js'
 import { metaKeys } from './tables.js'
 
-/** Raised when a manifest says something that earlier programs would not understand. */
+/** Raised when a manifest has content that earlier programs would not understand. */
 const manifestFormat = 1
 
 const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
@@ -33,11 +33,11 @@ const manifestSchema = z.strictObject({
   /** Version of the program that made it. */
   madeBy: z.string(),
   madeAt: z.iso.datetime(),
-  /** By name of the network; one whose store has no block yet is absent. */
+  /** By name of the network; a network whose store has no block yet is absent. */
   chains: z.record(z.string(), chainSchema),
   files: z.array(
     z.strictObject({
-      /** From the folder on, with slashes. A name that begins with a dot could lead elsewhere. */
+      /** Relative to the folder, with slashes. A name that begins with a dot could point outside, and is refused. */
       path: z.string().regex(/^(node|networks\/[^./\\][^/\\]*)\/[^./\\][^/\\]*$/),
       bytes: z.int().min(0),
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -60,7 +60,7 @@ export function writeManifest(folder: string, manifest: Omit<Manifest, 'format'>
   syncPath(path)
 }
 
-/** Throws OperatorError where there is none, or none that this program understands. */
+/** Throws OperatorError if there is none, or none that this program understands. */
 export function readManifest(folder: string): Manifest {
   const path = join(folder, manifestName)
   if (!isThere(path)) {
@@ -77,7 +77,7 @@ export function readManifest(folder: string): Manifest {
   }
 }
 
-/** What a manifest says of a chain's store, of whatever version; undefined where it has no block yet. */
+/** The manifest entry for a chain's store of any version; undefined if the store has no block yet. */
 export function readStoredChain(path: string, mapBytes: number): StoredChain | undefined {
   const { identity, head } = readStored(path, mapBytes)
   if (identity === undefined || head === undefined) return undefined
@@ -85,7 +85,7 @@ export function readStoredChain(path: string, mapBytes: number): StoredChain | u
   return { schema, chainId, genesisHash, head: { number: head.number, hash: bytesToHex(head.hash) } }
 }
 
-/** The identity of the chain in a store, of whatever version; undefined where it has none yet. */
+/** The identity of the chain in a store of any version; undefined if it has none yet. */
 export function readStoredIdentity(path: string, mapBytes: number): ChainIdentity | undefined {
   return readStored(path, mapBytes).identity
 }

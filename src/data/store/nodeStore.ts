@@ -1,21 +1,22 @@
 /**
  * The node store: data of this installation, not of a chain. Owns its tables, their encoding and its schema version;
- * `access/` owns the meaning of keys. Several processes may have the store open, so every write is one transaction
- * that decides by what it reads within it.
+ * `access/` owns the meaning of keys. Several processes may have the store open. So every write is one transaction,
+ * which reads within itself all that it depends on.
  *
  *   table     key → value (msgpack)
  *   meta      'kind' → 'tidegate-node'
  *             'schema' → number
- *             'keyGeneration' → number, raised by every write to `keys`
- *             'keyChanges' → [the generation that it was written with, first bytes of the digests of the keys that were
- *             written last, the newest at the end]
- *             'pepperMark' → 32 bytes by which a foreign pepper is recognised
- *             'copied' → [sequence number, atMs], only in a copy of shared keys: which it has, and since when all of them
+ *             'keyGeneration' → number; every write to `keys` raises it
+ *             'keyChanges' → [generation of this write, first bytes of the digests of the keys written last, the newest
+ *             at the end]
+ *             'pepperMark' → 32 bytes that reveal a foreign pepper
+ *             'copied' → [sequence number, atMs], only in a copy of shared keys: the newest change that it has, and the
+ *             last time when it had all changes
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
  *
- * The rows of keys are in `keyRows.ts`, what is done with them in `keyTables.ts`; tables that share the environment are
- * those of submitted transactions (`submissions.ts`), of usage (`usage.ts`) and the audit log (`audit.ts`).
+ * The layout of key rows is in `keyRows.ts`, their operations are in `keyTables.ts`. Three other groups of tables share
+ * the environment: submitted transactions (`submissions.ts`), usage (`usage.ts`) and the audit log (`audit.ts`).
  */
 import { chmodSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -53,7 +54,7 @@ const tableNames = {
   quotas: 'keyQuotas',
 } as const
 
-/** Throws OperatorError for an environment with tables of another kind, before any table is made in it. */
+/** Throws OperatorError if the environment has unknown tables. Call it before any table is made in it. */
 function assertTables(environment: RootDatabase, path: string): void {
   const known: readonly string[] = [
     tableNames,
@@ -69,15 +70,14 @@ function assertTables(environment: RootDatabase, path: string): void {
   }
 }
 
-/** The fault of a store of something else. */
 function foreign(path: string): OperatorError {
   return new OperatorError(`${path} is not a node store of Tidegate; check --data, or move that file away`)
 }
 
 /**
- * Raised whenever a stored layout changes. Version 2 added the tables of submissions, version 3 the details of keys:
- * an older program would overlook what a key may not do. Version 4 keeps submissions by key. Stores of earlier versions
- * are brought up to date.
+ * Raised whenever a stored layout changes. Version 2 added the tables of submissions. Version 3 added the details of
+ * keys: an older program would ignore the restrictions of a key. Version 4 keeps submissions by key. Stores of earlier
+ * versions are upgraded when they are opened for writing.
  */
 export const nodeSchemaVersion = 4
 
@@ -91,7 +91,7 @@ export interface NodeStoreOptions {
   readonly onFailure?: (failure: StoreError) => void
 }
 
-/** LMDB makes files that every user of the machine may read. Left as it is where it belongs to another user. */
+/** LMDB makes files that every user of the machine may read. A file of another user keeps its mode. */
 function hideFromOthers(path: string): void {
   if ((statSync(path).mode & 0o077) === 0) return
   try {
@@ -103,7 +103,7 @@ function hideFromOthers(path: string): void {
 
 export class NodeStore extends KeyTables {
   readonly #isReadOnly: boolean
-  /** Undefined in a store of an earlier schema that is only read. */
+  /** Undefined in a read-only store of an earlier schema. */
   readonly #quotas: Table | undefined
   readonly #commits: GroupCommit
 
@@ -122,8 +122,8 @@ export class NodeStore extends KeyTables {
   }
 
   /**
-   * Opens the store, and makes it unless `readOnly`. Throws OperatorError where it is missing, is of another kind, or
-   * was written by a newer version of Tidegate.
+   * Opens the store, and makes it unless `readOnly`. Throws OperatorError if it is missing, is of another kind, or was
+   * written by a newer version of Tidegate.
    */
   static open({
     path,
@@ -159,13 +159,16 @@ export class NodeStore extends KeyTables {
     }
   }
 
-  /** What keys with a daily quota had spent when it was last written. */
+  /** Stored spending of keys with a daily quota. */
   readQuotas(): SpentQuota[] {
     this.renewReads()
     return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => decodeQuota(key, value))
   }
 
-  /** Replaces rows of {@link readQuotas}; on disk when this resolves. Rejects with the fault NotStored where it is not. */
+  /**
+   * Replaces rows of {@link readQuotas}; they are on disk when this resolves. Rejects with the fault NotStored on
+   * failure.
+   */
   writeQuotas(rows: readonly SpentQuota[]): Promise<void> {
     return this.#commits.run(() => {
       for (const row of rows) this.#quotas?.putSync(Buffer.from(row.id, 'hex'), encodeQuota(row))
@@ -173,8 +176,9 @@ export class NodeStore extends KeyTables {
   }
 
   /**
-   * The transactions submitted to a network with chain id `chainId`. Throws OperatorError where the store has those
-   * of another chain under its name. With a read-only store, another thread must have opened them for writing before.
+   * Opens the transactions submitted to a network with chain id `chainId`. Throws OperatorError if the store has
+   * transactions of another chain under this name. For a read-only store, another thread must have opened them for
+   * writing before.
    */
   openSubmissions(network: string, chainId: string): Submissions {
     const mark = `rollupChain:${network}`
@@ -194,12 +198,12 @@ export class NodeStore extends KeyTables {
     return new Submissions(network, this.environment, tables, this.#commits)
   }
 
-  /** Adds an entry to the audit log; on disk when this resolves. Rejects with the fault NotStored where it is not. */
+  /** Adds an entry to the audit log; it is on disk when this resolves. Rejects with the fault NotStored on failure. */
   note(note: AuditNote): Promise<void> {
     return this.#commits.run(() => this.audit?.append(note))
   }
 
-  /** What keys used; undefined in a store that is only read and has none yet. */
+  /** Usage of keys; undefined in a read-only store that has none yet. */
   openUsage(): UsageStore | undefined {
     const tables = openUsageTables(this.environment)
     return tables && new UsageStore(this.environment, tables, this.#commits)
@@ -209,7 +213,7 @@ export class NodeStore extends KeyTables {
     return countReaders(this.environment)
   }
 
-  /** Groups of submissions, of usage and of quotas that are on disk, and the time that writing and flushing them took. */
+  /** Number of commits of submissions, usage and quotas that are on disk, and the time to write and flush them. */
   get commits(): { readonly count: number; readonly seconds: number } {
     return this.#commits.done
   }
@@ -241,7 +245,7 @@ export class NodeStore extends KeyTables {
       if (readOnly) return
       const indexByKey = prepareIndexesByKey(this.environment)
       return commitSync(this.environment, this.path, () => {
-        // Another process may have brought it up to date in the meantime.
+        // Another process may have upgraded it in the meantime.
         if (this.readMeta<number>('schema') !== version) return
         indexByKey()
         this.putMeta('schema', nodeSchemaVersion)

@@ -1,17 +1,17 @@
 /**
- * What a row was before, as rows of state and of tries keep it beside what they are, the latest first: blocks for which it
- * had been so (number) ‖ length (number) ‖ bytes, one after the other. A number is as in varint.ts.
+ * Earlier values within a row of state or of tries, the latest first. Each is: blocks for which it had been so (number)
+ * ‖ length (number) ‖ bytes. A number is as in varint.ts.
  */
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 export interface OlderValue {
-  /** Block that made it so. */
+  /** Block that wrote the value. */
   readonly since: number
   /** The block that replaced it. */
   readonly until: number
   /** A view of the row. */
   readonly value: Uint8Array
-  /** Where the next one is. */
+  /** Offset of the next older value. */
   readonly end: number
 }
 
@@ -21,7 +21,7 @@ interface Step {
   readonly end: number
 }
 
-/** The value at `at`, which was replaced by block `until`. Throws RangeError for what is none. */
+/** The value at `at`, which block `until` replaced. Throws RangeError for a malformed one. */
 function stepAt(older: Uint8Array, at: number, until: number): Step {
   const age = readVarint(older, at)
   const lengthAt = at + varintBytes(age)
@@ -32,7 +32,9 @@ function stepAt(older: Uint8Array, at: number, until: number): Step {
   return { since: until - age, start, end }
 }
 
-/** `since`: block that made the row what it is. Throws RangeError for what is none, and for more than `most`. */
+/**
+ * `since`: block that wrote the row's latest value. Throws RangeError for malformed values, and for more than `most`.
+ */
 export function* olderValues(older: Uint8Array, since: number, most: number): Generator<OlderValue> {
   let until = since
   let count = 0
@@ -46,8 +48,8 @@ export function* olderValues(older: Uint8Array, since: number, most: number): Ge
 }
 
 /**
- * Where the values stand from the latest to the one that held after block `number`: start and end of each in turn.
- * Undefined where that one is further back. Throws as {@link olderValues}.
+ * Spans of the values from the latest one back to the one that held after block `number`: start and end of each in
+ * turn. Undefined if the row does not go back that far. Throws as {@link olderValues}.
  */
 export function spansBackTo(
   older: Uint8Array,
@@ -68,8 +70,8 @@ export function spansBackTo(
 }
 
 /**
- * Puts a value that held for `age` blocks before older ones, into `memory`, valid until that is used again; undefined where
- * they have more than `bytesMax`.
+ * Puts a value that held for `age` blocks before the older ones, into `memory`; valid until `memory` is used again.
+ * Returns undefined if they have more than `bytesMax` bytes together.
  */
 export function withOlder(
   memory: Uint8Array,

@@ -1,7 +1,8 @@
 /**
- * Receipts as rows. A receipt's bloom follows from its logs, and is most of its bytes; what is left is compressed. The
- * first byte of a row says how: 1 deflate of the RLP list without the bytes of the blooms, 2 the same not compressed;
- * from 0xc0 on it is the RLP list itself, as of receipts whose blooms do not follow. All lengths within the RLP count the blooms.
+ * Receipts as rows. A receipt's bloom follows from its logs, and is most of its bytes. So blooms are dropped and the
+ * rest is compressed. The first byte of a row is its form: 1 for deflate of the RLP list without the bytes of the
+ * blooms, 2 for the same without compression. From 0xc0 on the row is the RLP list itself; receipts whose blooms do not
+ * follow are stored so. All lengths within the RLP still count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { takeBuffer } from '../../primitives/bufferPool.js'
@@ -13,18 +14,18 @@ const deflated = 1
 const plain = 2
 
 /**
- * For the receipts of a block of 200 transactions with 260 logs, 99,610 bytes of which 47,372 are left without blooms:
- * 17,772 bytes in 0.39 ms, read in 0.11. Level 6 leaves 17,072 in 0.62 ms, Brotli of quality 2 16,653 in 0.35, read in
- * 0.13, deflate with the blooms 26,761 in 0.71.
+ * Measured on the receipts of a block of 200 transactions with 260 logs, 99,610 bytes, 47,372 without blooms. Level 1
+ * leaves 17,772 bytes in 0.39 ms, read in 0.11. Level 6 leaves 17,072 in 0.62 ms; Brotli of quality 2 leaves 16,653 in
+ * 0.35 ms, read in 0.13; deflate with the blooms leaves 26,761 in 0.71 ms.
  */
 const level = 1
-/** Fewer bytes are not worth the 0.1 ms that deflate takes to begin: without blooms half of them are gone already. */
+/** Fewer bytes are not worth the 0.1 ms that deflate takes to start: without blooms half of them are gone already. */
 const deflatedMin = 2_048
 /** More than the receipts of any block have: logs take 8 gas a byte. */
 const receiptsBytesMax = 2 ** 30
 /**
- * Bytes that zlib provides at once, for each byte of a row: what most rows become fits into one piece, so that pieces need
- * not be joined. A search reads the rows of many small blocks, which had 64 KB each for the collector to find again.
+ * Size of zlib's output buffer for each byte of a row: most rows then fit into one piece, so pieces need not be joined.
+ * A search reads the rows of many small blocks; with the default, each made 64 KB of garbage.
  */
 const pieceGrowth = 4
 const pieceBytes = { min: 1_024, max: 64 * 1_024 }
@@ -46,8 +47,8 @@ export function packReceipts(rlp: Uint8Array): Uint8Array {
 }
 
 /**
- * The inverse of {@link packReceipts}, in memory that may be given back. With `lacksBlooms` blooms are zeros, which saves
- * a third of the time. Throws for other bytes.
+ * The inverse of {@link packReceipts}. The result may be the row itself; otherwise `giveBack` of bufferPool.ts takes
+ * its memory. With `lacksBlooms` blooms are zeros, which saves a third of the time. Throws for other bytes.
  */
 export function unpackReceipts(row: Uint8Array, lacksBlooms = false): Uint8Array {
   if (row[0] === plain) return withBlooms(row.subarray(1), lacksBlooms)
@@ -61,7 +62,7 @@ function inflated(content: Uint8Array): Uint8Array {
   return inflateRawSync(content, { chunkSize, maxOutputLength: receiptsBytesMax })
 }
 
-/** Undefined where a bloom is not the one of its logs, or the bytes are no receipts. */
+/** Undefined if a bloom does not match its logs, or the bytes are no receipts. */
 function withoutBlooms(rlp: Uint8Array): Uint8Array | undefined {
   const end = rlpEndAt(rlp, 0)
   if ((rlp[0] as number) < 0xc0 || end !== rlp.length) return undefined
@@ -119,13 +120,13 @@ function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length)
 }
 
-/** Where the list of a receipt's fields begins. */
+/** Offset of the list of a receipt's fields. */
 function contentAt(rlp: Uint8Array, receipt: number): number {
   const content = rlpPayloadAt(rlp, receipt)
   return (rlp[content] as number) >= 0xc0 ? content : content + 1
 }
 
-/** Where the bytes of its bloom are, after outcome and gas; or would be. */
+/** Offset of the bytes of its bloom, after outcome and gas; checks nothing. */
 function bloomAt(rlp: Uint8Array, content: number): number {
   const outcome = rlpPayloadAt(rlp, content)
   return rlpEndAt(rlp, rlpEndAt(rlp, outcome)) + bloomHeader.length
@@ -136,7 +137,7 @@ function hasBloomHeader(rlp: Uint8Array, bloom: number): boolean {
   return rlp[bloom - 3] === first && rlp[bloom - 2] === second && rlp[bloom - 1] === third
 }
 
-/** Sets the bits of addresses and topics of a list of logs (yellow paper 4.4.1); `at` is where the bloom begins in `bloom`. */
+/** Sets the bits of a list of logs' addresses and topics (yellow paper 4.4.1) in the bloom at offset `at`. */
 function addLogs(rlp: Uint8Array, view: DataView, logs: number, bloom: Uint8Array, at: number): void {
   const end = rlpEndAt(rlp, logs)
   for (let log = rlpPayloadAt(rlp, logs); log < end; log = rlpEndAt(rlp, log)) {
@@ -153,14 +154,14 @@ function addLogs(rlp: Uint8Array, view: DataView, logs: number, bloom: Uint8Arra
 }
 
 /**
- * The bits of items that were met before: most logs are of few contracts, and of few kinds. An item has one place, by a
- * hash of its own, and takes it from another one; 1.3 MB. A lookup takes an eighth of one by a Map of strings (scenario
- * `receipts-uncached`).
+ * Cache of the bloom bits of items: most logs are of few contracts, and of few kinds. The hash of an item gives its
+ * only place; a new item replaces the old one there. It takes 1.3 MB. A lookup takes an eighth of a lookup in a Map of
+ * strings (scenario `receipts-uncached`).
  */
 const knownItems = 2 ** 15
 const itemWords = 8
 const knownWords = new Uint32Array(knownItems * itemWords)
-/** Of each its length in words, 0 where there is none, and its three bits. */
+/** For each item its length in words, 0 if the place is free, and its three bits. */
 const knownBits = new Uint16Array(knownItems * 4)
 
 function addItem(

@@ -1,13 +1,13 @@
 /**
- * Which keys old blocks changed, of which no undo record is kept: found by a walk over all rows of state, for many blocks
- * at once.
+ * Keys that old blocks changed, for blocks without an undo record. They are found by a walk over all rows of state, for
+ * many blocks at once.
  */
 import { type StateKind, type StateRow, stateKinds } from './stateRows.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
 
-/** Blocks that one walk is for; their changes wait in memory. */
+/** Number of blocks that one walk collects; their changes wait in memory. */
 const blocksMax = 1_024
-/** Changes that wait at most, unless one block has more: some 100 MB. */
+/** Most changes that wait in memory, unless one block has more: some 100 MB. */
 const changesMax = 500_000
 
 type Found = { [kind in StateKind]: UndoEntry[] }
@@ -21,12 +21,12 @@ export class PastChanges {
     this.#rows = rows
   }
 
-  /** What block `number` changed, in the order of keys. It and the next ones must be canonical for good. */
+  /** Changes of block `number`, in key order. It and the next {@link blocksMax} blocks must be canonical for good. */
   read(number: number): UndoRecord {
     const found = this.#blocks[number - this.#first]
     if (found === undefined) this.#collect(number)
     const { accounts, slots } = found ?? (this.#blocks[0] as Found)
-    // Rows of contracts are in the order of their numbers.
+    // Rows of contracts are in the order of the contracts' numbers.
     return { accounts, slots: slots.sort(([a], [b]) => Buffer.compare(a, b)) }
   }
 
@@ -36,7 +36,7 @@ export class PastChanges {
     let count = 0
     for (const kind of stateKinds) {
       let key: Uint8Array | undefined
-      /** Since when the key had a value before the row. */
+      /** Block since which the key had a value before this row; undefined for none. */
       let before: number | undefined
       for (const row of this.#rows(kind)) {
         if (key === undefined || Buffer.compare(key, row.key) !== 0) {
@@ -53,7 +53,7 @@ export class PastChanges {
     }
   }
 
-  /** Gives up the later half of the blocks; returns how many changes they had. */
+  /** Drops the later half of the blocks; returns how many changes they had. */
   #forgetHalf(): number {
     if (this.#blocks.length < 2) return 0
     const removed = this.#blocks.splice(Math.ceil(this.#blocks.length / 2))

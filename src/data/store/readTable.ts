@@ -15,32 +15,32 @@ export interface Range {
 /** The part of an LMDB table that readers use. */
 export interface ReadTable {
   getBinary(key: Uint8Array): Uint8Array | undefined
-  /** The same, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
+  /** As {@link getBinary}, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
-  /** The same in memory that the next read of any table overwrites. */
+  /** As {@link getBinary}, in memory that the next read of any table overwrites. */
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>
   getCount(): number
 }
 
-/** The part that the one writer uses, too: within a transaction, or where changes wait for one. */
+/** The part that only the writer uses: within a transaction, or on tables whose changes wait for one. */
 export interface WriteTable extends ReadTable {
   putSync(key: Uint8Array, value: Uint8Array): unknown
   removeSync(key: Uint8Array): unknown
 }
 
-/** A table of the one writer whose changes wait for a transaction (writeBuffer.ts). */
+/** A table of the writer whose changes wait for a transaction (writeBuffer.ts). */
 export interface RowBuffer extends WriteTable {
-  /** A row as it is on disk, whatever waits. */
+  /** A row as it is on disk, without waiting changes. */
   stored(key: Uint8Array): Uint8Array | undefined
-  /** The rows of a range as they are on disk, whatever waits. */
+  /** The rows of a range as they are on disk, without waiting changes. */
   storedRange(range: Range): Iterable<Entry>
-  /** Says that what the row of `key` had of the past is in row `to` now. */
+  /** Notes that the past values in the row of `key` moved to row `to`. */
   noteMoved(key: Uint8Array, to: Uint8Array): void
-  /** The first row to which what waits moved the past of `key`: a range of rows on disk does not have it. */
+  /** The first row to which waiting changes moved past values of `key`: a range of rows on disk does not have it. */
   movedFrom(key: Uint8Array): Uint8Array | undefined
-  /** Below 0 where the row of `a` is before that of `b`. */
+  /** Below 0 if the row of `a` is before that of `b`. */
   compare(a: Uint8Array, b: Uint8Array): number
 }
 
@@ -51,15 +51,15 @@ export function isRowBuffer(table: ReadTable): table is RowBuffer {
 /** Runs a read at once and returns what it returns. */
 export type ReadGuard = <T>(read: () => T) => T
 
-/** Tables of which every read, and every step of a range, goes through `guard`. */
+/** Wraps tables so that every read, and every step of a range, goes through `guard`. */
 export function guardTables<T extends Readonly<Record<string, ReadTable>>>(tables: T, guard: ReadGuard): T {
   const guarded = Object.entries(tables).map(([name, table]) => [name, guardTable(table, guard)])
   return Object.fromEntries(guarded) as T
 }
 
 /**
- * The tables of a store without state, where reading state is a fault of whoever asks, and so are receipts and the index
- * of their logs where it has none: a table that is empty for want of data must not answer that there is nothing.
+ * The tables of a store without state. Reading state throws a fault, and so do receipts and the log index if the store
+ * has no receipts. A table that is empty because the data is missing must not read as "nothing there".
  */
 export function withoutUnheld<T extends Readonly<Record<string, ReadTable>>>(
   tables: T,

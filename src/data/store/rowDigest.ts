@@ -1,7 +1,7 @@
 /**
- * One number for all rows of a kind, in whatever order and tables: the exclusive or of a hash of each. The writer keeps
- * it beside the rows, so that who reads all of them knows whether one was damaged. Against damage only: who can write the
- * store can write the number.
+ * One number for all rows of a kind, in any order and any tables: the exclusive or of a hash of each. The writer keeps
+ * it beside the rows, so a reader of all rows can detect a damaged one. It protects against damage only: an attacker
+ * who can write the store can write the number, too.
  */
 import { readUint32, writeUint32 } from '../../primitives/bytes.js'
 
@@ -16,7 +16,7 @@ export class RowDigest {
     this.#high = readUint32(bytes, 4) | 0
   }
 
-  /** Adds a row, `since` being a number in its key or value; to add it once more takes it out. */
+  /** Adds a row; `since` is a number in its key or value. A second call with the same row removes it. */
   toggle(key: Uint8Array, since: number, value: Uint8Array): void {
     let low = Math.imul(since | 0, 0x9e3779b1) ^ key.length
     let high = Math.imul(Math.floor(since / 2 ** 32), 0x85ebca77) ^ value.length ^ 0x2545f491

@@ -1,9 +1,9 @@
 /**
- * Accounts as rows keep them: without what most of them have in common. RLP of an account is 68 bytes longer than its
- * nonce and balance, 64 of them the root of an empty trie and the hash of no code for most.
+ * Accounts as rows: without the parts that most accounts have in common. The RLP of an account is 68 bytes longer than
+ * its nonce and balance. In most accounts 64 of them are the root of an empty trie and the hash of no code.
  *
- * The first byte says what follows: 0 the RLP as it is; else 1, plus 2 where the storage root follows, plus 4 where the
- * hash of code follows; then both as far as they do, and nonce and balance in RLP.
+ * The first byte is the form. 0: the RLP follows unchanged. Otherwise 1, plus 2 if the storage root follows, plus 4 if
+ * the code hash follows; nonce and balance in RLP come last.
  */
 import { hashBytes } from '../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../../primitives/keccak.js'
@@ -21,7 +21,7 @@ const hashPrefix = 0xa0
 const tailBytes = 2 * (1 + hashBytes)
 const headBytes = 2
 
-/** The row of an account, which is its RLP; of no bytes none. Other bytes are kept as they are. */
+/** The row of an account from its RLP; empty stays empty. Bytes that are no account are kept unchanged. */
 export function slimAccount(rlp: Uint8Array): Uint8Array {
   if (rlp.length === 0) return rlp
   const rootAt = rlp.length - tailBytes
@@ -45,10 +45,10 @@ export function slimAccount(rlp: Uint8Array): Uint8Array {
   return row
 }
 
-/** Most are decoded at once; who keeps one keeps no more than this. */
+/** Most accounts are decoded at once. A caller that keeps one keeps no more memory than this. */
 const slab = new Slab(2_048)
 
-/** The inverse of {@link slimAccount}. Throws RangeError for a row that is none. */
+/** The inverse of {@link slimAccount}. Throws RangeError for a malformed row. */
 export function fullAccount(row: Uint8Array): Uint8Array {
   const kind = row[0]
   if (kind === undefined) return row
@@ -80,7 +80,7 @@ function hasHash(bytes: Uint8Array, at: number, hash: Uint8Array): boolean {
   return true
 }
 
-/** In a loop: views of so few bytes take longer. */
+/** Copies in a loop: for so few bytes a view takes longer. */
 function copyTo(target: Uint8Array, at: number, source: Uint8Array, start: number, end: number): number {
   for (let from = start; from < end; from++) target[at++] = source[from] as number
   return at

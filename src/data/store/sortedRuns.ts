@@ -1,15 +1,15 @@
 /**
- * Records of more bytes than fit in memory, in the order of their keys: what was added is sorted in memory a part at a
- * time, written to one file as runs, and read back merged. Each record has a key of at most 255 bytes and a value.
+ * Sorts more records than fit in memory by their keys: parts are sorted in memory, written to one file as runs, and
+ * read back merged. Each record has a key of at most 255 bytes and a value.
  */
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { asBuffer, readUint32, writeUint32 } from '../../primitives/bytes.js'
 import { fullDisk, isFullDisk } from './environment.js'
 import type { Entry } from './readTable.js'
 
-/** Memory of what is sorted at once. Some 300,000 slots, which takes half a second; a load has up to eight of them. */
+/** Memory of one run: some 300,000 slots, which are sorted in half a second. A load has up to eight of them. */
 const runBytes = 32 * 2 ** 20
-/** Memory of all runs while they are read, and the least of each: what one read of the disk brings. */
+/** Memory of all runs while they are read. `readBytesMin` is the least of each: the size of one disk read. */
 const mergeBytes = 128 * 2 ** 20
 const readBytesMin = 16 * 2 ** 10
 const readBytesMax = 512 * 2 ** 10
@@ -26,14 +26,14 @@ export class SortedRuns {
   /** Ends of the runs in the file. */
   #ends: number[] = []
 
-  /** `path`: a file that is made where it is needed, and removed at the end. */
+  /** `path`: a file that is made when it is needed, and removed at the end. */
   constructor(path: string, bytes = runBytes) {
     this.#path = path
     this.#runBytes = bytes
     this.#memory = Buffer.allocUnsafe(Math.min(bytes, 2 ** 16))
   }
 
-  /** Copies both. Throws StoreError where the disk is full. */
+  /** Copies key and value. Throws StoreError if the disk is full. */
   add(key: Uint8Array, value: Uint8Array): void {
     const length = headBytes + key.length + value.length
     if (this.#used + length > this.#runBytes && this.#used > 0) this.#spill()
@@ -49,8 +49,8 @@ export class SortedRuns {
   }
 
   /**
-   * All records in the order of their keys, those with the same key in no certain order. Bytes are valid until the next
-   * step. Nothing may be added meanwhile; at the end there is nothing left, and it may begin anew.
+   * All records in key order; the order of equal keys is not defined. Bytes are valid until the next step. Add no
+   * record meanwhile. At the end it is empty and can be filled again.
    */
   *inOrder(): Generator<Entry> {
     try {
@@ -60,7 +60,7 @@ export class SortedRuns {
         return
       }
       if (this.#used > 0) this.#spill()
-      // Its place is for the runs now.
+      // The runs need its memory now.
       this.#memory = Buffer.alloc(0)
       yield* merged(this.#runs(this.#file))
     } finally {
@@ -125,7 +125,7 @@ export class SortedRuns {
   }
 }
 
-/** One run in the file, and the record of it that is next. */
+/** One run in the file, and its current record. */
 class Run {
   entry: Entry = { key: new Uint8Array(0), value: new Uint8Array(0) }
   readonly #file: number
@@ -142,7 +142,7 @@ class Run {
     this.#memory = Buffer.allocUnsafe(bytes)
   }
 
-  /** Goes to the next record; false at the end. */
+  /** Moves to the next record; false at the end. */
   next(): boolean {
     if (this.#at === this.#held && this.#read === this.#end) return false
     if (this.#held - this.#at < headBytes) this.#fill(headBytes)
@@ -153,7 +153,9 @@ class Run {
     return true
   }
 
-  /** Reads on, so that `bytes` are held from the place on. What was read before may be in use until the next step. */
+  /**
+   * Reads on, so that `bytes` bytes follow the current position. The previous record may be in use until the next step.
+   */
   #fill(bytes: number): void {
     const memory = bytes > this.#memory.length ? Buffer.allocUnsafe(bytes) : this.#memory
     this.#memory.copy(memory, 0, this.#at, this.#held)
@@ -170,7 +172,7 @@ class Run {
   }
 }
 
-/** Merges runs: a heap of those that have a record, the least on top. */
+/** Merges runs with a heap of their current records, the least on top. */
 function* merged(runs: readonly Run[]): Generator<Entry> {
   const heap = runs.filter((run) => run.next())
   for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(heap, at)

@@ -1,7 +1,7 @@
 /**
- * Makes the store of a chain that begins at a block: its whole state, which comes in any order, in the order of its keys,
- * so that each page is written once and full. All is made in a folder beside the store and gets its place at the end, at
- * once: what a process left there when it died is no store, and the next one removes it.
+ * Makes the store of a chain that begins at a block. Its whole state may arrive in any order, but is written in key
+ * order, so that each page is written once and full. Everything is made in a folder beside the store, and moved into
+ * place at the end, at once. If a process dies before, its remains are no store, and the next one removes them.
  */
 import { renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -28,14 +28,14 @@ import { trieKey } from './trieRows.js'
 import { currentRow } from './trieValues.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
-/** A block of which the body may be unknown, and what stands in its body, too. */
+/** A block whose body may be unknown; without a body, the members that come from it are unknown, too. */
 export type StartBlock = Omit<HistoryRows, 'body'> & { readonly body: Uint8Array | undefined }
 
 const runNames = ['accounts', 'slots', 'trie', 'contracts', 'code'] as const
 type RunName = (typeof runNames)[number]
 
 export class StateLoad {
-  /** Folder for what is needed meanwhile; it goes with the load. */
+  /** Folder for temporary files; the load removes it. */
   readonly folder: string
   readonly #path: string
   readonly #mapBytes: number | undefined
@@ -47,8 +47,8 @@ export class StateLoad {
   readonly counts = { accounts: 0, slots: 0 }
 
   /**
-   * Begins the state after block `number` for the store `path`, which must not be there yet. Throws OperatorError where it
-   * is, or another process writes it.
+   * Begins the state after block `number` for the new store `path`. Throws OperatorError if the store exists, or
+   * another process writes it.
    */
   constructor(path: string, number: number, mapBytes?: number) {
     this.#path = path
@@ -72,7 +72,7 @@ export class StateLoad {
     this.#runs = Object.fromEntries(runs)
   }
 
-  /** A new contract that has slots, by the number that stands for it. */
+  /** Adds a new contract with slots; returns its number. */
   addContract(address: Uint8Array): number {
     this.#contracts++
     const id = idKey(this.#contracts)
@@ -95,7 +95,7 @@ export class StateLoad {
     this.counts.slots++
   }
 
-  /** A row of the trie of slots, or without a contract of that of accounts. */
+  /** Adds a row of the trie of a contract's slots, or of the trie of accounts if there is no contract. */
   addTrieRow(contract: number | undefined, path: Uint8Array, content: Uint8Array): void {
     const key = trieKey(idKey(contract ?? noContract), path)
     this.#runs.trie.add(key, currentRow({ from: this.#number, content, older: noBytes }))
@@ -110,9 +110,9 @@ export class StateLoad {
   }
 
   /**
-   * Writes all rows, with `blocks`, the last of which is the first one of the store, and those before it that BLOCKHASH may
-   * ask for. `onWritten` gets the share that is written, and ends the load where it resolves to false. Afterwards the store
-   * is in its place, on disk; resolves to whether it is.
+   * Writes all rows and `blocks`: the last is the first one of the store, the others are the ancestors that BLOCKHASH
+   * needs. `onWritten` gets the written share, and cancels the load by resolving to false. Resolves to whether the
+   * store is in place and on disk.
    */
   async finish(
     identity: ChainIdentity,
@@ -146,7 +146,7 @@ export class StateLoad {
     return name === 'code' ? distinct(rows) : rows
   }
 
-  /** Removes what is left of the load, whatever came of it. */
+  /** Removes all remains of the load, after success or failure. */
   close(): void {
     for (const run of Object.values(this.#runs)) run.close()
     rmSync(this.folder, { recursive: true, force: true })
@@ -154,7 +154,7 @@ export class StateLoad {
   }
 }
 
-/** Of entries in order those with a key of their own: contracts share their code. */
+/** Drops entries whose key repeats the one before: contracts share their code. */
 function* distinct(entries: Iterable<Entry>): Generator<Entry> {
   let last: Uint8Array | undefined
   for (const entry of entries) {
@@ -165,7 +165,7 @@ function* distinct(entries: Iterable<Entry>): Generator<Entry> {
 }
 
 class StartWriter extends ChainWriter {
-  /** Writes rows in the order of their keys into a table that is empty, as they are in the file; pauses after each transaction. */
+  /** Writes rows in key order into an empty table, in the form of the file; yields after each transaction. */
   *append(name: TableName, entries: Iterable<Entry>): Generator<undefined> {
     const tables: ChainTables = makeChainTables(this.environment)
     const table = tables[name]

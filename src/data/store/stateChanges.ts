@@ -1,4 +1,4 @@
-/** How a block changes the rows of accounts and slots, how that is taken back, and how the past is removed. */
+/** Applies the changes of a block to the rows of accounts and slots, reverts them, and removes the past. */
 import { noBytes } from '../../primitives/bytes.js'
 import type { Change, ReplacedState } from './blockDiff.js'
 import type { ReadTable, RowBuffer, WriteTable } from './readTable.js'
@@ -18,7 +18,7 @@ import { historyKey, metaKeys } from './tables.js'
 import type { UndoEntry, UndoRecord } from './undoRecord.js'
 import { RowChanges } from './writeBuffer.js'
 
-/** Digests of all rows of accounts and of slots, in the row of the meta table. */
+/** Digests of all rows of accounts and of slots; they are one row of the meta table. */
 export class StateDigests {
   readonly accounts: RowDigest
   readonly slots: RowDigest
@@ -41,7 +41,7 @@ export class StateDigests {
   }
 }
 
-/** Writes what block `number` changed; returns what takes it back. */
+/** Writes the changes of block `number`; returns the record that undoes them. */
 export function replaceState(
   tables: StateTables<RowBuffer>,
   { accounts, slots }: ReplacedState,
@@ -56,7 +56,7 @@ export function replaceState(
   return undo
 }
 
-/** Takes back the changes of block `number`. Throws where a row of before is missing. */
+/** Reverts the changes of block `number`. Throws if an earlier row is missing. */
 export function restoreState(tables: StateTables, undo: UndoRecord, number: number): void {
   const digests = StateDigests.read(tables)
   for (const kind of stateKinds) restore(rowsOf(tables, kind), undo[kind], number, digests[kind])
@@ -74,7 +74,7 @@ function replace(
   const rows = new RowChanges()
   for (const [key, change] of changes) {
     const value = encode === undefined ? change : encode(change)
-    // All that is kept of it is copied before the next read.
+    // The next read may overwrite the view, so everything kept is copied before.
     const row = latest.viewUntilNextRead(key)
     const before = row && decodeState(row)
     const isRemoved = value.length === 0
@@ -120,8 +120,8 @@ function restore(
 }
 
 /**
- * Removes the state before block `number`, whose undo record this is, as far as the block replaced it. All these rows are
- * on disk. Returns about how many rows that were.
+ * Removes the state before block `number` that this block replaced; `undo` is its undo record. All these rows are on
+ * disk. Returns about how many rows that were.
  */
 export function cutStateRows(tables: StateTables<RowBuffer>, undo: UndoRecord, number: number): number {
   const digests = StateDigests.read(tables)
@@ -141,7 +141,7 @@ function cutKey(rows: Rows<RowBuffer>, key: Uint8Array, number: number, digest: 
   const { latest, history } = rows
   if (cutOldest(latest, key, key, number, digest)) return
   const own = historyKey(key, number)
-  // What waits has less where earlier blocks were cut just before.
+  // The row in memory has fewer values than the one on disk if earlier blocks were cut just before.
   const past = history.stored(own) && history.getBinary(own)
   if (past !== undefined) {
     history.removeSync(own)
@@ -154,7 +154,7 @@ function cutKey(rows: Rows<RowBuffer>, key: Uint8Array, number: number, digest: 
   if (moved !== undefined) cutOldest(history, moved, key, number, digest)
 }
 
-/** Removes the values that blocks up to `number` replaced from row `own`; whether there were some. */
+/** Removes from row `own` the values that blocks up to `number` replaced; returns whether there were any. */
 function cutOldest(
   table: RowBuffer,
   own: Uint8Array,
@@ -169,7 +169,7 @@ function cutOldest(
   return left !== undefined
 }
 
-/** Takes out of a digest all that a row of history has, which block `until` ended. */
+/** Removes all values of a history row, which ended in block `until`, from a digest. */
 export function toggleAll(digest: RowDigest, key: Uint8Array, row: StateValues, until: number): void {
   for (const { since, value } of valuesOf(row)) digest.toggle(key, since, value)
   if (row.isRemoved) digest.toggle(key, until, noBytes)

@@ -1,8 +1,8 @@
 /**
- * Rows of accounts and slots: reading them at any block, and walks. The latest value of a key stands with the block since
- * which it holds, and the values before it as far as there is room. What has no room there, or was removed, moves as a whole
- * into a row of history under the block that did it. So a value that never changed has one row, a value of the past some
- * bytes, and a read of any block takes at most one range read. stateChanges.ts changes them.
+ * Rows of accounts and slots: reads at any block, and walks. A key's latest value is stored with the block since which
+ * it holds, and with the values before it as far as there is room. Otherwise, or when the value is removed, the whole
+ * row moves into history, under the block that replaced it. So a value that never changed has one row, and a past value
+ * takes a few bytes. A read at any block takes at most one range read. stateChanges.ts writes these rows.
  */
 import { addressBytes, noBytes, readUint64 } from '../../primitives/bytes.js'
 import { type Entry, isRowBuffer, type Range, type ReadTable, type WriteTable } from './readTable.js'
@@ -14,11 +14,13 @@ export type StateTables<T extends ReadTable = WriteTable> = {
   readonly [name in 'accounts' | 'slots' | 'accountHistory' | 'slotHistory' | 'meta']: T
 }
 
-/** The tables of accounts, or of slots. Both are one in the file, so a walk over either meets all rows. */
+/** The tables of accounts, or of slots. Both are one table in the file, so a walk over either sees all rows. */
 export interface Rows<T extends ReadTable> {
-  /** key → its value with those before it (stateValues.ts). */
+  /** key → its value with earlier ones (stateValues.ts). */
   readonly latest: T
-  /** key ‖ block number → what `latest` had, where that block removed it, or had no room for it beside the new value. */
+  /**
+   * key ‖ block number → earlier row of `latest`, if that block removed it, or had no room for it beside the new value.
+   */
   readonly history: T
 }
 
@@ -40,17 +42,17 @@ export function rowsOf<T extends ReadTable>(
     : { latest: tables.slots, history: tables.slotHistory }
 }
 
-/** Rows of the history of a key from the first that ended in block `first` or later. */
+/** Range of the history rows of a key that ended in block `first` or later. */
 export function pastRange(key: Uint8Array, first: number): Range {
   return { start: historyKey(key, Math.min(first, Number.MAX_SAFE_INTEGER)), end: keyAfterPrefix(key) }
 }
 
-/** The value of an account's latest row, or of a row of its history, as RLP; of a slot's as it is. */
+/** The value of a latest or past row: RLP for an account, unchanged for a slot. */
 function fullValue(kind: StateKind, value: Uint8Array): Uint8Array {
   return kind === 'accounts' ? fullAccount(value) : value
 }
 
-/** The latest value of a key: RLP of an account, a slot without leading zeros. */
+/** The latest value of a key: RLP for an account, bytes without leading zeros for a slot. */
 export function latestValue(kind: StateKind, row: Uint8Array | undefined): Uint8Array | undefined {
   return row && fullValue(kind, valueIn(row))
 }
@@ -60,8 +62,8 @@ export function kindOf(key: Uint8Array): StateKind {
 }
 
 /**
- * Value after block `number` of an account (20 bytes) or slot (52 bytes): one read where the row of the latest value has it,
- * else a bounded range read as well. Undefined where there was none, or it is not kept.
+ * Value of an account (20 bytes) or slot (52 bytes) after block `number`. One read if the latest row has it, else one
+ * bounded range read more. Returns undefined if there was none, or it is not kept.
  */
 export function valueAt(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
   const kind = kindOf(key)
@@ -76,14 +78,17 @@ export function valueAt(tables: ReadStateTables, key: Uint8Array, number: number
   return undefined
 }
 
-/** Value after block `number`, if that block changed it; empty where it was removed. */
+/** Value after block `number`, if that block changed it; empty if it was removed. */
 export function changeIn(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
   for (const { since, value } of changesFrom(tables, key, number, false))
     return since === number ? fullValue(kindOf(key), value) : undefined
   return undefined
 }
 
-/** Numbers of the blocks that changed a key, from block `from` on up, or down; at most `limit`. */
+/**
+ * Numbers of the blocks that changed a key, ascending from block `from`, or descending if `isBackward`; at most
+ * `limit`.
+ */
 export function changesOf(
   tables: ReadStateTables,
   key: Uint8Array,
@@ -97,7 +102,7 @@ export function changesOf(
   return found
 }
 
-/** What a key was made, from block `from` on up, or down; removals with an empty value. */
+/** Changes of a key, ascending or descending from block `from`; a removal has an empty value. */
 function* changesFrom(
   tables: ReadStateTables,
   key: Uint8Array,
@@ -107,7 +112,7 @@ function* changesFrom(
   const { latest, history } = rowsOf(tables, kindOf(key))
   const row = latest.getBinary(key)
   const now = row && decodeState(row)
-  // The row that has what was before `from` may have ended after it.
+  // The row with the value before `from` may have ended after it.
   const rows =
     now !== undefined && oldestSince(now) <= from
       ? isBackward
@@ -123,12 +128,12 @@ function* changesFrom(
   }
 }
 
-/** A row with the block that ended it: of a row of history. */
+/** A row; a history row also has the block that ended it. */
 interface EndedRow extends StateValues {
   readonly until?: number
 }
 
-/** What the row of a key says of changes, the earliest first. */
+/** Changes in a row, the earliest first. */
 function changesIn(row: EndedRow): Pick<StateRow, 'since' | 'value'>[] {
   const changes = Array.from(valuesOf(row), ({ since, value }) => ({ since, value })).reverse()
   return row.until !== undefined && row.isRemoved
@@ -143,7 +148,7 @@ function* pastRows(history: ReadTable, key: Uint8Array, range: Range): Generator
   }
 }
 
-/** Rows of history that have what was before block `from`, the latest first. */
+/** History rows with the values before block `from`, the latest first. */
 function* rowsBefore(history: ReadTable, key: Uint8Array, from: number): Generator<EndedRow> {
   yield* pastRows(history, key, { ...pastRange(key, from + 1), limit: 1 })
   yield* pastRows(history, key, { start: historyKey(key, from), end: key, reverse: true })
@@ -186,7 +191,7 @@ export function* valuesAt(
   if (key !== undefined && value.length > 0) yield [key, fullValue(kind, value)]
 }
 
-/** A value as rows keep it; it holds until the next of its key. */
+/** A stored value; it holds until the next value of its key. */
 export interface StateRow {
   readonly key: Uint8Array
   readonly since: number
@@ -195,8 +200,8 @@ export interface StateRow {
 }
 
 /**
- * All values in the order of rows: keys of a contract in their order, those of a key from the oldest on. Throws RangeError
- * for rows of another form, and for those that do not follow each other.
+ * All values in the order of rows: by key, and for each key from the oldest value on. Throws RangeError for malformed
+ * rows, and for rows that do not follow each other.
  */
 export function* stateRows(
   tables: ReadStateTables,
@@ -206,7 +211,7 @@ export function* stateRows(
   const keyBytes = kind === 'accounts' ? addressBytes : slotBytes
   let latest: StateValues | undefined
   let current: Uint8Array | undefined
-  /** The block that put another value in the place of the last one. */
+  /** The block that replaced the last value. */
   let replacedBy: number | undefined
   for (const row of allRows(rowsOf(tables, kind), keyBytes, prefix)) {
     const own = Uint8Array.from(row.key)
@@ -241,14 +246,14 @@ export function* stateRows(
   }
 }
 
-/** The latest row of each key before those of its history. */
+/** For each key the latest row, then its history rows. */
 function* allRows(
   { latest, history }: Rows<ReadTable>,
   keyBytes: number,
   prefix: Uint8Array,
 ): Generator<Entry> {
   if (!isRowBuffer(history)) return yield* prefixRange(history, prefix)
-  // What waits for the writer's next transaction waits for either apart.
+  // Changes that wait for the writer's next transaction are kept per table, so each table is read separately.
   const now = only(prefixRange(latest, prefix), (key) => key.length === keyBytes)
   const past = only(prefixRange(history, prefix), (key) => key.length > keyBytes)
   let current = now.next()
@@ -266,7 +271,7 @@ function* only(entries: Iterable<Entry>, isWanted: (key: Uint8Array) => boolean)
     if (isWanted(key)) yield { key: Uint8Array.from(key), value: Uint8Array.from(value) }
 }
 
-/** The latest rows alone, of keys that begin with `prefix`. */
+/** Only the latest rows of keys that begin with `prefix`. */
 export function* latestRows(
   tables: ReadStateTables,
   kind: StateKind,

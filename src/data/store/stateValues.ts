@@ -1,12 +1,12 @@
 /**
- * What a row of an account or a slot holds: a value, since when, and those before it as far as there is room. Owns the
- * layout of rows; stateRows.ts owns their keys.
+ * Layout of a row of an account or a slot: a value, the block since which it holds, and earlier values as far as there
+ * is room. stateRows.ts owns the keys of rows.
  *
- *   row     form + length of the block number (1 byte) ‖ block since which the value holds ‖ value; or, by the form, with
- *           the length of the value (varint) before it and older ones behind it
+ *   row     form + length of the block number (1 byte) ‖ block since which the value holds ‖ value; or, by the form,
+ *           with the length of the value (varint) before it and older ones behind it
  *   older   the latest first: (blocks for which it held (varint) ‖ length (varint) ‖ value) …
  *
- * The first form is that of datedValue.ts. A row of the past says, too, whether the key had no value after it.
+ * The first form is that of datedValue.ts. The form of a past row also says whether the key had no value after it.
  */
 import { noBytes } from '../../primitives/bytes.js'
 import { partOf, Slab } from '../../primitives/slab.js'
@@ -14,31 +14,31 @@ import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.j
 import { type OlderValue, olderValues, withOlder } from './olderValues.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
-/** A value with those that it replaced. Bytes are views of the row. */
+/** A value with the earlier ones in its row. Bytes are views of the row. */
 export interface StateValues {
   /** Block since which the value holds. */
   readonly since: number
   readonly value: Uint8Array
-  /** The values before it, in the layout of a row; empty for none. */
+  /** The earlier values, in the layout of a row; empty for none. */
   readonly older: Uint8Array
-  /** Of a row of the past: whether the value was removed, not replaced. */
+  /** For a past row: whether the value was removed, not replaced. */
   readonly isRemoved: boolean
 }
 
 /**
- * Bytes of older values beside a new one. With half as many a change of a slot takes 3 bytes more; with more a read of the
- * head copies more.
+ * Limit of the bytes of older values beside a new one. With half as many, a change of a slot takes 3 bytes more. With
+ * more, a read of the head copies more.
  */
 const olderBytesMax = 256
 
-/** Values in one row: a store with more is damaged. */
+/** Limit of the values in one row: a store with more is damaged. */
 const olderMax = olderBytesMax / 2
 
 const formOlder = 8
 const formRemoved = 16
 const lengthMask = 7
 
-/** Throws RangeError for what is no row. */
+/** Throws RangeError for a malformed row. */
 export function decodeState(row: Uint8Array): StateValues {
   const form = (row[0] ?? 0xff) & ~lengthMask
   if ((form & ~(formOlder | formRemoved)) !== 0) throw new RangeError('not a row of state')
@@ -53,7 +53,7 @@ export function decodeState(row: Uint8Array): StateValues {
   return { since, value: row.subarray(start, end), older: row.subarray(end), isRemoved }
 }
 
-/** The value of a row, as a view of it where that is long. */
+/** The value of a row; a long one is a view of the row. */
 export function valueIn(row: Uint8Array): Uint8Array {
   const form = row[0] ?? 0
   if (form <= lengthMask) return partOf(row, endOfNumber(row, 0))
@@ -74,7 +74,7 @@ function numberOf(row: Uint8Array): number {
   return number
 }
 
-/** Rows stay in memory after they are stored, those of the tries do not. */
+/** Rows stay in memory after they are stored, unlike those of the tries; so they have a slab of their own. */
 const slab = new Slab()
 
 export function encodeState({ since, value, older, isRemoved }: StateValues): Uint8Array {
@@ -92,8 +92,8 @@ export function encodeState({ since, value, older, isRemoved }: StateValues): Ui
 const older = new Uint8Array(olderBytesMax)
 
 /**
- * The older values of one that block `number` puts in the place of another, valid until the next call; undefined where there
- * is no room for them.
+ * The older values of a row after block `number` replaced its value, valid until the next call. Returns undefined if
+ * there is no room for them.
  */
 export function olderBy(
   { since, value, older: before }: StateValues,
@@ -102,16 +102,16 @@ export function olderBy(
   return withOlder(older, number - since, value, before)
 }
 
-/** A value of a row; `until` is undefined for that of the row itself, of which its key tells. */
+/** A value of a row. `until` is undefined for the row's own value: the key tells the block that ended it. */
 type DatedValue = Omit<OlderValue, 'until'> & { readonly until: number | undefined }
 
-/** All values of a row, the latest first. Throws RangeError for what is no row. */
+/** All values of a row, the latest first. Throws RangeError for a malformed row. */
 export function* valuesOf({ since, value, older }: StateValues): Generator<DatedValue> {
   yield { since, until: undefined, value, end: 0 }
   yield* olderValues(older, since, olderMax)
 }
 
-/** The row without its latest value; undefined where it has no other. */
+/** The row without its latest value; undefined if it has no other. */
 export function withoutLatest({ since, older }: StateValues): StateValues | undefined {
   for (const { since: before, until, value, end } of valuesOf({
     since,
@@ -123,7 +123,9 @@ export function withoutLatest({ since, older }: StateValues): StateValues | unde
   return undefined
 }
 
-/** The row without the values that blocks up to `oldest` replaced, of which it calls `cut`; undefined where there are none. */
+/**
+ * The row without the values that blocks up to `oldest` replaced; calls `cut` for each. Undefined if there are none.
+ */
 export function withoutBefore(
   row: StateValues,
   oldest: number,
@@ -141,7 +143,7 @@ export function withoutBefore(
   return keptAt === undefined ? undefined : { ...row, older: row.older.subarray(0, keptAt) }
 }
 
-/** The value of a row after block `number`; undefined where it is from before all of them. */
+/** The value of a row after block `number`; undefined if all its values are newer. */
 export function valueAfter(row: StateValues, number: number): Uint8Array | undefined {
   if (row.since <= number) return row.value
   for (const { since, value } of valuesOf(row)) if (since <= number) return value

@@ -4,7 +4,7 @@ import type { BlockDiff } from './blockDiff.js'
 /** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
 export const senderBytes = 52
 
-/** Stands for the length of a body that is not held. */
+/** Stands for the length of a body that is not stored. */
 const unheldBody = 0xffff_ffff
 
 /** Offsets of the parts of fixed length, and of the rest. */
@@ -41,7 +41,7 @@ export class StoredBlock {
     return true
   }
 
-  /** Whether the body is held, and with it the senders; only gateways keep headers alone. */
+  /** Whether the body, and with it the senders, are stored; only gateways keep headers without them. */
   get hasBody(): boolean {
     return this.bodyBytes !== unheldBody
   }
@@ -51,7 +51,7 @@ export class StoredBlock {
     return readUint32(this.bytes, bodyLengthAt)
   }
 
-  /** RLP. */
+  /** RLP of the header. */
   get header(): Uint8Array {
     return this.bytes.subarray(headerAt, this.#headerEnd)
   }
@@ -68,7 +68,7 @@ export class StoredBlock {
 }
 
 type Parts = Pick<BlockDiff, 'header' | 'senders' | 'totalDifficulty'> & {
-  /** Undefined where it is not held. */
+  /** Undefined if it is not stored. */
   readonly body: Uint8Array | undefined
 }
 

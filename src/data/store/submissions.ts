@@ -11,8 +11,8 @@
  *   submissionsSettled  network ‖ 0 ‖ changedAtMs (8 bytes) ‖ id → nothing. Of settled ones alone.
  *   submissionRecords   network ‖ 0 ‖ key (6 bytes) ‖ changedAtMs (8 bytes) ‖ id → nothing. Of settled ones alone.
  *
- * `network` is its name, which contains no zero byte. `id` is hash (32 bytes) ‖ key (6 bytes) ‖ digest (16 bytes); that
- * of a row written before the fourth schema of the node store is the hash alone: nobody knows its key.
+ * `network` is its name, which contains no zero byte. `id` is hash (32 bytes) ‖ key (6 bytes) ‖ digest (16 bytes). Rows
+ * from before the fourth schema of the node store have only the hash: their key is not known.
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -43,19 +43,21 @@ export type SubmissionTables = {
 }
 
 /**
- * The id of the key of callers where no keys are needed. It also stands for the key of rows that were written before
- * keys were.
+ * The key id of callers if no keys are required. It also stands for the unknown key of rows from before submissions had
+ * keys.
  */
 export const nobody = '000000000000'
 
-/** Rows of other keys with one hash that a reader gets: one each of as many keys, or all of eight. */
+/**
+ * Limit of the rows of other keys with one hash that a reader gets: one row each of 64 keys, or eight each of eight.
+ */
 export const othersMax = 64
 
 /** States, stored as their index. Add new ones at the end. */
 const states = ['RECEIVED', 'SENT', 'ACCEPTED', 'REJECTED'] as const
 
 /**
- * - `RECEIVED`: on disk, and the sequencer cannot have it.
+ * - `RECEIVED`: on disk, and not yet sent to the sequencer.
  * - `SENT`: the sequencer may have it.
  * - `ACCEPTED`, `REJECTED`: settled by the sequencer's verdict, or rejected here.
  */
@@ -63,7 +65,7 @@ export type SubmissionState = (typeof states)[number]
 
 /** Why a transaction was rejected. */
 export interface Rejection {
-  /** Code on the wire; undefined where it was rejected here. */
+  /** Code on the wire; undefined if it was rejected here. */
   readonly code: number | undefined
   readonly text: string | undefined
 }
@@ -74,7 +76,7 @@ export interface SubmissionId {
   readonly hash: Hex
   /** Id of the API key that submitted it, 12 hex digits. */
   readonly key: string
-  /** The first 16 bytes of the SHA-256 of the transaction, signature included, in hex; empty in rows written before. */
+  /** The first 16 bytes of the SHA-256 of the transaction, signature included, in hex; empty in older rows. */
   readonly digest: string
 }
 
@@ -84,7 +86,7 @@ export interface Lane {
   readonly sender: Hex
 }
 
-/** Where a transaction stands in its lane. */
+/** Position of a transaction in its lane. */
 export interface Place extends Lane {
   readonly nonce: Hex
 }
@@ -98,7 +100,7 @@ export interface SubmissionRow extends SubmissionId {
   /** Time of the last change of its state. */
   readonly changedAtMs: number
   readonly bodyBytes: number
-  /** With `REJECTED`. */
+  /** Set with `REJECTED`. */
   readonly rejection: Rejection | undefined
 }
 
@@ -120,8 +122,8 @@ export function openSubmissionTables(environment: RootDatabase): SubmissionTable
 }
 
 /**
- * Opens what the third schema of the node store had, and returns what makes the indexes by key from it, within a
- * transaction.
+ * Opens the tables of the third schema of the node store. Returns a function that builds the indexes by key from them;
+ * call it within a transaction.
  */
 export function prepareIndexesByKey(environment: RootDatabase): () => void {
   const tables = openSubmissionTables(environment)
@@ -136,7 +138,7 @@ export function prepareIndexesByKey(environment: RootDatabase): () => void {
   }
 }
 
-/** One network's submissions. Reads see committed rows; inside {@link write} also earlier writes of it. */
+/** One network's submissions. Reads see committed rows; inside {@link write} also its earlier writes. */
 export class Submissions {
   readonly #environment: RootDatabase
   readonly #tables: SubmissionTables
@@ -163,7 +165,7 @@ export class Submissions {
     })
   }
 
-  /** The rows of a hash that `key` submitted; where it has none, those of others, {@link othersMax} at most. */
+  /** The rows of a hash that `key` submitted. If it has none, at most {@link othersMax} rows of other keys. */
   readRows(hash: Hex, key: string): SubmissionRow[] {
     const own = this.readOwn(hash, key)
     return own.length > 0 ? own : this.#readRange(quantityToWord(hash), othersMax)
@@ -194,17 +196,17 @@ export class Submissions {
     return this.#readLane(concatBytes(laneKey({ key, sender }), quantityToWord(nonce)))
   }
 
-  /** The unsettled row of a lane that has the lowest nonce; of several the one that came first. */
+  /** The unsettled row of a lane with the lowest nonce; of several the one that arrived first. */
   readFirst(lane: Lane): SubmissionRow | undefined {
     return this.#readLane(laneKey(lane), 1)[0]
   }
 
-  /** All unsettled ones, oldest first. */
+  /** All unsettled rows, oldest first. */
   readUnsettled(): SubmissionRow[] {
     return this.#readLane(new Uint8Array(0)).sort((a, b) => a.receivedAtMs - b.receivedAtMs)
   }
 
-  /** Number of settled ones by key. Walks over them. */
+  /** Number of settled rows by key. Walks over the keys. */
   countSettled(): Map<string, number> {
     this.#renewReads()
     const counts = new Map<string, number>()
@@ -220,14 +222,14 @@ export class Submissions {
     }
   }
 
-  /** Those that were settled before a time, oldest first. */
+  /** Rows that were settled before a time, oldest first. */
   readSettledBefore(timeMs: number, limit: number): SubmissionRow[] {
     this.#renewReads()
     const range = { start: this.#key(new Uint8Array(8)), end: this.#key(numberKey(timeMs)), limit }
     return this.#rowsOf([...this.#tables.settled.getKeys(range)], 8)
   }
 
-  /** Those of a key that were settled first, oldest first. */
+  /** The rows of a key that were settled first, oldest first. */
   readOldestRecords(key: string, limit: number): SubmissionRow[] {
     this.#renewReads()
     const start = this.#key(Buffer.from(key, 'hex'))
@@ -282,7 +284,7 @@ export class Submissions {
     return this.#rowsOf([...this.#tables.lanes.getKeys(range)], keyBytes + 32 + 32 + 8)
   }
 
-  /** The rows whose id comes after so many bytes of these keys of an index. */
+  /** The rows of some index keys; the id of each begins after `bytesBefore` bytes. */
   #rowsOf(indexKeys: readonly Uint8Array[], bytesBefore: number): SubmissionRow[] {
     return indexKeys
       .map((key) => this.readRow(decodeId(key.subarray(this.#prefix.length + bytesBefore))))

@@ -1,29 +1,30 @@
 /**
- * A row of a trie: a branch with all that hangs at it but the branches below, which have rows of their own. Owns the
- * layout of the content of such rows and of the differences between two, which trieRowBefore.ts takes back; trieRows.ts
- * owns their keys.
+ * A row of a trie: a branch with the extension before it, its leaves and short nodes. Branches below it have rows of
+ * their own. Owns the layout of the content of rows and of the differences between two contents; trieRowBefore.ts
+ * reverts differences. trieRows.ts owns the keys.
  *
  *   content      nibbles of the extension before the branch (1 byte, 0 for none), two to a byte, the last half empty ‖
- *                which of 16 children there are (2 bytes, the lowest bit for the first) ‖ those children in order.
- *                A trie of one leaf has no children, and its leaf in their place.
- *   child        0xa0 ‖ hash (32 bytes): a branch, or the extension before it, which has a row of its own;
- *                the RLP of a leaf (yellow paper, appendix D), however long, or of a node that is shorter than its hash;
- *                length ‖ so much of the RLP of a leaf that ends with {@link plainEnd}.
- *   difference   which children differ (2 bytes) ‖ those as they were: 0x80 for one that was not there; as above; or, where
- *                that is shorter, 0xa1 ‖ bytes at its begin and at its end that are as in the later one (1 byte each) ‖ number
- *                of those between (1 byte) ‖ those. So of a leaf only the value is kept.
+ *                which of 16 children there are (2 bytes, the lowest bit for the first) ‖ those children in order. A
+ *                trie of one leaf has no children, and its leaf in their place.
+ *   child        0xa0 ‖ hash (32 bytes): a branch, or the extension before it, which has a row of its own; the RLP of a
+ *                leaf (yellow paper, appendix D), however long, or of a node that is shorter than its hash; length ‖ so
+ *                much of the RLP of a leaf that ends with {@link plainEnd}.
+ *   difference   which children differ (2 bytes) ‖ the earlier child for each: 0x80 if it was absent; or a child as
+ *                above; or, if that is shorter, 0xa1 ‖ numbers of bytes at its begin and at its end that equal the
+ *                later child (1 byte each) ‖ number of bytes between (1 byte) ‖ these. So for a leaf only the value is
+ *                stored.
  *
- * Leaves stand within the row of their branch, because most branches hang above leaves: a row of its own and a hash in
- * another row would double what a leaf takes.
+ * Leaves are stored in the row of their branch, because most branches are above leaves. A row for each leaf, and its
+ * hash in another row, would double the size of a leaf.
  */
 import { concatBytes } from '../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../../primitives/keccak.js'
 import { rlpEndAt } from '../../primitives/rlp.js'
 import { Slab } from '../../primitives/slab.js'
 
-/** What the row of a branch says. Bytes are views of the row, or shared. */
+/** A decoded row. Bytes are views of the row, or shared. */
 export interface TrieRow {
-  /** A nibble per byte; empty where the branch has no extension before it. */
+  /** A nibble per byte; empty if the branch has no extension before it. */
   readonly extension: Uint8Array
   /** 16: the RLP of a hash (33 bytes), or a node's own RLP; undefined for none. */
   readonly children: (Uint8Array | undefined)[]
@@ -31,26 +32,29 @@ export interface TrieRow {
   readonly leaf: Uint8Array | undefined
 }
 
-/** How the RLP of an account ends that has neither storage nor code: most leaves of an account trie, and half of their bytes. */
+/**
+ * End of the RLP of an account with neither storage nor code: most leaves of an account trie have it, and it is half of
+ * their bytes.
+ */
 const plainEnd = concatBytes(Uint8Array.of(0xa0), emptyTrieRoot, Uint8Array.of(0xa0), emptyCodeHash)
 
 const hashPrefix = 0xa0
 const hashedBytes = 33
-/** In a difference: of a child that was not there. */
+/** In a difference: the child was absent. */
 export const absent = 0x80
-/** In a difference: of a child of which it has the middle. */
+/** In a difference: only the middle of the child follows. */
 export const splicePrefix = 0xa1
-/** Before the bytes that differ. */
+/** Bytes of a splice before its middle. */
 export const spliceBytes = 4
 const listBase = 0xc0
 const noNibbles = new Uint8Array(0)
 
 const slab = new Slab()
 
-/** Memory for contents and rows, which live until their block is stored. */
+/** Allocates memory for contents and rows; they live until their block is stored. */
 export const takeBytes = (length: number): Uint8Array => slab.take(length)
 
-/** Throws RangeError for a leaf that no trie of accounts or slots has. */
+/** Throws RangeError for a leaf that cannot be in a trie of accounts or slots. */
 export function encodeTrieRow({ extension, children, leaf }: TrieRow): Uint8Array {
   const childrenAt = 3 + ((extension.length + 1) >> 1)
   let length = childrenAt + (leaf === undefined ? 0 : packedLength(leaf))
@@ -78,12 +82,12 @@ export function encodeTrieRow({ extension, children, leaf }: TrieRow): Uint8Arra
   return content
 }
 
-/** Throws RangeError for what is no content. */
+/** Throws RangeError for a malformed content. */
 export function decodeTrieRow(content: Uint8Array): TrieRow {
   return unpackRow(splitContent(content))
 }
 
-/** A row of {@link splitContent}, with whole leaves: all that are made anew are in the same memory. */
+/** Completes the leaves of a row of {@link splitContent}; all new bytes share one buffer. */
 export function unpackRow({ extension, children, leaf }: TrieRow): TrieRow {
   let bytes = 0
   for (const child of children) bytes += unpackedBytes(child)
@@ -101,7 +105,7 @@ export function unpackRow({ extension, children, leaf }: TrieRow): TrieRow {
   return { extension, children: children.map(unpack), leaf: unpack(leaf) }
 }
 
-/** Sets `begin` and `end` of {@link same}: how much of a child is as in the later one. Both are no hashes. */
+/** Sets `begin` and `end` of {@link same}: how many bytes a child shares with the later one. Neither is a hash. */
 function compareChildren(
   a: Uint8Array,
   from: number,
@@ -119,10 +123,10 @@ function compareChildren(
   same.end = end
 }
 
-/** Of the child that was compared last: an object for each would take longer than to compare it. */
+/** Result of the last comparison: an object for each would take longer than the comparison. */
 const same = { begin: 0, end: 0 }
 
-/** As {@link TrieRow}, with children as they stand in the row. */
+/** Decodes a {@link TrieRow} with children as they are stored in the row. */
 export function splitContent(content: Uint8Array): TrieRow {
   const nibbles = content[0] as number
   const childrenAt = 3 + ((nibbles + 1) >> 1)
@@ -145,8 +149,8 @@ export function splitContent(content: Uint8Array): TrieRow {
 }
 
 /**
- * What of `before` differs from `after`, valid until the next call; undefined where that cannot be said by children alone,
- * or takes as much as the whole. Both are contents.
+ * The difference that turns content `after` back into `before`, valid until the next call. Returns undefined if more
+ * than children differ, or if the difference is not shorter than the whole.
  */
 export function differenceOf(before: Uint8Array, after: Uint8Array): Uint8Array | undefined {
   const childrenAt = 3 + (((before[0] as number) + 1) >> 1)
@@ -154,7 +158,7 @@ export function differenceOf(before: Uint8Array, after: Uint8Array): Uint8Array 
   const was = readSet(before, childrenAt - 2)
   const is = readSet(after, childrenAt - 2)
   if (was === 0 || is === 0) return undefined
-  // A view of each child would take longer than all else that is done here.
+  // A view of each child would take longer than all other work here.
   const scratch = differenceBytes
   let changed = 0
   let at = 2
@@ -209,7 +213,7 @@ function isSame(
   return true
 }
 
-/** Where the child at `at` ends. Throws RangeError where there is none. */
+/** End of the child at `at`. Throws RangeError if there is none. */
 export function childEnd(bytes: Uint8Array, at: number): number {
   const first = bytes[at]
   let end: number
@@ -248,7 +252,7 @@ function pack(target: Uint8Array, at: number, child: Uint8Array): number {
   return at + 1 + length
 }
 
-/** Bytes of a leaf that stands in a row without its end; 0 for other children. */
+/** Full length of a leaf that is stored without its end; 0 for other children. */
 function unpackedBytes(child: Uint8Array | undefined): number {
   const length = child === undefined ? absent : (child[0] as number)
   return length < absent ? length + plainEnd.length : 0
@@ -263,7 +267,7 @@ function readNibbles(content: Uint8Array, count: number): Uint8Array {
   return nibbles
 }
 
-/** Of 16 children. */
+/** Set of 16 children. */
 export function readSet(bytes: Uint8Array, at: number): number {
   return ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
 }

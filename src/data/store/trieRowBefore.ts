@@ -1,24 +1,22 @@
-/**
- * What a row of a trie was before: differences taken back, all at once. Their layout is in trieRow.ts.
- */
+/** Earlier contents of a trie row: applies several differences at once. Their layout is in trieRow.ts. */
 import { absent, childEnd, readSet, spliceBytes, splicePrefix, writeSet } from './trieRow.js'
 
-/** More than two lengths of one byte and the bytes between them: no child of which differences have a part is longer. */
+/** More than two lengths of one byte and the bytes between them: no spliced child is longer. */
 const splicedBytesMax = 1_024
 
-/** Children of which parts were replaced, each at its own place: copies of them would take longer than all else. */
+/** Spliced children, each at its own place: copies of them would take longer than all else. */
 const splicedBytes = new Uint8Array(16 * splicedBytesMax)
 
-/** Where each child is that is to be there in the end: an array for each would be garbage at once. */
+/** Buffer of each child of the result: an array for each would be garbage at once. */
 const sources: Uint8Array[] = new Array<Uint8Array>(16).fill(splicedBytes)
 const starts = new Int32Array(16)
-/** The start, for none. */
+/** Equals the start for an absent child. */
 const ends = new Int32Array(16)
 
 /**
- * The content that a row had before, in memory of its own. `spans`: where the differences between the two stand in
- * `older`, the latest first, start and end of each in turn. Only the children that they name are touched, so that it takes
- * as long as to read the row. Throws RangeError for what is no content or no difference.
+ * The earlier content of a row, in memory of its own. `spans`: start and end of each difference in `older`, the latest
+ * first. Only the children that differ are touched, so it takes as long as reading the row. Throws RangeError for a
+ * malformed content or difference.
  */
 export function contentBefore(content: Uint8Array, older: Uint8Array, spans: readonly number[]): Uint8Array {
   const childrenAt = placeChildren(content)
@@ -51,7 +49,7 @@ export function contentBefore(content: Uint8Array, older: Uint8Array, spans: rea
 
 const notOne = () => new RangeError('not a difference of trie rows')
 
-/** As they are now. Returns where they begin. */
+/** Records the current children. Returns the offset of the first. */
 function placeChildren(content: Uint8Array): number {
   const childrenAt = 3 + (((content[0] as number) + 1) >> 1)
   if (content.length <= childrenAt) throw new RangeError('not a trie row')
@@ -67,7 +65,7 @@ function placeChildren(content: Uint8Array): number {
   return childrenAt
 }
 
-/** Takes back the difference from `start` to `end`. */
+/** Reverts the difference from `start` to `end`. */
 function takeBack(older: Uint8Array, start: number, end: number): void {
   const changed = end - start > 2 ? readSet(older, start) : 0
   let at = start + 2
@@ -86,7 +84,7 @@ function takeBack(older: Uint8Array, start: number, end: number): void {
   if (at !== end || changed === 0) throw notOne()
 }
 
-/** Puts the middle of a child back that stands at `at`, and returns where that ends. */
+/** Restores the middle of a child from the splice at `at`, and returns where that ends. */
 function splice(nibble: number, older: Uint8Array, at: number): number {
   const begin = older[at + 1] as number
   const rest = older[at + 2] as number

@@ -1,22 +1,21 @@
 /**
- * The tries of a chain by owner and path: what a block changes in them, how that is taken back, and reading them after
- * any block that is kept. Owns the keys and versions of rows; trieRow.ts owns what they say of a node.
+ * The tries of a chain by owner and path: applies the changes of a block, reverts them, and reads tries after any block
+ * that is kept. Owns the keys and versions of rows; trieRow.ts owns their content.
  *
  *   trie         owner ‖ path → the row as it is at the head: form ‖ block that made it (6 bytes) ‖ body
- *                owner ‖ path ‖ 0 ‖ block → the row as that block found it, where it removed it, or had no room for it
+ *                owner ‖ path ‖ 0 ‖ block → the row before that block, if the block removed it, or had no room for it
  *                beside the new one: form ‖ blocks for which it had been so (number) ‖ body
  *   trieChanges  block → keys of the rows that it changed, in order
  *   sideTries    number ‖ hash of a block that was unwound ‖ owner ‖ path → content after that block; empty for none
  *
- * An owner is 0 for the trie of accounts, 1 ‖ address for that of an account's slots; in the file, of rows in `trie`, the
- * number of the account (contractRows.ts). A path has one byte per nibble,
- * which is 1 more than the nibble. So all that a block changes in one place of a trie, with its past, is in neighbouring
- * rows: the same page, mostly.
+ * An owner is 0 for the trie of accounts, 1 ‖ address for the trie of an account's slots. In the file, rows of `trie`
+ * have the number of the account instead (contractRows.ts). A path has one byte per nibble: the nibble plus 1. So all
+ * versions of one place of a trie are in neighbouring rows, mostly on the same page.
  *
- * An older state is in the row of the head as long as there is room, else in one row of the past, whose content needs no
- * other row: what blocks replaced moves there as a whole. So to read a row after any block takes at most one range read.
- * Rows that an old block needs are those that later ones replaced, so history is cut by removing what the oldest blocks
- * replaced, and nothing else changes.
+ * Older content is in the row of the head as long as there is room. Otherwise all replaced versions move as a whole
+ * into one past row, whose content needs no other row. So reading a row after any block takes at most one range read.
+ * An old block needs only rows that later blocks replaced. So history is cut by removing the rows that the oldest
+ * blocks replaced; no other row changes.
  */
 import {
   concatBytes,
@@ -60,7 +59,7 @@ export function storageTrie(address: Uint8Array): Uint8Array {
   return owner
 }
 
-/** `path`: a nibble per byte. */
+/** Key of a row. `path`: a nibble per byte. */
 export function trieKey(owner: Uint8Array, path: Uint8Array): Uint8Array {
   const key = new Uint8Array(owner.length + path.length)
   key.set(owner)
@@ -68,7 +67,7 @@ export function trieKey(owner: Uint8Array, path: Uint8Array): Uint8Array {
   return key
 }
 
-/** Follows the key of a row in those of its past, and is below every nibble. */
+/** Stands after the path in keys of past rows; it is below every nibble. */
 const pastMark = 0
 
 function pastPrefix(key: Uint8Array): Uint8Array {
@@ -79,8 +78,8 @@ function pastPrefix(key: Uint8Array): Uint8Array {
 }
 
 /**
- * Writes what block `number` changed: keys in order, each with its new content, empty where the row is removed. Rows that
- * stay as they are are passed over.
+ * Writes the changes of block `number`: keys in order, each with its new content, empty if the row is removed. Rows
+ * whose content does not change are skipped.
  */
 export function replaceTries(
   { trie, trieChanges }: WriterTables,
@@ -90,13 +89,13 @@ export function replaceTries(
   const changed: Uint8Array[] = []
   const rows = new RowChanges()
   for (const [key, content] of changes) {
-    // All that is kept of it is copied before the next read.
+    // The next read may overwrite the view, so everything kept is copied before.
     const row = trie.viewUntilNextRead(key)
     const before = row && decodeVersions(row, undefined)
     const isRemoved = content.length === 0
     if (before === undefined ? isRemoved : equalBytes(before.content, content)) continue
     const older = before && !isRemoved ? olderThan(content, before, number, key.length) : undefined
-    // A row of the past before the one that it leaves: in the other order, pages are less full.
+    // The past row is written before the row that it leaves: in the other order, pages are less full.
     const pastKey = before && older === undefined ? historyKey(pastPrefix(key), number) : undefined
     if (pastKey !== undefined) rows.add(pastKey, pastRow(before as TrieVersions, number))
     rows.add(key, isRemoved ? undefined : currentRow({ from: number, content, older: older ?? noBytes }))
@@ -107,7 +106,7 @@ export function replaceTries(
   trieChanges.putSync(numberKey(number), encodeKeys(changed))
 }
 
-/** Takes back what block `number` changed, and keeps it under the hash of the block. */
+/** Reverts the changes of block `number`, and keeps them under the hash of the block. */
 export function restoreTries(tables: TrieTables, number: number, hash: Uint8Array): void {
   const { trie, trieChanges, sideTries } = tables
   const side = sidePrefix(number, hash)
@@ -129,9 +128,9 @@ export function restoreTries(tables: TrieTables, number: number, hash: Uint8Arra
   trieChanges.removeSync(numberKey(number))
 }
 
-/** The row of the head; with `number` as it was after that block. Undefined where there was none. */
+/** The row at the head, or after block `number`. Undefined if there was none. */
 export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): TrieRow | undefined {
-  // All that is kept of it is copied before the next read.
+  // The next read may overwrite the view, so everything kept is copied before.
   const row = trie.viewUntilNextRead(key)
   const current = row && decodeVersions(row, undefined)
   const recent = current && rowAfter(current, number ?? Number.POSITIVE_INFINITY)
@@ -141,15 +140,16 @@ export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): 
   return undefined
 }
 
-/** The first row of the past of a key that was replaced by block `first` or a later one. */
+/** Range of the first past row of a key that was replaced by block `first` or a later one. */
 function pastRange(key: Uint8Array, first: number): Range {
   const prefix = pastPrefix(key)
   return { start: historyKey(prefix, first), end: keyAfterPrefix(prefix), limit: 1 }
 }
 
 /**
- * Removes what blocks from `first` to `last` replaced, all of which is on disk: of whole blocks, until `rowsMax` rows lost
- * something. Returns how many blocks and rows that were. A row that many blocks changed is written once for all of them.
+ * Removes versions that blocks from `first` to `last` replaced; all are on disk. Goes on by whole blocks until
+ * `rowsMax` rows lost something. Returns the number of blocks and rows. A row that many blocks changed is written only
+ * once.
  */
 export function cutTries(
   { trie, trieChanges }: WriterTables,
@@ -157,7 +157,7 @@ export function cutTries(
   last: number,
   rowsMax: number,
 ): { readonly blocks: number; readonly rows: number } {
-  /** With the first of these blocks that changed it. */
+  /** By key, with the first of these blocks that changed the row. */
   const changed = new Map<string, readonly [key: Uint8Array, number: number]>()
   let next = first
   for (; next <= last && changed.size < rowsMax; next++) {
@@ -174,7 +174,7 @@ export function cutTries(
 
 /** Removes the versions of a row that blocks from `first` to `last` replaced; `first` is the first that did. */
 function cutKey(trie: RowBuffer, key: Uint8Array, first: number, last: number): void {
-  // Most rows have all of their past beside them, and then no range has to be read.
+  // Most rows have all of their past beside them; then no range has to be read.
   if (cutRow(trie, key, undefined, last) <= first) return
   const moved = trie.movedFrom(key)
   if (moved !== undefined && cutRow(trie, moved, readUint64(moved, key.length + 1), last) <= first) return
@@ -184,7 +184,7 @@ function cutKey(trie: RowBuffer, key: Uint8Array, first: number, last: number): 
   }
 }
 
-/** Rows of the past of a key, on disk, that blocks from `first` to `last` replaced, and the one after these. */
+/** Past rows of a key, on disk, that blocks from `first` to `last` replaced, and the next one. */
 function pastRows(
   trie: RowBuffer,
   key: Uint8Array,
@@ -201,11 +201,11 @@ function pastRows(
 }
 
 /**
- * Removes the versions that blocks up to `last` replaced from what a row has of its past. Returns which block replaced the
- * oldest one that it had; infinite where it had none.
+ * Removes the older versions in a row that blocks up to `last` replaced. Returns the block that replaced the oldest
+ * version of the row; infinite if there was none.
  */
 function cutRow(trie: RowBuffer, own: Uint8Array, until: number | undefined, last: number): number {
-  // All that is kept of it is copied before the next read.
+  // The next read may overwrite the view, so everything kept is copied before.
   const value = trie.viewUntilNextRead(own)
   if (value === undefined) return Number.POSITIVE_INFINITY
   const row = decodeVersions(value, until)
@@ -222,14 +222,14 @@ function cutRow(trie: RowBuffer, own: Uint8Array, until: number | undefined, las
   return oldest
 }
 
-/** Keys of the rows that a block changed, in order. Throws where they are not kept. */
+/** Keys of the rows that a block changed, in order. Throws if they are not kept. */
 export function readTrieChanges(trieChanges: ReadTable, number: number): Uint8Array[] {
   const row = trieChanges.getBinary(numberKey(number))
   if (row === undefined) throw new Error(`what block ${number} changed in the tries is missing`)
   return decodeKeys(row)
 }
 
-/** Of each key the bytes that it shares with the one before, and how many others, which follow. */
+/** Encodes for each key: how many bytes it shares with the key before, how many others, and these. */
 function encodeKeys(keys: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const key of keys) length += key.length + 2
@@ -270,7 +270,7 @@ function sidePrefix(number: number, hash: Uint8Array): Uint8Array {
   return concatBytes(numberKey(number), hash)
 }
 
-/** What a block that was unwound made of a row: null where it removed it, undefined where it did not change it. */
+/** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
 export function readSideRow(
   sideTries: ReadTable,
   { number, hash }: { readonly number: number; readonly hash: Uint8Array },
@@ -281,17 +281,19 @@ export function readSideRow(
   return content.length === 0 ? null : decodeTrieRow(content)
 }
 
-/** Rows of them that one transaction removes: they take some 20 ms. */
+/** Rows of `sideTries` that one transaction removes: they take some 20 ms. */
 const sideRowsPerCut = 4_096
 
-/** Removes some rows of blocks that were unwound long before the head. Returns the hashes of those that have no more. */
+/**
+ * Removes some rows of blocks that were unwound long before the head. Returns the hashes of blocks with no rows left.
+ */
 export function cutSideTries({ sideTries }: TrieTables, head: number): Hash32[] {
   if (head < undoBlocks) return []
   const range = { end: numberKey(head - undoBlocks), limit: sideRowsPerCut }
   const keys = Array.from(sideTries.getRange(range), ({ key }) => Uint8Array.from(key))
   for (const key of keys) sideTries.removeSync(key)
   const hashes = new Map(keys.map((key) => [latin1Key(key.subarray(0, 40)), toHash32(key.slice(8, 40))]))
-  // The last one may have more.
+  // The last block may have more rows.
   if (keys.length === sideRowsPerCut) hashes.delete(latin1Key((keys.at(-1) as Uint8Array).subarray(0, 40)))
   return [...hashes.values()]
 }
@@ -304,13 +306,13 @@ export function dropSideTries({ sideTries }: TrieTables, number: number, hash: U
   for (const key of keys) sideTries.removeSync(key)
 }
 
-/** A row that a block made which is no longer canonical. */
+/** A row written by a block that is no longer canonical. */
 export interface SideTrieRow {
   readonly number: number
   readonly hash: Hash32
   /** Owner ‖ path. */
   readonly key: Uint8Array
-  /** Empty where the block removed it. */
+  /** Empty if the block removed it. */
   readonly content: Uint8Array
 }
 

@@ -1,11 +1,12 @@
 /**
- * What the rows of tries hold besides a content: the block that made it, and what the row was before as far as there is
- * room. Owns the layout of both kinds of rows; trieRows.ts owns their keys, trieRow.ts what a content says of a node.
+ * Layout of trie rows around their content: the block that made it, and earlier versions as far as there is room.
+ * trieRows.ts owns the keys of rows, trieRow.ts the layout of a content.
  *
  *   head         form ‖ block that made it (6 bytes) ‖ body
  *   past         form ‖ blocks for which it had been so (number) ‖ body
- *   body         content; or, by the form, length of the content (2 bytes) ‖ content ‖ what the row was before, the latest
- *                first: (blocks for which it had been so (number) ‖ length (number) ‖ difference to what it was made) …
+ *   body         content; or, by the form, length of the content (2 bytes) ‖ content ‖ earlier versions, the latest
+ *                first: (blocks for which it had been so (number) ‖ length (number) ‖ difference to the later version)
+ *                …
  *   number       as in varint.ts
  */
 import { type OlderValue, olderValues, spansBackTo, withOlder } from './olderValues.js'
@@ -14,13 +15,13 @@ import { contentBefore } from './trieRowBefore.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /**
- * Bytes of a row's key and of what it has of itself and its past; with more it has nothing of its past. LMDB gives pages of
- * its own to a row that takes, with its key, more than 2,026 bytes, half a page: some are left for the head of the row, and
- * for the key under which it is moved to the past. With half as many bytes a change takes a sixth more.
+ * Limit of the bytes of a row's key, content and earlier versions; a larger row has no earlier versions. LMDB gives a
+ * row its own pages if it takes, with its key, more than 2,026 bytes, half a page. The rest is for the head of the row,
+ * and for the longer key of a past row. With half as many bytes a change takes a sixth more.
  */
 const rowBytesMax = 2_008
 
-/** Versions of the past in one row, of which none takes fewer than four bytes: a store with more is damaged. */
+/** Limit of the past versions in one row, each of at least four bytes: a store with more is damaged. */
 const olderMax = rowBytesMax / 4
 
 /** Bits of the first byte. */
@@ -31,8 +32,9 @@ const formMask = 3
 const contentAt = 7
 
 /**
- * The first byte of a row: form ‖ two bits by which one wrong bit in the ages of older versions is found, which a whole walk
- * checks ‖ two bits for one in this byte, or in the block number or age behind it: all that no hash covers.
+ * The first byte of a row: form ‖ two check bits for the ages of older versions ‖ two check bits for this byte and the
+ * block number or age behind it. They detect one wrong bit in the data that no hash covers. Only a walk over all rows
+ * checks the first two.
  */
 function firstByte(form: number, ages: number, value: Uint8Array, end: number): number {
   let sum = form
@@ -42,7 +44,7 @@ function firstByte(form: number, ages: number, value: Uint8Array, end: number): 
 
 const folded = (sum: number): number => (sum ^ (sum >> 2) ^ (sum >> 4) ^ (sum >> 6)) & 3
 
-/** Two bits for the ages of older versions. */
+/** Two check bits for the ages of older versions. */
 export function agesSum(older: Uint8Array): number {
   let sum = 0
   for (let at = 0; at < older.length; ) {
@@ -54,18 +56,18 @@ export function agesSum(older: Uint8Array): number {
   return folded(sum)
 }
 
-/** A row of the trie, of the past or the head. Bytes are views of it. */
+/** A row of the trie, past or at the head. Bytes are views of it. */
 export interface TrieVersions {
-  /** Block that made it so. */
+  /** Block that made it. */
   readonly from: number
   readonly content: Uint8Array
-  /** What it was before, in the layout of a body; empty for nothing. */
+  /** Earlier versions, in the layout of a body; empty for none. */
   readonly older: Uint8Array
-  /** What {@link agesSum} has to be, of a row that was read. */
+  /** Expected {@link agesSum}, for a row that was read. */
   readonly ages?: number
 }
 
-/** `until`: block that replaced it; undefined for a row of the head. Throws RangeError for what is no row. */
+/** `until`: block that replaced it; undefined for a row of the head. Throws RangeError for a malformed row. */
 export function decodeVersions(value: Uint8Array, until: number | undefined): TrieVersions {
   const form = (value[0] as number) & formMask
   let from = 0
@@ -89,7 +91,7 @@ export function decodeVersions(value: Uint8Array, until: number | undefined): Tr
   return { from, content: value.subarray(start, end), older: value.subarray(end), ages }
 }
 
-/** The versions before the one from block `from`, as differences. Throws RangeError for what is none. */
+/** The versions before the one from block `from`, as differences. Throws RangeError for malformed ones. */
 export const olderVersions = (older: Uint8Array, from: number): Generator<OlderValue> =>
   olderValues(older, from, olderMax)
 
@@ -131,8 +133,8 @@ function finishRow(
 const olderBytes = new Uint8Array(rowBytesMax)
 
 /**
- * What a row with a key of so many bytes was before block `number` made it `content`, valid until the next call; undefined
- * where there is no room for that beside it.
+ * The earlier versions of a row after block `number` changed it to `content`, valid until the next call. `keyBytes`:
+ * length of its key. Returns undefined if there is no room for them beside the content.
  */
 export function olderThan(
   content: Uint8Array,
@@ -145,7 +147,7 @@ export function olderThan(
   return withOlder(olderBytes, number - from, difference, older, rowBytesMax - keyBytes - content.length)
 }
 
-/** The row as its last change found it; undefined where it says nothing of that. */
+/** The row before its last change; undefined if the row does not have that version. */
 export function versionBefore({ from, content, older }: TrieVersions): TrieVersions | undefined {
   for (const { since, value: difference, end } of olderVersions(older, from)) {
     const before = contentBefore(content, difference, [0, difference.length])
@@ -155,8 +157,8 @@ export function versionBefore({ from, content, older }: TrieVersions): TrieVersi
 }
 
 /**
- * The row as it was after block `number`, in memory of its own; undefined where that is further back than is known. It
- * takes as long as to read the row, whatever the number of its versions.
+ * The row after block `number`, in memory of its own; undefined if the row does not go back that far. It takes as long
+ * as reading the row, whatever the number of its versions.
  */
 export function rowAfter({ from, content, older }: TrieVersions, number: number): TrieRow | undefined {
   if (from <= number) return decodeTrieRow(new Uint8Array(content))

@@ -1,6 +1,6 @@
 /**
- * A walk over all rows of tries, of the head and the past, in the order in which they stand, as changes: what each block
- * made of each row. For checks of a whole store; memory does not grow with it.
+ * A walk over all trie rows, of the head and the past, in stored order. It yields the change of each row by each block.
+ * For checks of a whole store; its memory does not grow with the store.
  */
 import { addressBytes, equalBytes, readUint64 } from '../../primitives/bytes.js'
 import type { Entry, ReadTable } from './readTable.js'
@@ -9,13 +9,13 @@ import { contentBefore } from './trieRowBefore.js'
 import { readTrieChanges, type SideTrieRow, sideTrieRows, type TrieTables } from './trieRows.js'
 import { agesSum, decodeVersions, olderVersions, type TrieVersions } from './trieValues.js'
 
-/** The row of a path as a block found and left it; as {@link splitContent} has them. */
+/** The row of a path before and after a block; in the form of {@link splitContent}. */
 export interface TrieTransition {
   /** Owner ‖ path. */
   readonly key: Uint8Array
   /** Bytes of the owner. */
   readonly ownerBytes: number
-  /** The block; of rows from before the oldest that is kept, that one. */
+  /** Number of the block; rows older than the oldest kept block have that block's number. */
   readonly at: number
   readonly before: TrieRow | undefined
   readonly after: TrieRow | undefined
@@ -33,17 +33,17 @@ export class AllTries {
     return this.#tables.trie.getCount()
   }
 
-  /** Throws RangeError for rows that do not fit each other, and for what is no row. */
+  /** Throws RangeError for malformed rows, and for rows that do not follow each other. */
   transitions(oldest: number): Iterable<TrieTransition> {
     return trieTransitions(this.#tables.trie.getRange(), oldest)
   }
 
-  /** Keys of the rows that a canonical block changed. Throws where they are not kept. */
+  /** Keys of the rows that a canonical block changed. Throws if they are not kept. */
   changesOf(number: number): readonly Uint8Array[] {
     return readTrieChanges(this.#tables.trieChanges, number)
   }
 
-  /** Rows that blocks made which are no longer canonical. */
+  /** Rows written by blocks that are no longer canonical. */
   sideRows(): Iterable<SideTrieRow> {
     return sideTrieRows(this.#tables.sideTries)
   }
@@ -75,7 +75,7 @@ function partsOf(key: Uint8Array): { ownerBytes: number; length: number; until: 
   return { ownerBytes, length, until: readUint64(key, length + 1) }
 }
 
-/** The rows of one path: that of the head, if there is one, then those of the past from the oldest on. */
+/** The rows of one path: the row of the head, if any, then past rows from the oldest on. */
 class TriePath {
   current: TrieVersions | undefined
   #last: { readonly until: number | undefined; readonly row: TrieRow } | undefined
@@ -121,7 +121,7 @@ class TriePath {
     const end = before?.until
     const isNext = end === from
     if (end !== undefined && !isNext) {
-      // It was gone for a while.
+      // The row was absent for a while.
       if (from < end) throw this.#fault('is of another block')
       yield this.#transition(end, before?.row, undefined)
     }

@@ -1,11 +1,11 @@
 /**
- * What a block changed, to unwind it and to remove what it replaced: which keys, and since which block each had the value
- * that it replaced. The values are rows of history, so a record does not repeat them.
+ * Keys that a block changed, each with the block since which it had the replaced value. Serves to unwind the block, and
+ * to remove the values that it replaced. The values are rows of history, so a record does not repeat them.
  *
  *   record    accounts ‖ slots
  *   accounts  count ‖ (address ‖ since) …
  *   slots     count ‖ (address ‖ count ‖ (slot ‖ since) …) …, in key order
- *   since     block number as in datedValue.ts, or {@link noValue} where there was no value
+ *   since     block number as in datedValue.ts, or {@link noValue} if there was no value
  *   count     4 bytes, big-endian
  */
 import { addressBytes, hashBytes, readUint32, writeUint32 } from '../../primitives/bytes.js'
@@ -13,7 +13,7 @@ import { endOfNumber, readNumber, writeNumber } from './datedValue.js'
 import type { WriteTable } from './readTable.js'
 import { numberKey } from './tables.js'
 
-/** A key (20 bytes, or 52) and the block since which it had the value that was replaced; undefined for none. */
+/** A key (20 or 52 bytes) and the block since which it had the replaced value; undefined if it had none. */
 export type UndoEntry = readonly [key: Uint8Array, since: number | undefined]
 
 export interface UndoRecord {
@@ -56,7 +56,7 @@ export function encodeUndo({ accounts, slots }: UndoRecord): Uint8Array {
   return row.slice(0, at)
 }
 
-/** Throws RangeError for a row of another form. Keys of accounts are views of the row. */
+/** Throws RangeError for a malformed row. Keys of accounts are views of the row. */
 export function decodeUndo(row: Uint8Array): UndoRecord {
   const reader = new Cursor(row)
   const accounts: UndoEntry[] = []
@@ -122,12 +122,12 @@ function startsWith(key: Uint8Array, owner: Uint8Array): boolean {
   return true
 }
 
-/** Records of a time with a limit that one block removes: some ms. */
+/** Most old records that one block removes: some ms. */
 const formerPerBlock = 1_024
 
 /**
- * Removes the record of block `last`; while there are older ones, of a time when the state that is kept was limited, some
- * of these in its place, so that the records that are left are those of blocks in a row.
+ * Removes the record of block `last`. If there are older ones, from a time when state history was limited, it also
+ * removes some of these. So the records that are left are of successive blocks.
  */
 export function dropUndo(changes: WriteTable, last: number): void {
   if (!changes.doesExist(numberKey(last - 1))) {

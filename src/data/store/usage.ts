@@ -1,13 +1,13 @@
 /**
- * What API keys used, by network, method and hour, in the node store. Owns the tables and how long they are kept.
+ * Usage of API keys by network, method and hour, in the node store. Owns the tables and the retention.
  *
  *   table        key → value
  *   usageHours   hour (4 bytes, since 1970), key id (6 bytes) → block of that hour, of the current day
  *   usageMonths  month (2 bytes, since January 1970), key id (6 bytes) → block of that month's earlier days, raw
  *                deflate; hours since the month began
  *
- * Blocks are described in `usageBlock.ts`. A row of an hour is written again each few seconds, so it is short; rows of
- * a month are changed once a day, and hold enough for their names and the rest of a page not to matter.
+ * Blocks are described in `usageBlock.ts`. A row of an hour is written again every few seconds, so it must be short.
+ * Rows of a month are changed once a day, and are so large that their names and unused page space do not matter.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { RootDatabase } from 'lmdb'
@@ -17,12 +17,12 @@ import { decodeUsage, encodeUsage, type UsageCell } from './usageBlock.js'
 
 export const usageTableNames = { hours: 'usageHours', months: 'usageMonths' } as const
 
-/** A cell and the key that it is of: 12 hex digits. */
+/** A cell with its key: 12 hex digits. */
 export interface KeyUsage extends UsageCell {
   readonly keyId: string
 }
 
-/** Days that usage is kept at least: a year, and what it takes to settle its last bill. */
+/** Least number of days that usage is kept: a year, and the time to settle its last bill. */
 export const usageDays = 400
 
 export const hourMs = 3_600_000
@@ -35,7 +35,7 @@ export interface UsageTables {
   readonly months: Table
 }
 
-/** Undefined for a reader where no writer has made them yet. */
+/** Undefined for a reader if no writer has made them yet. */
 export function openUsageTables(environment: RootDatabase): UsageTables | undefined {
   const hours = openTable(environment, usageTableNames.hours)
   const months = openTable(environment, usageTableNames.months)
@@ -53,7 +53,7 @@ export class UsageStore {
     this.#commits = commits
   }
 
-  /** Adds to what is stored; on disk when this resolves. Rejects with the fault NotStored where it is not. */
+  /** Adds to the stored usage; on disk when this resolves. Rejects with the fault NotStored on failure. */
   add(cells: readonly KeyUsage[]): Promise<void> {
     const rows = new Map<string, KeyUsage[]>()
     for (const cell of cells) {
@@ -74,8 +74,8 @@ export class UsageStore {
   }
 
   /**
-   * Usage of the hours `from` to `to` (exclusive), of one key or all, in no order, one list a row. The rows are those
-   * of this moment, but each is read when it is its turn: meanwhile {@link pack} must not run.
+   * Usage of the hours `from` to `to` (exclusive), of one key or all, in no order, one list per row. The set of rows is
+   * that of this moment, but each row is read only on its turn. So {@link pack} must not run meanwhile.
    */
   *read(from: number, to: number, keyId?: string): Generator<KeyUsage[]> {
     this.#environment.resetReadTxn()
@@ -101,8 +101,8 @@ export class UsageStore {
   }
 
   /**
-   * Moves the hours of days that are over at `nowMs` into rows of months, and removes months that are over for
-   * {@link usageDays}. One key a transaction, each of some milliseconds.
+   * Moves the hours of days that ended before `nowMs` into rows of months. Removes months that ended {@link usageDays}
+   * ago. One key per transaction, each of some milliseconds.
    */
   async pack(nowMs: number): Promise<void> {
     const today = Math.floor(nowMs / hourMs / hoursPerDay) * hoursPerDay
@@ -116,7 +116,7 @@ export class UsageStore {
     })
   }
 
-  /** Whether there was one. */
+  /** Moves one key's hours of its oldest month. Returns false if there were none. */
   #packOne(today: number): boolean {
     const { hours, months } = this.#tables
     const [oldest] = [...hours.getKeys({ end: hourKey(today, ''), limit: 1 })]
@@ -154,7 +154,7 @@ function monthKey(month: number, keyId: string): Buffer {
   return Buffer.concat([key, Buffer.from(keyId, 'hex')])
 }
 
-/** Both kinds of keys end with it. */
+/** The key id, which ends both kinds of keys. */
 function idOf(key: Uint8Array): string {
   return Buffer.from(key.subarray(-6)).toString('hex')
 }

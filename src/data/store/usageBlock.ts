@@ -1,28 +1,29 @@
 /**
- * The encoding of usage: cells of one API key, many to a row. A key that is busy in every hour has 9,600 cells a
- * method in 400 days, so most of a cell is left out: what a call costs and answers hardly changes within a method, and
- * only the difference from its first hour is written.
+ * The encoding of usage: cells of one API key, many to a row. A key that is busy in every hour has 9,600 cells per
+ * method in 400 days, so cells must be small. The units and bytes per call hardly change within a method. So each cell
+ * has only the difference from its series' first hour.
  *
  *   block   a series for each network and method
  *   series  network, method: each a length and UTF-8; units and bytes per call of its first cell; number of cells; then
- *           of all cells: hours since the cell before; flags; calls; and of those with a flag: errors (1), the difference
- *           of units (2) and of bytes (4) from calls × those per call, or from 0 where that is above 2^50
+ *           columns of all cells: hours since the cell before; flags; calls; then columns of cells with a flag: errors
+ *           (1), the difference of units (2) and of bytes (4) from calls × those per call, or from 0 if that is above
+ *           2^50
  *
- * Numbers are LEB128 varints, of differences in zigzag order. Columns compress better than cells.
+ * Numbers are LEB128 varints, differences in zigzag order. Columns compress better than cells.
  */
 
-/** What one key used of one method on one network within one hour. */
+/** Usage of one method on one network by one key within one hour. */
 export interface UsageCell {
   readonly network: string
   readonly method: string
-  /** Hours since 1970, or since the begin of a row. */
+  /** Hours since 1970, or since the first hour of a row. */
   readonly hour: number
-  /** Calls, of batches too, and those among them that ended with an error. */
+  /** Calls, in batches too; `errors` counts the failed ones among them. */
   readonly calls: number
   readonly errors: number
   /** Compute units spent. */
   readonly units: number
-  /** Of results, before compression. */
+  /** Bytes of results, before compression. */
   readonly bytes: number
 }
 
@@ -89,16 +90,16 @@ function perCall(amount: number, calls: number): number {
   return calls === 0 ? 0 : Math.round(amount / calls)
 }
 
-/** Far above what an hour holds, and so far below 2^53 that differences are exact. */
+/** Far above the usage of an hour, and so far below 2^53 that differences are exact. */
 const expectedMax = 2 ** 50
 
-/** What so many calls come to; 0 where that is too much to be exact. */
+/** Expected amount of so many calls; 0 if it is too large to be exact. */
 function expected(calls: number, each: number): number {
   const amount = calls * each
   return amount <= expectedMax ? amount : 0
 }
 
-/** The cells of a block. Throws RangeError where it is cut short. */
+/** The cells of a block. Throws RangeError if it is cut short. */
 export function decodeUsage(block: Uint8Array): UsageCell[] {
   const reader = new Reader(block)
   const cells: UsageCell[] = []
@@ -150,7 +151,7 @@ class Writer {
 
   number(value: number): void {
     let rest = value
-    // Bits beyond the 32nd, too, which bitwise operators would cut.
+    // Division, because bitwise operators would cut bits beyond the 32nd.
     for (; rest >= 128; rest = Math.floor(rest / 128)) this.#bytes.push((rest % 128) + 128)
     this.#bytes.push(rest)
   }

@@ -1,4 +1,4 @@
-/** Numbers in as few bytes as they need: 7 bits a byte, the lowest first, 128 more in each byte but the last. */
+/** Numbers in as few bytes as possible: 7 bits per byte, the lowest first, plus 128 in each byte except the last. */
 
 export function varintBytes(number: number): number {
   let bytes = 1
@@ -6,7 +6,7 @@ export function varintBytes(number: number): number {
   return bytes
 }
 
-/** Returns where it ends. */
+/** Returns the offset after it. */
 export function writeVarint(target: Uint8Array, number: number, at: number): number {
   let end = at
   let rest = number
@@ -15,7 +15,10 @@ export function writeVarint(target: Uint8Array, number: number, at: number): num
   return end
 }
 
-/** The number at `at`, which takes {@link varintBytes}. Throws RangeError where there is none, or in more bytes than it needs. */
+/**
+ * The number at `at`, which takes {@link varintBytes}. Throws RangeError for a missing number, or one in too many
+ * bytes.
+ */
 export function readVarint(bytes: Uint8Array, at: number): number {
   let number = 0
   for (let place = at, scale = 1; scale < 2 ** 49; scale *= 128) {

@@ -1,6 +1,6 @@
 /**
- * Entry of a process that reads every row of a store; its exit status says whether it could (lmdbFile.ts). Opens the
- * file without the checks there, which started this process.
+ * Entry of a process that reads every row of a store; its exit status is the result (lmdbFile.ts). Opens the file
+ * without the checks of lmdbFile.ts, which started this process.
  */
 import { open } from 'lmdb'
 import { walkStatus } from './helperStatus.js'
@@ -17,8 +17,8 @@ const mapSize = Number(mapBytes)
 
 function walk(path: string): void {
   const environment = open({ path, noSubdir: true, readOnly: true, maxDbs: 32, mapSize, ...binary })
-  // To open a table ends the transaction of this thread, and a walk under way would go on in freed memory. So all names
-  // are read before the first table is opened, and all tables are opened before the first is walked.
+  // Opening a table ends the read transaction of this thread, and an open walk would continue in freed memory. So all
+  // names are read before the first table is opened, and all tables are opened before the first walk.
   const names = [...environment.getKeys()].map((key) => Buffer.from(key as Uint8Array).toString('utf8'))
   const tables = names.map((name) =>
     environment.openDB<Uint8Array, Uint8Array>({ name: name.replace(/\0$/, ''), ...binary }),

@@ -1,13 +1,13 @@
 /**
- * Changes of the tables of the one writer, which wait in memory until a transaction writes them. The writer reads them
- * at once. Keys and values are shared: nobody may change them.
+ * Changes of tables by the only writer, which wait in memory until a transaction writes them. The writer reads them at
+ * once. Keys and values are shared: nobody may modify them.
  */
 import { latin1Key } from '../../primitives/bytes.js'
 import type { Table } from './environment.js'
 import type { Entry, Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
 import type { ChainTables, ContractTableName, TableName } from './tables.js'
 
-/** What lmdb tells of a table. */
+/** Statistics of a table by lmdb. */
 interface TableStats {
   readonly pageSize: number
   readonly treeBranchPageCount: number
@@ -17,22 +17,22 @@ interface TableStats {
 
 export interface BufferOptions {
   /**
-   * Of a table of whose rows hardly any changes twice in a transaction. Otherwise, once a row was read while some wait, each
-   * is written once, however often it changes.
+   * For a table whose rows rarely change twice in a transaction. In other tables, once a row was read while some wait,
+   * each row is written once, however often it changes.
    */
   readonly isList?: boolean
-  /** A key never has another value, so what is stored need not be looked for among what waits. */
+  /** A key never has another value, so stored rows need not be looked up among the waiting ones. */
   readonly isConstant?: boolean
-  /** Rows that stay in memory after they are on disk, of a table whose rows change again and again. */
+  /** Rows that stay in memory after they are on disk, for a table whose rows change again and again. */
   readonly keptMax?: number
 }
 
 /**
- * Changed rows, in the order in which they were changed. Who changes many rows of a table reads them all first, and puts
- * them then: as long as none waits, none has to be looked for among those that do.
+ * Changed rows, in the order of their changes. A caller that changes many rows of a table should read all of them
+ * first, then put them. While no row waits, none has to be looked up among the waiting ones.
  */
 export class RowChanges {
-  /** Key and value by turns. */
+  /** Keys and values alternate. */
   protected readonly rows: (Uint8Array | undefined)[] = []
 
   /** Without a value the row is removed. */
@@ -47,7 +47,7 @@ export class RowChanges {
     )
   }
 
-  /** `from` and `rowsMax`: of these changes alone. */
+  /** Writes `rowsMax` changes from index `from` on. */
   write(
     put: (key: Uint8Array, value: Uint8Array) => unknown,
     remove: (key: Uint8Array) => unknown,
@@ -64,9 +64,9 @@ export class RowChanges {
   }
 }
 
-/** Those of one transaction. */
+/** The changes of one transaction. */
 class Batch extends RowChanges {
-  /** How many of the first ones are found by key. */
+  /** How many changes, from the first on, are in the index by key. */
   found = 0
 
   get size(): number {
@@ -81,7 +81,7 @@ class Batch extends RowChanges {
     return this.rows[2 * place + 1]
   }
 
-  /** Puts another value in the place of an earlier one. */
+  /** Replaces the value of an earlier change. */
   replace(place: number, value: Uint8Array | undefined): void {
     this.rows[2 * place + 1] = value
   }
@@ -90,32 +90,31 @@ class Batch extends RowChanges {
 /** A row in memory. */
 interface Row {
   value: Uint8Array | undefined
-  /** Number of the transaction that writes it; of an earlier one, or 0, where it is as on disk. */
+  /** Number of the transaction that writes it. An earlier number, or 0, means that it is as on disk. */
   transaction: number
-  /** Of its last change in the batch of that transaction. */
+  /** Index of its last change in the batch of that transaction. */
   place: number
 }
 
-/** A table whose changes wait for a transaction. */
 export class WriteBuffer implements RowBuffer {
   readonly #table: Table
   readonly #isList: boolean
   readonly #isConstant: boolean
   readonly #keptMax: number
-  /** Changes that no transaction has. */
+  /** Changes that no transaction has taken yet. */
   #waiting = new Batch()
   /** Changes of a transaction that is not on disk yet. */
   #inFlight = new Batch()
-  /** Number of the transaction that will have what waits; what is in flight has the one before. */
+  /** Number of the transaction that will take the waiting changes; the batch in flight has the number before. */
   #transaction = 2
   /** See {@link RowBuffer.movedFrom}; by key. */
   readonly #moved = new Map<string, Uint8Array>()
   /**
-   * By key: changed rows that are not on disk, and those that stay in memory. Where none does, changes are entered at the
-   * first read of one: a string and a place in a Map for each take as long as all else that is done with it.
+   * By key: changed rows that are not on disk, and rows that stay in memory. In tables that keep no rows, changes are
+   * entered only at the first read of one. A string and a Map entry for each take as long as all other work on it.
    */
   readonly #rows = new Map<string, Row>()
-  /** Rows above which those on disk are forgotten. */
+  /** With more rows than this, rows that are as on disk are forgotten. */
   #rowsMax: number
 
   constructor(table: Table, { isList = false, isConstant = false, keptMax = 0 }: BufferOptions = {}) {
@@ -126,7 +125,7 @@ export class WriteBuffer implements RowBuffer {
     this.#rowsMax = keptMax
   }
 
-  /** Number of changes that no transaction has. */
+  /** Number of changes that no transaction has taken yet. */
   get waiting(): number {
     return this.#waiting.size
   }
@@ -154,7 +153,7 @@ export class WriteBuffer implements RowBuffer {
     if (this.#isPlain) return this.#table.viewUntilNextRead(key)
     if (this.#isConstant) return this.getBinary(key)
     const row = this.#find(latin1Key(key))
-    // Not kept if it is not: whoever changes it has it kept.
+    // Reading alone does not keep the row in memory; changing it does.
     return row === undefined ? this.#table.viewUntilNextRead(key) : row.value
   }
 
@@ -162,7 +161,7 @@ export class WriteBuffer implements RowBuffer {
     return this.#isPlain ? this.#table.doesExist(key) : this.getBinary(key) !== undefined
   }
 
-  /** Takes time linear in the rows that wait, too. */
+  /** Its time is linear in the waiting rows, too. */
   getRange(range: Range = {}): Iterable<Entry> {
     return mergedRange(this.#table, [...this.#changes()], range)
   }
@@ -183,7 +182,7 @@ export class WriteBuffer implements RowBuffer {
     return count
   }
 
-  /** Bytes of the pages on disk that have its rows. */
+  /** Bytes of the table's pages on disk. */
   get bytes(): number {
     const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } =
       this.#table.getStats() as TableStats
@@ -212,7 +211,10 @@ export class WriteBuffer implements RowBuffer {
     return Buffer.compare(a, b)
   }
 
-  /** Takes what waits, in parts of so many rows. The caller has to call each of them, in order, within one transaction. */
+  /**
+   * Takes the waiting changes, in parts of `rowsMax` rows. The caller must call all parts, in order, within one
+   * transaction.
+   */
   takeParts(rowsMax: number): (() => void)[] {
     const table = this.#table
     const put = (key: Uint8Array, value: Uint8Array) => table.putSync(key, value)
@@ -223,7 +225,7 @@ export class WriteBuffer implements RowBuffer {
     })
   }
 
-  /** Adds what waits to the batch that the caller began, which another thread writes. */
+  /** Adds the waiting changes to the batch that the caller began, which another thread writes. */
   write(): void {
     const table = this.#table
     // lmdb-js copies keys and reads the values later.
@@ -239,7 +241,7 @@ export class WriteBuffer implements RowBuffer {
     if (this.#keptMax === 0) this.#forgetStored()
   }
 
-  /** Forgets every change that is not on disk; call it when the transaction failed, or none shall begin. */
+  /** Forgets every change that is not on disk. Call it after a transaction failed, or to give the changes up. */
   forget(): void {
     this.#waiting = new Batch()
     this.#inFlight = new Batch()
@@ -252,7 +254,7 @@ export class WriteBuffer implements RowBuffer {
     return this.#keptMax === 0 && this.#waiting.size === 0 && this.#inFlight.size === 0
   }
 
-  /** A row that is in memory, and all of those that are not on disk. */
+  /** Finds a row in memory, after entering all changes that are not on disk. */
   #find(name: string): Row | undefined {
     this.#enterAll(this.#inFlight, this.#transaction - 1)
     this.#enterAll(this.#waiting, this.#transaction)
@@ -295,7 +297,7 @@ export class WriteBuffer implements RowBuffer {
 
   #change(key: Uint8Array, value: Uint8Array | undefined): void {
     const waiting = this.#waiting
-    // As long as those before are not found by key, neither is this one.
+    // Changes are indexed in order, so this one is not indexed before the earlier ones.
     const isFound = this.#keptMax > 0 || (waiting.size > 0 && waiting.found === waiting.size)
     if (this.#isList || !isFound) return waiting.add(key, value)
     const name = latin1Key(key)
@@ -322,22 +324,21 @@ export class WriteBuffer implements RowBuffer {
   #forgetStored(): void {
     const oldest = this.#oldest
     for (const [name, { transaction }] of this.#rows) if (transaction < oldest) this.#rows.delete(name)
-    // Else those that are not would be walked over again and again.
+    // Otherwise rows that are not on disk would be walked again and again.
     this.#rowsMax = Math.max(this.#keptMax, 2 * this.#rows.size)
   }
 }
 
-/** The tables of a chain with changes that wait. */
 export type WriteBuffers = { readonly [name in TableName]: WriteBuffer }
 
-/** The same as their writer has them: with addresses in keys (contractRows.ts). */
+/** The tables of a chain as their writer uses them: with addresses in keys (contractRows.ts). */
 export type BufferedTables = Omit<WriteBuffers, ContractTableName> & {
   readonly [name in ContractTableName]: RowBuffer
 }
 
 /**
- * Rows that stay in memory after they are on disk, of a table that every block reads and changes: they take some 15 MB,
- * those of the log index up to 30.
+ * Rows that stay in memory after they are on disk, for a table that every block reads and changes. They take some 15
+ * MB, those of the log index up to 30 MB.
  */
 const keptMax = 50_000
 
@@ -358,15 +359,15 @@ export function bufferTables(tables: ChainTables): WriteBuffers {
   return Object.fromEntries(entries) as WriteBuffers
 }
 
-/* Ranges of a table with rows that wait in their places. */
+/* Ranges of a table merged with waiting rows. */
 
-/** A row with its new value; undefined where it is removed. */
+/** A row with its new value; undefined if it is removed. */
 interface Changed {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
 }
 
-/** The rows of a range after `changes` to the table. Takes time linear in all of these, too. */
+/** The rows of a range after `changes` to the table. Its time is linear in the number of changes, too. */
 function mergedRange(
   table: Pick<ReadTable, 'getRange'>,
   changes: readonly Changed[],
@@ -389,7 +390,7 @@ function isBelow(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean 
   return a !== undefined && b !== undefined && Buffer.compare(a, b) < 0
 }
 
-/** The entries of a range with changed rows in their places; both in the same order. */
+/** The entries of a range merged with changed rows; both in the same order. */
 function* merge(entries: Iterable<Entry>, changed: readonly Changed[], order: 1 | -1): Generator<Entry> {
   let at = 0
   const changedBefore = function* (key: Uint8Array | undefined): Generator<Entry> {
@@ -400,7 +401,7 @@ function* merge(entries: Iterable<Entry>, changed: readonly Changed[], order: 1 
     }
   }
   for (const { key, value } of entries) {
-    // The row of an entry may not outlive the next read of the table.
+    // The bytes of an entry may be overwritten by the next read of the table.
     const entry = { key: Uint8Array.from(key), value: Uint8Array.from(value) }
     yield* changedBefore(entry.key)
     const same = changed[at]

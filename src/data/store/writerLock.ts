@@ -25,9 +25,9 @@ export interface WriterLock {
 
 /**
  * Takes the lock file next to `storePath`: `<pid> <host> <time> <id>`, where `<time>` is the start of the process (ISO
- * 8601; pids come again). A lock whose process has ended is taken over. Throws OperatorError that names the holder if it
- * lives, or says why nobody can know, and StoreError where the disk has not a byte left. If there is a lock, this takes
- * as long as starting a process.
+ * 8601), because pids are reused. A lock whose process has ended is taken over. Throws OperatorError that names the
+ * holder if it is alive, or the reason why that is unknown; StoreError if the disk is full. If there is a lock, this
+ * takes as long as starting a process.
  */
 export function lockForWriting(storePath: string): WriterLock {
   const path = `${storePath}.writer`
@@ -41,7 +41,7 @@ export function lockForWriting(storePath: string): WriterLock {
   if (typeof taken !== 'string') return taken
   const [pid, host, ...others] = taken.trim().split(' ')
   const where = host === hostname() ? '' : ` on ${host}`
-  // Releases before this one wrote no time.
+  // Earlier releases wrote no time.
   const since = others.length > 1 ? `, which was started at ${others[0]}` : ''
   throw new OperatorError(
     `the store ${storePath} is being written by process ${pid}${where}${since}; stop that process or use another data folder`,
@@ -54,7 +54,7 @@ function take(path: string): WriterLock | string {
   const started = new Date(performance.timeOrigin).toISOString()
   const mine = `${process.pid} ${hostname()} ${started} ${id}\n`
   const stopListening = listen(socketOf(path, id))
-  // Written under another name and then linked, so that nobody reads half a lock.
+  // Written under another name and then linked, so that no process reads half a lock.
   const draft = `${path}.${id}`
   writeFileSync(draft, mine, { flag: 'wx' })
   let isTaken = false
@@ -85,9 +85,9 @@ function take(path: string): WriterLock | string {
 }
 
 /**
- * Removes a lock whose holder has ended. Two processes may find it at the same time, and the slower must not remove
- * the new lock of the faster: only the holder of a lock named after the stale content may remove that content.
- * Returns the rival that holds it at the moment.
+ * Removes a lock whose holder has ended. Two processes may find it at the same time, and the slower must not remove the
+ * new lock of the faster. So only the holder of a lock named after the stale content may remove that content. Returns
+ * the rival that holds that lock now, if any.
  */
 function removeStale(path: string, stale: string): string | undefined {
   const digest = createHash('sha256').update(stale).digest('hex').slice(0, 16)
@@ -150,8 +150,8 @@ function shortened(path: string, folder: number | undefined): string {
 }
 
 /**
- * Whether the holder listens. Another process tries it, because connecting is asynchronous. Throws OperatorError where
- * that process does not find out.
+ * Whether the holder listens. Another process tries to connect, because connecting is asynchronous. Throws
+ * OperatorError if that process gives no answer.
  */
 function isAlive(path: string, holder: string): boolean {
   const socket = socketOf(path, idOf(holder))

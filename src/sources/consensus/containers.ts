@@ -1,6 +1,6 @@
 /**
- * What light clients exchange, in the forms of Capella, Deneb, Electra (and Fulu) and Gloas. Every form is read into one:
- * that of Gloas, to which the specification upgrades the others (gloas/light-client/fork.md).
+ * Light client messages in the forms of Capella, Deneb, Electra (and Fulu) and Gloas. All are read into the form of
+ * Gloas, to which the specification upgrades the others (gloas/light-client/fork.md).
  */
 import {
   byteList,
@@ -100,7 +100,7 @@ function formTypes(form: FormName) {
   }
 }
 
-/** The types of each form, as the specification of that fork has them. */
+/** The types of each form, by the specification of its fork. */
 export const lightClientTypes: Readonly<Record<FormName, ReturnType<typeof formTypes>>> = {
   capella: formTypes('capella'),
   deneb: formTypes('deneb'),
@@ -120,12 +120,12 @@ interface RawUpdate {
   readonly signatureSlot: number
 }
 
-/** What a Beacon API sends: SSZ, or parsed JSON. */
+/** A message of a Beacon API: SSZ, or parsed JSON. */
 export type Encoded = Uint8Array | { readonly json: unknown }
 
 /**
- * Reads an update of any kind and form. The form is the one of the slot of its attested header, so nothing else has to
- * say which it is. Throws {@link SszError}.
+ * Reads an update of any kind and form. The slot of its attested header determines the form, so no other information is
+ * needed. Throws {@link SszError}.
  */
 export function readUpdate(network: ConsensusNetwork, kind: UpdateKind, encoded: Encoded): LightClientUpdate {
   const raw = readForm<RawUpdate>(
@@ -183,7 +183,7 @@ function readForm<T>(
   throw new SszError(why)
 }
 
-/** A part that is absent where its branch is all zeros; it has to be empty then. */
+/** A part is absent if its branch is all zeros; then its value must be empty. */
 function optional<V, T>(
   value: V | undefined,
   branch: readonly Uint8Array[] | undefined,
@@ -203,7 +203,7 @@ const emptyBranch: readonly Uint8Array[] = Array.from(
   () => new Uint8Array(32),
 )
 
-/** A header of before Capella, or none. */
+/** The header of a block before Capella, or an absent header. */
 function emptyHeader(beacon: BeaconBlockHeader): LightClientHeader {
   return { beacon, executionBlockHash: new Uint8Array(32), executionBranch: emptyBranch }
 }

@@ -1,5 +1,5 @@
 /**
- * What light clients exchange in the form of Gloas, which all data are upgraded to before they are checked
+ * Light client messages in the form of Gloas. All data are upgraded to it before they are checked
  * (gloas/light-client/fork.md). Branches of earlier forks begin with zeros in it.
  */
 import { byteVector, container, integer, SszError, type SszType, uint, vector } from '../../data/ssz/types.js'
@@ -22,7 +22,7 @@ export const syncCommittee = container({
   aggregatePubkey: byteVector(48),
 })
 
-/** Hashes in the branch of an execution block's hash. */
+/** Number of hashes in the branch of an execution block's hash. */
 export const executionBranchLength = 11
 export const headerGloas = container({
   beacon: beaconBlockHeader,
@@ -37,14 +37,14 @@ export const syncAggregate = container({
 })
 export type SyncAggregate = ReturnType<typeof syncAggregate.read>
 
-/** `LightClientUpdate`; finality and optimistic updates are such without some members. */
+/** `LightClientUpdate`; finality and optimistic updates lack some members. */
 export interface LightClientUpdate {
   readonly attestedHeader: LightClientHeader
   readonly syncAggregate: SyncAggregate
   readonly signatureSlot: number
-  /** Undefined where the update has none. */
+  /** Undefined if the update has none. */
   readonly next?: { readonly committee: SyncCommittee; readonly branch: readonly Uint8Array[] } | undefined
-  /** Undefined where the update has none. At slot 0 the header is empty: nothing is final. */
+  /** Undefined if the update has none. At slot 0 the header is empty: nothing is finalized. */
   readonly finality?:
     | { readonly header: LightClientHeader; readonly branch: readonly Uint8Array[] }
     | undefined
@@ -84,7 +84,7 @@ export function writeBootstrap({ header, committee, committeeBranch }: LightClie
   })
 }
 
-/** Reads what {@link writeBootstrap} wrote. Throws {@link SszError}. */
+/** The inverse of {@link writeBootstrap}. Throws {@link SszError}. */
 export function readUpgradedBootstrap(bytes: Uint8Array): LightClientBootstrap {
   const { header, committee, committeeBranch } = bootstrapType.read(bytes)
   return { header, committee: committeeOf(committee), committeeBranch }
@@ -103,7 +103,7 @@ export function writeUpdate({ next, finality, ...rest }: Required<LightClientUpd
   })
 }
 
-/** Reads what {@link writeUpdate} wrote. Throws {@link SszError}. */
+/** The inverse of {@link writeUpdate}. Throws {@link SszError}. */
 export function readUpgradedUpdate(bytes: Uint8Array): LightClientUpdate {
   const { nextCommittee, nextBranch, finalizedHeader, finalityBranch, ...rest } = updateType.read(bytes)
   if (nextBranch.every(isZero) || finalityBranch.every(isZero))
@@ -120,7 +120,7 @@ export function writeOptimistic(update: LightClientUpdate): Uint8Array {
   return optimisticType.write(update)
 }
 
-/** Reads what {@link writeOptimistic} wrote. Throws {@link SszError}. */
+/** The inverse of {@link writeOptimistic}. Throws {@link SszError}. */
 export function readUpgradedOptimistic(bytes: Uint8Array): LightClientUpdate {
   return optimisticType.read(bytes)
 }
@@ -129,7 +129,7 @@ export function committeeOf(value: ReturnType<typeof syncCommittee.read>): SyncC
   return new SyncCommittee(value.pubkeys, value.aggregatePubkey, syncCommittee.root(value))
 }
 
-/** A branch with as many hashes as those of Gloas. */
+/** Pads a branch to the length of Gloas. */
 function padded(branch: readonly Uint8Array[], gindex: number): Uint8Array[] {
   const missing = branchDepth(gindex) - branch.length
   return [...Array.from({ length: missing }, () => new Uint8Array(32)), ...branch]

@@ -5,13 +5,13 @@ interface KnownNetwork {
   readonly chainId: number
   readonly genesisTime: number
   readonly genesisValidatorsRoot: string
-  /** Version and first epoch; undefined where the epoch was not fixed. */
+  /** Version and first epoch; undefined if the epoch was not fixed. */
   readonly forks: Readonly<Record<ConsensusForkName, readonly [version: string, epoch: number | undefined]>>
 }
 
 /**
  * The consensus layer of public networks. Source: eth-clients/mainnet, sepolia and hoodi, metadata/config.yaml, as of
- * September 2026. Gloas was fixed on Sepolia alone.
+ * September 2026. Gloas was fixed only on Sepolia.
  */
 const knownNetworks: readonly KnownNetwork[] = [
   {
@@ -62,8 +62,8 @@ const knownNetworks: readonly KnownNetwork[] = [
 ]
 
 /**
- * The consensus layer of a public network by its chain id; undefined for others. `gloasEpoch` counts where the table
- * has none; a wrong one makes valid signatures fail, and never an invalid one pass.
+ * The consensus layer of a public network by its chain id; undefined for others. `gloasEpoch` is used if the table has
+ * none. A wrong one makes valid signatures fail, and never lets an invalid one pass.
  */
 export function knownConsensus(chainId: number, gloasEpoch?: number): ConsensusNetwork | undefined {
   const known = knownNetworks.find((network) => network.chainId === chainId)

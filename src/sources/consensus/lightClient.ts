@@ -25,7 +25,7 @@ import {
 import { participantsOf, type SyncCommittee } from './syncCommittee.js'
 
 /**
- * Why data are refused. A node that sent invalid data lied; data that are `unusable` may be right, and be of another
+ * Why data are refused. A node that sent `invalid` data lied. Data that are `unusable` may be right, but of another
  * time than this light client's.
  */
 export class LightClientError extends Error {
@@ -51,18 +51,18 @@ function unusable(message: string): never {
   throw new LightClientError('unusable', message)
 }
 
-/** A header that the committee signed, and by how many. */
+/** A header that the committee signed, and the number of signers. */
 export interface SignedHeader {
   readonly header: LightClientHeader
   readonly participants: number
 }
 
 /**
- * A light client's store and the rules by which it moves (`LightClientStore`, altair/light-client/sync-protocol.md).
- * What it holds was signed by committees that follow from a checkpoint.
+ * A light client's store and its rules (`LightClientStore`, altair/light-client/sync-protocol.md). Its headers were
+ * signed by committees that follow from a checkpoint.
  */
 export class LightClient {
-  /** May be replaced by one that knows a later fork. */
+  /** May be replaced when a later fork becomes known. */
   network: ConsensusNetwork
   #finalized: SignedHeader
   #optimistic: SignedHeader
@@ -75,7 +75,7 @@ export class LightClient {
 
   /**
    * `initialize_light_client_store`: begins at the block with the root `checkpoint`, 32 bytes. Throws
-   * {@link LightClientError} where the bootstrap is not that block's.
+   * {@link LightClientError} if the bootstrap is of another block.
    */
   constructor(network: ConsensusNetwork, bootstrap: LightClientBootstrap, checkpoint: Uint8Array) {
     const { header, committee, committeeBranch } = bootstrap
@@ -87,7 +87,7 @@ export class LightClient {
     if (!isBranch(committee.root, committeeBranch, currentSyncCommittee, header.beacon.stateRoot)) {
       invalid('the sync committee is not that of the checkpoint')
     }
-    // The checkpoint is believed, so nobody has to have signed it.
+    // The checkpoint is trusted, so it needs no signature.
     this.#finalized = { header, participants: 0 }
     this.#optimistic = this.#finalized
     this.#current = committee
@@ -102,7 +102,7 @@ export class LightClient {
     return this.#optimistic
   }
 
-  /** Whether the finalized header is one of {@link forceUpdate}, which the chain does not have as final. */
+  /** Whether the finalized header comes from {@link forceUpdate} and is not final on the chain. */
   get isFinalityForced(): boolean {
     return this.#isForced
   }
@@ -117,7 +117,7 @@ export class LightClient {
 
   /**
    * `process_light_client_update`, and those of finality and optimistic updates. `currentSlot` is that of the clock.
-   * Throws {@link LightClientError}; nothing has changed then.
+   * Throws {@link LightClientError}; the store is then unchanged.
    */
   process(update: LightClientUpdate, currentSlot: number): void {
     this.#validate(update, currentSlot)
@@ -127,7 +127,8 @@ export class LightClient {
     const threshold = Math.floor(Math.max(this.#participantsMaxBefore, this.#participantsMax) / 2)
     const { attestedHeader: header, finality, next } = update
     const { slot } = header.beacon
-    // A minority moves no head, also the first one after the checkpoint, which the specification would let.
+    // A minority never moves the head, not even the first one after the checkpoint. The specification would permit
+    // that.
     const isEnough = participants > threshold && 2 * participants > committeeSize
     if (isEnough && slot > this.#optimistic.header.beacon.slot) {
       this.#optimistic = { header, participants }
@@ -144,8 +145,8 @@ export class LightClient {
   }
 
   /**
-   * `process_light_client_store_force_update`: where nothing was final for a period, takes the best update since as if
-   * it were, if a majority signed it. Whether it did.
+   * `process_light_client_store_force_update`: if nothing was finalized for a period, takes the best update since as
+   * finalized, if a majority signed it. Returns whether it did.
    */
   forceUpdate(currentSlot: number): boolean {
     const { slot } = this.#finalized.header.beacon
@@ -155,7 +156,7 @@ export class LightClient {
     if (2 * participants <= committeeSize) return false
     const isFinal = best.finality !== undefined && best.finality.header.beacon.slot > slot
     const header = isFinal ? (best.finality?.header as LightClientHeader) : best.attestedHeader
-    // Of another period than the committee that is not known yet: it says nothing of that one.
+    // An update of another period does not prove the missing next committee.
     if (
       this.#next === undefined &&
       (best.next === undefined || periodAt(header.beacon.slot) !== this.#period)
@@ -244,7 +245,7 @@ export class LightClient {
   }
 }
 
-/** What a committee signs: the root of a header, for the fork of the slot before the signature's. */
+/** The message that a committee signs: the root of a header, for the fork of the slot before the signature's. */
 export function signingRootOf(
   network: ConsensusNetwork,
   header: BeaconBlockHeader,
@@ -292,19 +293,19 @@ function equal(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, at) => byte === right[at])
 }
 
-/** Whether an error says that the data, or the bytes that they came in, are wrong. */
+/** Whether an error means that the data, or their encoding, are wrong. */
 export function isInvalid(error: unknown): error is Error {
   return error instanceof SszError || (error instanceof LightClientError && error.kind === 'invalid')
 }
 
-/** Why a block is too old to be a checkpoint, for the operator; undefined where it is not. */
+/** Why a block is too old to be a checkpoint, for the operator; undefined if it is not. */
 export function staleness(slot: number, currentSlot: number): string | undefined {
   const days = ((currentSlot - slot) * secondsPerSlot) / 86_400
   if (currentSlot - slot <= weakSubjectivitySlots) return undefined
   return `the checkpoint is of slot ${slot}, ${days.toFixed(1)} days ago, and one of more than ${(weakSubjectivitySlots * secondsPerSlot) / 86_400} days could be of a chain that validators made who have left since; take a newer one from a source that you trust (--checkpoint)`
 }
 
-/** What updates are ranked by, the weightiest first; the higher the better. */
+/** Ranks of an update, the weightiest first; higher is better. */
 function ranksOf({
   attestedHeader,
   syncAggregate,
@@ -330,7 +331,7 @@ function ranksOf({
   ]
 }
 
-/** `is_better_update`: whether an update is rather kept than one before. */
+/** `is_better_update`: whether an update is preferred to an earlier one. */
 function isBetterUpdate(update: LightClientUpdate, before: LightClientUpdate): boolean {
   const mine = ranksOf(update)
   const others = ranksOf(before)

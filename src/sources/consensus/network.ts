@@ -1,13 +1,14 @@
 /**
- * The light client protocol of Ethereum's consensus specifications: what a sync committee has signed, and nothing else.
- * Owns the forks of the consensus layer, the forms of what light clients exchange, the check of signatures, and the
- * store of a light client. Does not own how its data are fetched. Uses nothing of Node.js, so that browsers can run it.
+ * The light client protocol of Ethereum's consensus specifications, which verifies signatures of sync committees and
+ * nothing else. Owns the forks of the consensus layer, the forms of light client messages, the check of signatures, and
+ * the store of a light client. Does not own how its data are fetched. Does not use Node.js modules, so that browsers
+ * can run it.
  *
- * Follows ethereum/consensus-specs: altair/light-client at commit d88eb99b, with what Capella, Deneb and Electra change,
- * and gloas/light-client/sync-protocol.md at commit 0f7109f8 (fork.md at 28a2d7dd).
+ * Follows ethereum/consensus-specs: altair/light-client at commit d88eb99b, with the changes of Capella, Deneb and
+ * Electra, and gloas/light-client/sync-protocol.md at commit 0f7109f8 (fork.md at 28a2d7dd).
  */
 
-/** Forks that change what light clients exchange, or the version that is signed, in order. */
+/** Forks that change light client messages, or the signed version, in order. */
 export const consensusForkNames = [
   'genesis',
   'altair',
@@ -28,13 +29,13 @@ export interface ConsensusFork {
   readonly version: Uint8Array
 }
 
-/** What a light client has to know of a network beside a checkpoint. */
+/** Data of a network that a light client needs besides a checkpoint. */
 export interface ConsensusNetwork {
   /** Seconds since 1970. */
   readonly genesisTime: number
   /** 32 bytes. */
   readonly genesisValidatorsRoot: Uint8Array
-  /** In order, the first at epoch 0; those that are not planned are absent. */
+  /** In order, the first at epoch 0; unplanned forks are absent. */
   readonly forks: readonly ConsensusFork[]
 }
 
@@ -44,14 +45,14 @@ export const slotsPerEpoch = 32
 export const epochsPerPeriod = 256
 export const slotsPerPeriod = slotsPerEpoch * epochsPerPeriod
 export const committeeSize = 512
-/** Slots without finality after which the best update is taken though nothing is final: a period. */
+/** Slots without finality after which the best update is taken as finalized: a period. */
 export const updateTimeoutSlots = slotsPerPeriod
 export const participantsMin = 1
 
 /**
- * Oldest checkpoint that is believed, in slots: 7 days. Whoever was a validator then, and is none any more, can sign
- * another chain without losing anything. On mainnet, `compute_weak_subjectivity_period` gives 15.7 days since Electra,
- * and 7.0 days by the faster exits of Gloas (1,573 epochs with 36 million ETH at stake).
+ * Oldest trusted checkpoint, in slots: 7 days. Validators of that time that have left since can sign another chain at
+ * no cost. On mainnet, `compute_weak_subjectivity_period` gives 15.7 days since Electra, and 7.0 days with the faster
+ * exits of Gloas (1,573 epochs with 36 million ETH at stake).
  */
 export const weakSubjectivitySlots = (7 * 86_400) / secondsPerSlot
 
@@ -65,7 +66,10 @@ type StateIndices = typeof indicesAltair
 
 /** Generalized index of the execution payload in the body of a block, from Capella up to Fulu. */
 export const executionPayloadIndex = 25
-/** … and of the hash of the execution block. In Gloas that is the parent of the payload that the block bids for. */
+/**
+ * Generalized index of the hash of the execution block. In Gloas that is the parent of the payload that the block bids
+ * for.
+ */
 const executionBlockHashIndices = { capella: 412, deneb: 812, gloas: 2_856 } as const
 
 /** Number of hashes in a branch to a generalized index. */
@@ -108,7 +112,7 @@ export function forkAt({ forks }: ConsensusNetwork, slot: number): ConsensusFork
   return (forks.findLast((fork) => fork.epoch <= epoch) ?? forks[0]) as ConsensusFork
 }
 
-/** The form of data whose header is of this slot; undefined before Capella. */
+/** The form of data whose header has this slot; undefined before Capella. */
 export function formAt(network: ConsensusNetwork, slot: number): FormName | undefined {
   const { name } = forkAt(network, slot)
   if (name === 'fulu') return 'electra'

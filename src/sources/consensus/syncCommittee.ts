@@ -7,16 +7,19 @@ type Key = InstanceType<typeof G1.Point>
 /** The ciphersuite of Ethereum's consensus layer: proofs of possession are checked when a validator is added. */
 const signatureDomain = 'BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_'
 
-/** Whose bits are set, by index. */
+/** Indices of the members whose bits are set. */
 export function participantsOf(bits: Uint8Array): number[] {
   return Array.from({ length: committeeSize }, (_, at) => at).filter(
     (at) => (((bits[at >> 3] as number) >> (at & 7)) & 1) === 1,
   )
 }
 
-/** The 512 validators that sign for a period of 27 hours. Its keys are those of the chain's state, once its root is proved. */
+/**
+ * The 512 validators that sign for a period of 27 hours. Once its root is proved, its keys are those of the chain's
+ * state.
+ */
 export class SyncCommittee {
-  /** Keys that were needed, decoded: 1.5 ms each. */
+  /** Decoded keys, only those that were needed: 1.5 ms each. */
   readonly #keys = new Map<number, Key>()
   #whole: Key | undefined
 
@@ -28,8 +31,8 @@ export class SyncCommittee {
   ) {}
 
   /**
-   * `FastAggregateVerify` of the participants' keys. The state has the sum of all keys, so only those of absent
-   * validators are decoded and taken away, or where most are absent those of the others are added.
+   * `FastAggregateVerify` with the participants' keys. The state has the sum of all keys. So only the keys of absent
+   * validators are decoded and subtracted; if most are absent, the keys of the others are added instead.
    */
   verify(bits: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
     try {
@@ -37,7 +40,7 @@ export class SyncCommittee {
       const point = longSignatures.Signature.fromBytes(signature)
       return longSignatures.verify(point, longSignatures.hash(message, signatureDomain), key)
     } catch {
-      // Bytes that are no point of the curve.
+      // The bytes are not a point of the curve.
       return false
     }
   }

@@ -1,14 +1,13 @@
 /**
  * Block diffs as bytes, for stores on other machines. Owns the encoding with its version and checksum, and reading a
- * block diff back from a store; verifyBlockDiff.ts decides what of it is true.
+ * block diff back from a store. verifyBlockDiff.ts verifies the content.
  *
  * version (1 byte) ‖ SHA-256 of the rest (32) ‖ MessagePack of a list: hash, header, body, senders (20 bytes each),
  * receipts, accounts, slots, code, and from Amsterdam on the block access list. Accounts and slots are lists of key,
  * value, key, value …
  *
- * What follows from these parts is left out: number and parent, hashes of transactions, the total difficulty, hashes
- * of code, and trie nodes. A reader has to compute all of it to check the block diff, and so it takes no bytes,
- * though trie nodes would be most of them.
+ * Derived data are left out: number and parent, hashes of transactions, the total difficulty, hashes of code, and trie
+ * nodes. A reader computes all of them anyway to check the block diff, and trie nodes would be most of the bytes.
  */
 import { createHash } from 'node:crypto'
 import { Packr } from 'msgpackr'
@@ -37,7 +36,7 @@ export interface BlockDiffParts
   readonly code: readonly Uint8Array[]
 }
 
-/** A block diff is not what it should be. The message names the block, where it is known, and what differs. */
+/** A block diff is invalid. The message names the block, if it is known, and the difference. */
 export class BlockDiffError extends Error {
   override readonly name = 'BlockDiffError'
 }
@@ -57,7 +56,10 @@ export function encodeBlockDiff(parts: BlockDiffParts): Uint8Array {
   return bytes
 }
 
-/** The result shares the memory of `bytes`. Throws {@link BlockDiffError} for other bytes than {@link encodeBlockDiff} makes. */
+/**
+ * The inverse of {@link encodeBlockDiff}. The result shares the memory of `bytes`. Throws {@link BlockDiffError} for
+ * other bytes.
+ */
 export function decodeBlockDiff(bytes: Uint8Array): BlockDiffParts {
   if (bytes[0] !== blockDiffVersion) {
     throw new BlockDiffError(
@@ -82,7 +84,7 @@ export function decodeBlockDiff(bytes: Uint8Array): BlockDiffParts {
   }
 }
 
-/** What is sent of a canonical block; undefined where the store has no such block with its state. */
+/** The published parts of a canonical block; undefined if the store has no such block with its state. */
 export function readBlockDiffParts(store: ChainReader, number: number): BlockDiffParts | undefined {
   const hash = store.readCanonicalHash(number)
   const block = hash && store.readBlock(hash, number)

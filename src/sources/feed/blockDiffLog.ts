@@ -1,6 +1,6 @@
 /**
- * A log of what happened to a chain, which one writer appends to and any number of replicas read. Entries have
- * consecutive sequence numbers, whatever happens to the chain; nothing in the log changes, and the oldest entries go.
+ * A log of events of a chain: one writer appends to it, and any number of replicas read it. Entries have consecutive
+ * sequence numbers, in every case. Entries never change, and the oldest ones are removed.
  */
 import type { BlockName } from '../../data/store/chainRows.js'
 
@@ -14,39 +14,39 @@ export type FeedEvent =
     }
   /** All blocks above this one are no longer canonical. */
   | { readonly kind: 'unwind'; readonly block: BlockName }
-  /** What the source calls safe or finalized. */
+  /** The safe or finalized block of the source. */
   | { readonly kind: 'safe' | 'finalized'; readonly block: BlockName }
 
 export type FeedEntry = FeedEvent & { readonly sequence: number }
 
 export interface LogTip {
-  /** Of the newest entry; 0 before the first. */
+  /** Sequence number of the newest entry; 0 before the first. */
   readonly sequence: number
   /** The head after the newest entry; undefined before the first. */
   readonly head: BlockName | undefined
   readonly safe: BlockName | undefined
   readonly finalized: BlockName | undefined
-  /** Grows with each writer. */
+  /** Raised by each new writer. */
   readonly epoch: number
-  /** How long the writer's lease still holds; not positive where there is none. */
+  /** Remaining time of the writer's lease; not positive without a lease. */
   readonly leaseMsLeft: number
 }
 
-/** Where a process is in a log, as of its last answer; zeros before the first. */
+/** Position of a process in a log, as of its last answer; zeros before the first. */
 export interface FeedFigures {
   readonly isAnswering: boolean
-  /** Of the newest writer. */
+  /** Epoch of the newest writer. */
   readonly epoch: number
-  /** Whether that is this process. */
+  /** Whether this process is the newest writer. */
   readonly hasLease: boolean
-  /** Of the newest entry that the store has, or that this process appended. */
+  /** Newest entry that the store has, or that this process appended. */
   readonly sequence: number
-  /** What the store lacks of the log; of a writer, what the log lacks of its store. */
+  /** What the store still lacks of the log; for a writer, what the log lacks of its store. */
   readonly entriesBehind: number
   readonly blocksBehind: number
 }
 
-/** The entries that a reader needs next were removed. */
+/** The next entries of a reader were removed. */
 export class TrimmedError extends Error {
   override readonly name = 'TrimmedError'
 }

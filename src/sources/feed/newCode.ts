@@ -6,7 +6,7 @@ import { emptyCodeHash } from '../../primitives/keccak.js'
 export class NewCode {
   readonly #hashes = new Map<string, Hash32>()
 
-  /** Takes note of one account before and after the block; undefined where there is none. */
+  /** Adds one account before and after the block; undefined if there is none. */
   add(before: Account | undefined, after: Account | undefined): void {
     if (after === undefined || equalBytes(after.codeHash, emptyCodeHash)) return
     if (before !== undefined && equalBytes(before.codeHash, after.codeHash)) return

@@ -1,9 +1,9 @@
 /**
- * A log of block diffs in PostgreSQL. Owns the statements, compression and splitting of block diffs; a lost connection
- * is the end of a PostgresLog, and whoever uses it makes another one.
+ * A log of block diffs in PostgreSQL. Owns the statements, compression and splitting of block diffs. A lost connection
+ * ends a PostgresLog; its user makes another one.
  *
- * The database decides who writes: each statement that writes first changes the one row of `feed` where the epoch is
- * still the writer's and the newest entry is the one it knows, and does nothing where there is no such row.
+ * The database decides who writes. Each writing statement first changes the one row of `feed`, on condition that its
+ * epoch is the writer's and the newest entry is the one it knows. Without such a row the statement does nothing.
  */
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
@@ -17,9 +17,7 @@ import { type FeedEntry, type FeedEvent, type LogTip, MovedError, TrimmedError }
 
 /* The tables of a feed in PostgreSQL, one schema per network, and the migrations that make them. */
 
-/**
- * Each element brings a schema from the version of its index to the next. Elements are never changed, only added.
- */
+/** Element i migrates a schema from version i to the next. Elements are never changed, only added. */
 const feedMigrations: readonly string[] = [
   `
   -- One row: the chain, the one writer, and the end of the log.
@@ -63,10 +61,10 @@ const feedMigrations: readonly string[] = [
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)
 
-/** Most entries, and about the most bytes, of one read: what is read waits in memory. */
+/** Most entries of one read, and about the most bytes: the result waits in memory. */
 const readEntriesMax = 256
 const readBytesMax = 16 * 2 ** 20
-/** A block diff with more bytes is kept in several rows, since a row is held in memory several times on its way. */
+/** A longer block diff is split into several rows, because a row is in memory several times on its path. */
 const partBytesMax = 2 ** 20
 
 /** What the process with the lease does. */
@@ -82,9 +80,9 @@ export class PostgresLog {
   }
 
   /**
-   * Connects to the feed of a chain. A writer makes it where there is none, or brings it up to date; for others one
-   * that is not there yet counts as unreachable. Rejects with OperatorError where it is of another chain or of a newer
-   * release, otherwise with {@link UnreachableError}.
+   * Connects to the feed of a chain. A writer makes it if there is none, or migrates it; for others a missing feed
+   * counts as unreachable. Rejects with OperatorError if it is of another chain or of a newer release, otherwise with
+   * {@link UnreachableError}.
    */
   static async connect(
     address: DatabaseAddress,
@@ -109,7 +107,7 @@ export class PostgresLog {
     }
   }
 
-  /** Rejects with UnreachableError where there is no answer; so do all others. */
+  /** Rejects with UnreachableError if there is no answer, as all other methods do. */
   async readTip(): Promise<LogTip> {
     const [row] = await this.#connection.query(
       `select sequence, head_number, head_hash, epoch,
@@ -134,8 +132,8 @@ export class PostgresLog {
   }
 
   /**
-   * The next entries after a sequence, in order: at least one where there is any. Rejects with {@link TrimmedError}
-   * where the first of them is no longer there.
+   * The next entries after a sequence, in order: at least one if there is any. Rejects with {@link TrimmedError} if the
+   * first of them was removed.
    */
   async read(after: number): Promise<readonly FeedEntry[]> {
     const rows = await this.#connection.query(
@@ -162,9 +160,9 @@ export class PostgresLog {
   }
 
   /**
-   * After which entry a store goes on whose newest canonical blocks have these hashes: that of the highest of these
-   * blocks that is in the log. Undefined where the log has none of them and its first block is no child of one. A log
-   * that only says what is safe or finalized takes any store, as an empty one does.
+   * The position from which a store continues whose newest canonical blocks have these hashes: the entry of the highest
+   * of them that is in the log. Undefined if the log has none of them and its first block is not a child of one. A log
+   * with only safe and finalized blocks accepts any store, as an empty one does.
    */
   async findPosition(hashes: readonly Uint8Array[]): Promise<number | undefined> {
     const [row] = await this.#connection.query(
@@ -197,7 +195,7 @@ export class PostgresLog {
 
   /**
    * Appends after the entry `after`, all or none. Rejects with {@link FencedError} once there is a newer epoch, and
-   * with {@link MovedError} where `after` is not the newest entry.
+   * with {@link MovedError} if `after` is not the newest entry.
    */
   async append(epoch: number, after: number, events: readonly FeedEvent[]): Promise<void> {
     if (events.length === 0) return
@@ -259,7 +257,7 @@ export class PostgresLog {
     )
   }
 
-  /** Calls `listener` when there may be new entries, or the log is lost. Returns a function that stops this. */
+  /** Calls `listener` when there may be new entries, or the connection is lost. Returns a function that stops this. */
   onNews(listener: () => void): () => void {
     return this.#connection.onNews(listener)
   }
@@ -268,7 +266,7 @@ export class PostgresLog {
     return this.#connection.close()
   }
 
-  /** Throws OperatorError where the feed is of another chain or a newer release. */
+  /** Throws OperatorError if the feed is of another chain or a newer release. */
   async #check(chain: Pick<ChainIdentity, 'chainId' | 'genesisHash'>): Promise<void> {
     await this.#connection.assertVersion('the feed', feedMigrations.length)
     const [feed] = await this.#connection.query('select chain_id, genesis_hash from feed')

@@ -1,10 +1,9 @@
 /**
- * Publishes the chain of a store to a log: what the log lacks of the canonical chain, in order, after the store has
- * committed it. Owns the writer's lease, what waits for the database, and how far the store may be ahead of the log.
+ * Publishes the chain of a store to a log: all blocks that the log lacks, in order, after the store has committed them.
+ * Owns the writer's lease, the queue for the database, and how far the store may be ahead of the log.
  *
- * What is to be published follows from the store and the end of the log alone, so that a start after a crash is no
- * special case. Blocks that are about to be unwound and were not published yet are read before, so that replicas know
- * them too.
+ * The events to publish follow only from the store and the end of the log, so a start after a crash needs no special
+ * case. Blocks that will be unwound before they are published are read first, so that replicas know them too.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,25 +21,25 @@ import { type FeedEvent, type FeedFigures, type LogTip, MovedError } from './blo
 import { PostgresLog } from './postgresLog.js'
 
 export interface PublishPlan extends DatabaseAddress {
-  /** Blocks that the store may be ahead of the log. */
+  /** Most blocks that the store may be ahead of the log. */
   readonly feedAheadMax: number
-  /** Blocks below the head that stay in the log. */
+  /** Number of blocks below the head that stay in the log. */
   readonly retainBlocks: number
-  /** How long a writer that is gone keeps others from writing. */
+  /** How long a dead writer blocks other writers. */
   readonly leaseMs: number
 }
 
-/** What a writer got with the lease. */
+/** Data that a writer gets with the lease. */
 export interface Lease {
   readonly epoch: number
   readonly holder: string
   readonly tip: LogTip
 }
 
-/** Most events, and about the most bytes, in one statement; also read from the store ahead of it. */
+/** Most events in one statement, and about the most bytes; as many are read from the store in advance. */
 const batchEventsMax = 64
 const batchBytesMax = 8 * 2 ** 20
-/** Wait before the next attempt to reach the database. */
+/** Wait before the next attempt to connect to the database. */
 const retryMs = 200
 /** Events between two removals of old entries. */
 const trimEvery = 64
@@ -53,14 +52,14 @@ export class Publisher {
   readonly #say: (text: string) => void
   readonly #signal: AbortSignal
   readonly #fenced = new AbortController()
-  /** What the log lacks, in order; the log's end is before the first of it. */
+  /** Events that the log lacks, in order; the first follows the log's end. */
   #queue: FeedEvent[] = []
   #sequence: number
-  /** The end of the log once the queue is in it. */
+  /** The end of the log after all queued events. */
   #planned: Record<'head' | 'safe' | 'finalized', BlockName | undefined>
   #publishedNumber: number
   #committed: BlockName
-  /** Whether blocks are being unwound, until the next commit: what the store says is not committed yet. */
+  /** Whether blocks are being unwound; until the next commit the store's state is not committed. */
   #isUnwinding = false
   #news: Deferred<void> = defer()
   #progress: Deferred<void> = defer()
@@ -70,7 +69,9 @@ export class Publisher {
   #failure: unknown
   readonly #running: Promise<void>
 
-  /** Begins to publish what is in the store. `say` takes sentences for the operator; nobody waits once `signal` is aborted. */
+  /**
+   * Begins to publish the store's chain. `say` gets sentences for the operator. No call waits once `signal` is aborted.
+   */
   constructor(
     plan: PublishPlan,
     { epoch, holder, tip }: Lease,
@@ -97,7 +98,7 @@ export class Publisher {
     this.#running = this.#run()
   }
 
-  /** Aborted once there is another writer: this one has to stop. */
+  /** Aborted once there is another writer; then this one must stop. */
   get fenced(): AbortSignal {
     return this.#fenced.signal
   }
@@ -120,7 +121,7 @@ export class Publisher {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Publishes what is left, as long as the database answers, and gives the lease back. */
+  /** Publishes the rest, if the database answers, and releases the lease. */
   async end(): Promise<void> {
     this.#isEnding = true
     this.#news.resolve()
@@ -206,7 +207,10 @@ export class Publisher {
     }
   }
 
-  /** Whether the log took a batch. Otherwise it has other entries than were known, from which this goes on. */
+  /**
+   * Resolves to whether the log took a batch. Otherwise the log has unknown entries, and publishing continues from its
+   * end.
+   */
   async #append(log: PostgresLog, batch: readonly FeedEvent[]): Promise<boolean> {
     try {
       await log.append(this.#epoch, this.#sequence, batch)
@@ -229,7 +233,7 @@ export class Publisher {
     this.#progress = defer()
   }
 
-  /** After a new connection: the log may have what was sent last, or be an older copy of itself. */
+  /** After a new connection: the log may have the last events already, or be restored from an older copy. */
   #goOnFrom(tip: LogTip): void {
     const taken = tip.sequence - this.#sequence
     if (taken >= 0 && taken <= this.#queue.length) return this.#took(taken)
@@ -239,7 +243,7 @@ export class Publisher {
     this.#publishedNumber = this.#planned.head?.number ?? 0
   }
 
-  /** Adds to the queue what the log lacks of the committed chain, until it has `count` events. */
+  /** Adds events that the log lacks of the committed chain to the queue, until it has `count` events. */
   #fill(count: number): void {
     while (this.#queue.length < count && !this.#isUnwinding) {
       const event = this.#next()
@@ -279,7 +283,7 @@ export class Publisher {
     }
   }
 
-  /** The newest block below `block` that is canonical. */
+  /** The newest canonical block below `block`. */
   #forkBelow(block: BlockName): BlockName {
     let below = block
     while (!this.#isCommitted(below)) {
@@ -303,7 +307,7 @@ export class Publisher {
   }
 }
 
-/** Events for one statement. */
+/** The first events of the queue that fit in one statement. */
 function firstOf(queue: readonly FeedEvent[]): readonly FeedEvent[] {
   let bytes = 0
   let count = 0

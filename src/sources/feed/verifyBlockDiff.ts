@@ -1,7 +1,7 @@
 /**
- * Checks a block diff that another machine made, and computes what it leaves out. Believes nothing that follows from the
- * block and the state before it: a block diff that passes connects the two by exactly the changes that it lists. What
- * execution alone can tell is believed: that these transactions cause these changes.
+ * Checks a block diff from another machine, and computes the parts that it leaves out. Verifies everything that follows
+ * from the block and the state before it. A valid block diff connects the two by exactly the changes that it lists.
+ * Only the result of execution is trusted: that these transactions cause these changes.
  */
 import { randomInt } from 'node:crypto'
 import type { ForkSchedule } from '../../data/chain/forks.js'
@@ -31,7 +31,7 @@ import { RlpError, type RlpItem, rlpBytes, rlpEndAt, rlpPayloadAt } from '../../
 import { BlockDiffError, type BlockDiffParts } from './blockDiffCodec.js'
 import { NewCode } from './newCode.js'
 
-/** The block that a block diff follows, and the state after it. */
+/** The block before a block diff, and the state after it. */
 export interface PreviousState {
   readonly number: number
   readonly hash: Hash32
@@ -41,7 +41,7 @@ export interface PreviousState {
   readonly state: StateView
 }
 
-/** The head of a store as what a block diff follows. Valid until the head changes. */
+/** The head of a store as the predecessor of a block diff. Valid until the head changes. */
 export function previousState(store: ChainReader): PreviousState {
   const head = headOf(store)
   const total = head && store.readTotalDifficulty(head.hash)
@@ -51,11 +51,11 @@ export function previousState(store: ChainReader): PreviousState {
 }
 
 export interface VerifierOptions {
-  /** Transactions of each block, chosen at random, whose senders are recovered; Infinity for all. */
+  /** Number of transactions of each block, chosen at random, whose senders are recovered; Infinity for all. */
   readonly sendersChecked: number
 }
 
-/** Checks the block diffs of one chain. Quicker for block diffs that follow each other, whose tries it remembers. */
+/** Checks the block diffs of one chain. Faster for successive block diffs, because it caches their tries. */
 export class BlockDiffVerifier {
   readonly #schedule: ForkSchedule
   readonly #senders: BelievedSenders
@@ -69,9 +69,9 @@ export class BlockDiffVerifier {
   }
 
   /**
-   * The whole block diff of which `parts` were sent. Throws {@link BlockDiffError} that names the block and what differs:
-   * number or parent, root of transactions, uncles, withdrawals or receipts, bloom, an account, slot or code that is
-   * missing, superfluous or out of order, the state root, a sender.
+   * The whole block diff for these `parts`. Throws {@link BlockDiffError} that names the block and the difference:
+   * number or parent; root of transactions, uncles, withdrawals or receipts; bloom; an account, slot or code that is
+   * missing, superfluous or out of order; the state root; a sender.
    */
   verifyBlockDiff(previous: PreviousState, parts: BlockDiffParts): BlockDiff {
     const name = { text: `the block after ${previous.number}` }
@@ -85,7 +85,7 @@ export class BlockDiffVerifier {
       const { number, parentHash } = header
       return { ...parts, number, hash, parentHash, totalDifficulty, ...state }
     } catch (error) {
-      // Some of these nodes may belong to no state.
+      // Some of the cached nodes may belong to no state.
       this.#recent = new RecentTries()
       if (error instanceof BlockDiffError) throw new BlockDiffError(`${name.text}: ${error.message}`)
       if (error instanceof RlpError || error instanceof RangeError)
@@ -182,8 +182,8 @@ interface ChangedAccount {
 }
 
 /**
- * The senders that a block diff names, in the order of its transactions: some are recovered and compared; of each, its
- * account has to have used the transaction's nonce in the block.
+ * The senders that a block diff names, in the order of its transactions. Some are recovered and compared. The account
+ * of each must have used the transaction's nonce in the block.
  */
 class BelievedSenders implements Pick<RecoveredKeys, 'senderOf'> {
   readonly #keys = new RecoveredKeys()
@@ -227,14 +227,14 @@ class BelievedSenders implements Pick<RecoveredKeys, 'senderOf'> {
     return recovered
   }
 
-  /** Ends a block: throws where more senders are named than there are transactions. */
+  /** Ends a block: throws if it names more senders than there are transactions. */
   end(): void {
     const count = this.#addresses.length / addressBytes
     if (count !== this.#index)
       throw new BlockDiffError(`it has ${this.#index} transactions and ${count} senders`)
   }
 
-  /** Chooses each transaction with the same chance, so many in all. */
+  /** Chooses a random sample of the given size. */
   #isChosen(index: number): boolean {
     const remaining = this.#addresses.length / addressBytes - index
     if (this.#left < remaining && (this.#left === 0 || randomInt(Math.ceil(remaining)) >= this.#left))
@@ -274,7 +274,7 @@ function expectAscending(what: string, changes: readonly Change[]): void {
   }
 }
 
-/** The code with its hashes, which have to be these. */
+/** The code with its hashes, which must be the expected ones. */
 function withHashes(code: readonly Uint8Array[], expected: readonly Hash32[]): Change[] {
   const hashed = code.map((bytes) => [keccak256(bytes), bytes] as const)
   for (let at = 0; at < Math.max(hashed.length, expected.length); at++) {
@@ -285,7 +285,7 @@ function withHashes(code: readonly Uint8Array[], expected: readonly Hash32[]): C
   return hashed
 }
 
-/** "… `what` A, `other` B" where the two differ. */
+/** Throws "… `what` A, `other` B" if the two differ. */
 function expectEqual(what: string | (() => string), got: Uint8Array, want: Uint8Array, other: string): void {
   if (equalBytes(got, want)) return
   const text = (bytes: Uint8Array) => (bytes.length === 0 ? 'none' : bytesToHex(bytes))

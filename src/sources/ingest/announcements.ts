@@ -1,7 +1,7 @@
 /**
- * Hashes of transactions that wait for a block: those sent from here, and those that an upstream announces, which is
- * asked while somebody wants them. Owns how many are kept and how fast they come. Hashes of an upstream are not proved:
- * nobody can tell whether there is such a transaction.
+ * Hashes of transactions that wait for a block: those sent from here, and those that an upstream announces. The
+ * upstream is polled only while a caller wants hashes. Owns how many are kept and the rate limit. Hashes of an upstream
+ * are not proved: such a transaction may not exist.
  */
 
 import { type Hash32, hexToBytes, latin1Key } from '../../primitives/bytes.js'
@@ -12,25 +12,31 @@ import { UpstreamFailure } from '../upstream/line.js'
 import { NodeError, type Upstream } from '../upstream/upstream.js'
 import { type Asked, NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
 
-/** Hashes that are kept, for those who ask late: of mainnet's public transactions some minutes. */
+/** Number of kept hashes, for late callers: some minutes of mainnet's public transactions. */
 const keptMax = 8_192
-/** Time between two questions to the upstream. */
+/** Time between two polls of the upstream. */
 const pollMs = 250
-/** Hashes of one poll, 1,000 a second: fifty times mainnet's. The rest is dropped, so that a liar floods nobody. */
+/**
+ * Most hashes of one poll, 1,000 per second: fifty times mainnet's rate. The rest is dropped, to limit a malicious
+ * upstream.
+ */
 const perPollMax = 250
-/** How long an upstream is asked after the last question from here: filters are polled, some of them rarely. */
+/** How long an upstream is polled after the last call: callers poll filters, some of them rarely. */
 const wantedMs = 60_000
-/** Longest wait of a question for the next hash. */
+/** Longest wait of a call for the next hash. */
 const announcedWaitMsMax = 1_000
-/** Longest time of one question to the upstream. */
+/** Longest time of one request to the upstream. */
 const askMs = 5_000
-/** Wait after a failure, doubled by each further one up to the longest. */
+/** Wait after a failure; each further one doubles it, up to the longest. */
 const retryMs = 500
 const retryMsMax = 30_000
 /** Longest id of a filter; go-ethereum's has 34 characters. */
 const filterIdMax = 128
 
-/** Time between two sentences about failures, and the longest reason: a node may answer with one of its own each time. */
+/**
+ * Time between two messages about failures, and longest reason in one: a node may answer with a different text each
+ * time.
+ */
 const tellMs = 60_000
 const whyMax = 300
 
@@ -39,10 +45,10 @@ const hashPattern = /^0x[0-9a-f]{64}$/i
 export class Announcements {
   readonly #upstreams: Upstreams | undefined
   readonly #log: (text: string) => void
-  /** The newest, oldest first, and the number of the first of them. */
+  /** The newest hashes, oldest first; `#first` is the number of the first of them. */
   #hashes: Uint8Array[] = []
   #first = 0
-  /** Those that are kept, to tell each once. */
+  /** Keys of kept hashes, so that each is announced once. */
   readonly #known = new Set<string>()
   readonly #ending = new AbortController()
   #wake = new AbortController()
@@ -50,13 +56,13 @@ export class Announcements {
   #listening: Promise<void> | undefined
   #toldAtMs = Number.NEGATIVE_INFINITY
 
-  /** Without upstreams only those sent from here are announced. `log` gets sentences for the operator. */
+  /** Without upstreams only transactions sent from here are announced. `log` gets sentences for the operator. */
   constructor(upstreams?: Upstreams, log: (text: string) => void = () => {}) {
     this.#upstreams = upstreams
     this.#log = log
   }
 
-  /** Announces one that is not among those kept. */
+  /** Announces a hash that is not kept yet. */
   add(hash: Uint8Array): void {
     const key = latin1Key(hash)
     if (this.#known.has(key)) return
@@ -67,7 +73,7 @@ export class Announcements {
     this.#wake = new AbortController()
   }
 
-  /** Whether it was announced and is among those kept. */
+  /** Whether it was announced and is still kept. */
   has(hash: Uint8Array): boolean {
     return this.#known.has(latin1Key(hash))
   }
@@ -82,12 +88,12 @@ export class Announcements {
     }
     const isWaiting = after === this.#next && waitMs > 0 && !this.#ending.signal.aborted
     if (isWaiting) await pause(Math.min(waitMs, announcedWaitMsMax), this.#wake.signal)
-    // A number of an earlier process may be higher.
+    // The number may come from an earlier process and be higher.
     const from = Math.min(Math.max(after ?? this.#next, this.#first), this.#next)
     return { next: this.#next, hashes: Buffer.concat(this.#hashes.slice(from - this.#first)) }
   }
 
-  /** Ends waits; resolves once no upstream is asked. End the upstreams as well. */
+  /** Ends waits. Resolves once no upstream is polled. End the upstreams as well. */
   async close(): Promise<void> {
     this.#ending.abort()
     this.#wake.abort()
@@ -110,7 +116,7 @@ export class Announcements {
   /** Never rejects. */
   async #listen(upstreams: Upstreams): Promise<void> {
     let failures = 0
-    /** Those that have no such filters. */
+    /** Upstreams without such filters. */
     const unable: Upstream[] = []
     while (this.#isWanted) {
       let isMade = false
@@ -119,14 +125,14 @@ export class Announcements {
           deadline: performance.now() + askMs,
           not: unable,
         })
-        // One that is lost, as after a restart, is made again.
+        // A lost filter, as after a restart, is made again.
         isMade = true
         await this.#poll(upstreams, filter, () => {
           failures = 0
         })
       } catch (error) {
         if (error instanceof NodeError && !isMade) unable.push(error.upstream)
-        // With none left, all are asked again: one may have been brought up to date.
+        // If none is left, all are asked again: one may have been upgraded.
         if (unable.length >= upstreams.count) unable.length = 0
         const isKnown = [NodeError, NoAnswerError, UpstreamFailure].some((kind) => error instanceof kind)
         this.#tell(isKnown ? (error as Error).message : String((error as Error).stack))
@@ -135,7 +141,7 @@ export class Announcements {
     }
   }
 
-  /** Asks one node as long as it answers and somebody wants it. Rejects with what it failed with. */
+  /** Polls one node as long as it answers and hashes are wanted. Rejects with the node's failure. */
   async #poll(
     upstreams: Upstreams,
     { result: id, upstream: only }: Asked,

@@ -20,18 +20,18 @@ export interface Block {
   readonly bodyRlp: Uint8Array
   /** Without the block access list. */
   readonly items: readonly RlpItem[]
-  /** RLP of the block access list (EIP-7928) where it came with the block, unchecked; it is no part of the block. */
+  /** RLP of the block access list (EIP-7928) if it came with the block, unchecked; it is not part of the block. */
   readonly blockAccessList: Uint8Array | undefined
-  /** Whether its body was found to be the one that its header commits to. */
+  /** Whether its body was compared with the commitments of its header. */
   readonly isContentChecked?: boolean
   /**
-   * Resolves to the keys of its signatures found so far, in the encoding of {@link RecoveredKeys}. Undefined where
-   * nobody looks for them. Rejects where whoever does has failed.
+   * Resolves to the keys of its signatures found so far, in the encoding of {@link RecoveredKeys}. Undefined if no
+   * thread recovers them. Rejects if that thread failed.
    */
   readonly takeKeys?: (() => Promise<Uint8Array>) | undefined
 }
 
-/** Place of the block access list after header, transactions, uncles and withdrawals, as go-ethereum exports it. */
+/** Index of the block access list after header, transactions, uncles and withdrawals, as go-ethereum exports it. */
 export const accessListIndex = 4
 
 /** A block and its parent. */
@@ -46,7 +46,7 @@ export function linkOf({ header, hash }: Pick<Block, 'header' | 'hash'>): BlockL
   return { number, hash, parentHash, unknownFork: unknownForkOf(header) }
 }
 
-/** Decodes a block. Throws InvalidBlockError where it is none. */
+/** Decodes a block. Throws InvalidBlockError for malformed data. */
 export function parseBlock(rlp: Uint8Array): Block {
   try {
     const items = decodeRlpList(rlp)

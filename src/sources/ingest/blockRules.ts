@@ -28,7 +28,7 @@ export interface RuleContext {
   readonly isDevelopment?: boolean
 }
 
-/** EIP-779: number of blocks from the DAO fork on with a mark in their extra data. */
+/** EIP-779: number of blocks from the DAO fork on with the fork's extra data. */
 const daoMarkedBlocks = 10
 const daoMark = Buffer.from('dao-hard-fork')
 
@@ -41,7 +41,7 @@ function mustEqual(field: string, got: bigint | number | undefined, want: bigint
 }
 
 /**
- * Checks a header against its parent's. Throws InvalidBlockError naming the field, its value and what it should be;
+ * Checks a header against its parent's. Throws InvalidBlockError that names the field, its value and the expected one;
  * UnknownForkError.
  */
 export function checkHeader(header: Header, parent: Header, context: RuleContext): void {
@@ -68,7 +68,7 @@ export function checkHeader(header: Header, parent: Header, context: RuleContext
   checkDaoMark(header, context.schedule.config)
 }
 
-/** EIP-779: the first blocks of the fork are marked, and those of a chain that stays without it are not. */
+/** EIP-779: the first blocks of the fork have its extra data; those of a chain that refuses the fork must not. */
 function checkDaoMark(
   { number, extraData }: Header,
   { blocks, daoRefusedBlock }: ForkSchedule['config'],
@@ -156,8 +156,8 @@ export function checkContent(header: Header, body: BodyItems, fork: ForkName): v
 }
 
 /**
- * Checks a block access list that came with a block (EIP-7928): its form, and that it is the one that the header commits
- * to. Whether it is what the block does, execution shows. Throws InvalidBlockError.
+ * Checks a block access list that came with a block (EIP-7928): its form, and the header's hash of it. Execution checks
+ * whether it matches the block. Throws InvalidBlockError.
  */
 export function checkBlockAccessList(list: Uint8Array, header: Header, transactionCount: number): void {
   asRule(() => decodeBlockAccessList(list, { transactionCount, gasLimit: header.gasLimit }))
@@ -185,7 +185,7 @@ function asRule(check: () => unknown): void {
   }
 }
 
-/** Throws InvalidBlockError where the computed hash is not the header's. */
+/** Throws InvalidBlockError if the computed hash differs from the header's. */
 function mustMatch(field: string, computed: Uint8Array, inHeader: Uint8Array): void {
   must(
     Buffer.compare(computed, inHeader) === 0,

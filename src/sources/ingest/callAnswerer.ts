@@ -3,34 +3,32 @@ import { type Fault, FaultError } from '../../primitives/faults.js'
 import { callSource, type SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { IngestCall, IngestMessage } from './messages.js'
 
-/** The fault of calls to a thread that ends or has ended. */
 export const sourceEnded: Fault = {
   kind: 'UpstreamsFailed',
   why: 'the source of this network has ended, see the log; upstreams are not asked',
 }
 
-/** The fault of calls to a thread that takes none yet. */
 export const sourceStarts: Fault = {
   kind: 'UpstreamsFailed',
   why: 'the source of this network starts; upstreams are not asked yet',
 }
 
-/** The fault of calls whose answer finds no room; the store says more to the operator. */
+/** The fault of calls whose answer cannot be stored; the store reports more to the operator. */
 const noRoom: Fault = {
   kind: 'UpstreamsFailed',
   why: 'what upstreams answer cannot be stored, because the disk is full',
 }
 
-/** Time between two reports of why upstreams failed a call: callers could fill the log. */
+/** Time between two reports of why upstreams failed a call; otherwise callers could fill the log. */
 const failureMs = 10_000
 
-/** Takes calls, makes them, and reports for each what it resolves to, or the fault that it rejects with. */
+/** Takes calls, makes them, and reports the result of each, or its fault. */
 export class CallAnswerer {
   readonly #report: (message: IngestMessage) => void
   readonly #calls: SourceCalls
   readonly #underWay = new Set<Promise<void>>()
   #hasEnded = false
-  /** The last failure of the store that the operator was told. */
+  /** The last failure of the store that was reported to the operator. */
   #told = ''
   #failureTold = -Infinity
 
@@ -46,7 +44,7 @@ export class CallAnswerer {
   }
 
   /**
-   * Refuses every further call, and resolves once none is under way, so that what they use can be closed. End what
+   * Refuses every further call. Resolves once none is under way, so that their resources can be closed. End all that
    * they wait for as well.
    */
   async end(): Promise<void> {
@@ -76,7 +74,7 @@ export class CallAnswerer {
     return { kind: 'UpstreamsFailed', why: 'internal error' }
   }
 
-  /** Tells the operator of upstreams what callers do not get: which failed, and why. */
+  /** Reports to the operator, not to callers, which upstreams failed and why. */
   #tellFailure({ fault, message }: FaultError): void {
     if (fault.kind !== 'UpstreamsFailed' || message === fault.why || message === fault.kind) return
     if (performance.now() - this.#failureTold < failureMs) return

@@ -35,7 +35,7 @@ export async function* readChainFile(
   let taken = 0
   const file = createReadStream(path, { highWaterMark: readBytes })
   if (packed) {
-    // The compressed size of a block is not known, so progress is that of reading.
+    // The compressed size of a block is not known, so progress is counted in bytes read.
     file.on('data', (chunk) => {
       taken += chunk.length
       onRead(taken)
@@ -97,7 +97,7 @@ async function isGzip(path: string): Promise<boolean> {
   return first === 0x1f && second === 0x8b
 }
 
-/** Up to so many bytes at the begin of a file. Rejects with {@link ChainFileError}. */
+/** Up to so many bytes at the start of a file. Rejects with {@link ChainFileError}. */
 export async function firstBytes(path: string, count: number): Promise<Uint8Array> {
   let file: Awaited<ReturnType<typeof open>>
   try {

@@ -1,6 +1,6 @@
 /**
- * Reads a chainspec, as Nethermind has it, into the form of a geth-format genesis. A chainspec sets each EIP by itself;
- * it is read where that is unambiguous: a chain that begins after the Merge, with the EIPs of each fork at one time.
+ * Converts a chainspec, the format of Nethermind, into a geth-format genesis. A chainspec sets each EIP separately. It
+ * is accepted if it is unambiguous: a chain that begins after the Merge, with the EIPs of each fork at one time.
  */
 
 import { forksUpToLondon, isRecord, toBigInteger, toInteger } from '../../data/chain/forks.js'
@@ -8,12 +8,12 @@ import { networkOf } from '../../data/chain/knownNetworks.js'
 
 type Json = Record<string, unknown>
 
-/** Members of `params` that all have to be 0: the rules of every fork before the Merge. */
+/** Members of `params` that must all be 0: the rules of every fork before the Merge. */
 const transitions = [150, 155, 160, '161abc', '161d', 140, 211, 214, 658, 145, 1014, 1052]
   .concat(['1283Disable', 152, 1108, 1344, 1884, 2028, 2200, 2565, 2929, 2930, 1559, 3198, 3529, 3541])
   .map((eip) => `eip${eip}Transition`)
 
-/** The EIPs of each fork after it, which have one time; those that not all chainspecs name come second. */
+/** The EIPs of each later fork, which must have one time. EIPs that not all chainspecs name come second. */
 const forks: Readonly<Record<string, readonly [always: readonly number[], maybe: readonly number[]]>> = {
   shanghai: [[3651, 3855, 3860, 4895], []],
   cancun: [[1153, 4788, 4844, 5656, 6780], []],
@@ -29,12 +29,12 @@ const forks: Readonly<Record<string, readonly [always: readonly number[], maybe:
 const silent =
   /^(eip1283Transition|eip158Transition|maxCodeSizeTransition|maxCodeSizeTransitionTimestamp|mergeForkIdTransition)$/i
 
-/** Whether this is no genesis but a chainspec. */
+/** Whether this is a chainspec and not a genesis. */
 export function isChainspec(json: Json): boolean {
   return json.config === undefined && isRecord(json.params)
 }
 
-/** The same chain as a geth-format genesis. Throws RangeError that names what is ambiguous or not supported. */
+/** The same chain as a geth-format genesis. Throws RangeError that names an ambiguous or unsupported member. */
 export function genesisOfChainspec(json: Json): Json {
   const engines = Object.keys(isRecord(json.engine) ? json.engine : {})
   if (engines.length !== 1 || engines[0] !== 'Ethash') {
@@ -84,7 +84,7 @@ export function genesisOfChainspec(json: Json): Json {
   }
 }
 
-/** When each fork begins, in seconds. */
+/** Start time of each fork, in seconds. */
 function forkTimes(params: Json): Map<string, number> {
   const known = new Set(transitions)
   const times = new Map<string, number>()
@@ -112,7 +112,7 @@ function forkTimes(params: Json): Map<string, number> {
   return times
 }
 
-/** Times of the forks, and blob parameters by their names: other times than those of forks are BPO forks. */
+/** Fork times, and blob parameters by fork. Parameters at other times make BPO forks. */
 function withBlobs(schedule: unknown, times: Map<string, number>): Json {
   const blobSchedule: Json = {}
   let bpoCount = 0
@@ -123,7 +123,7 @@ function withBlobs(schedule: unknown, times: Map<string, number>): Json {
   }))
   for (const { entry, time } of timed.sort((a, b) => a.time - b.time)) {
     const named = [...times].filter(([, at]) => at === time).map(([fork]) => fork)
-    // Forks of one time have one set of parameters, those of the last.
+    // Forks with the same time have one set of parameters, under the last of them.
     const fork = named.pop() ?? `bpo${++bpoCount}`
     times.set(fork, time)
     const [target, max, fraction] = ['target', 'max', 'baseFeeUpdateFraction'].map((member) =>
@@ -145,6 +145,6 @@ function accounts(json: unknown): Json {
     const members = ['balance', 'nonce', 'code', 'storage'].filter((name) => account[name] !== undefined)
     return [address, Object.fromEntries(members.map((name) => [name, account[name]]))]
   })
-  // Those that only describe a precompiled contract are no accounts.
+  // Entries that only describe a precompiled contract are not accounts.
   return Object.fromEntries(entries.filter(([, members]) => Object.keys(members).length > 0))
 }

@@ -1,7 +1,7 @@
 import type { ChainReader } from '../../data/store/chainReader.js'
 import { logKeysOf } from '../../data/store/logKeys.js'
 
-/** How many keys the logs of block `number` have, and with how many of them the log index lacks it. */
+/** Number of keys of the logs of block `number`, and of those for which the log index lacks the block. */
 export function checkLogKeys(
   store: ChainReader,
   receipts: Uint8Array,

@@ -1,8 +1,8 @@
 /**
- * Whether a state in flat tables is the one that its tries have. Both are walked once, in their own orders, without a list
- * of what was seen: each entry is hashed with its place, and the exclusive or of all these hashes is the same on both
- * sides only where the entries are. There is one for each bucket of accounts, so that only the accounts of a bucket that
- * differs are looked up one by one, to name what is wrong.
+ * Checks that a state in flat tables equals the state of its tries. Both are walked once, in their own orders, without
+ * a list of visited entries. Each entry is hashed with its place. The exclusive or of all these hashes is equal on both
+ * sides only if the entries are. There is one for each bucket of accounts. So only accounts of a differing bucket are
+ * looked up one by one, to name the wrong ones.
  */
 
 import { decodeAccount } from '../../data/state/account.js'
@@ -20,7 +20,7 @@ import {
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp } from '../../primitives/rlp.js'
 
-/** One state from the flat tables. Both may be walked twice. */
+/** A state from the flat tables. Both lists may be walked twice. */
 export interface FlatState {
   readonly name: string
   /** In address order. */
@@ -29,17 +29,20 @@ export interface FlatState {
   readonly slots: () => Iterable<readonly [Uint8Array, Uint8Array]>
 }
 
-/** By the first 8 bits of an account's hash: 4 KB, and where one slot of ten million is wrong, some 40,000 are looked up. */
+/**
+ * Buckets by the first 8 bits of an account's hash: 4 KB. If one slot of ten million is wrong, some 40,000 are looked
+ * up.
+ */
 const bucketBits = 8
 
-/** Bytes of each hash that are kept: two different states are taken for equal once in 2^128. */
+/** 32-bit words of each hash that are kept: two different states seem equal once in 2^128. */
 const lanes = 4
 
-/** What a walk found. */
+/** Digests of all buckets. */
 class Digest {
   readonly #sums = new Uint32Array(lanes << bucketBits)
 
-  /** Adds an entry of the account with this hash; to add it once more takes it out. */
+  /** Adds an entry of the account with this hash; a second call with the same entry removes it. */
   toggle(account: Uint8Array, ...entry: readonly Uint8Array[]): void {
     const hash = keccak256(joinBytes([account, ...entry]))
     const at = lanes * bucketOf(account)
@@ -52,7 +55,7 @@ class Digest {
     return this.#sums.every((sum) => sum === 0)
   }
 
-  /** Whether what was added of this account and others of its bucket is not all taken out. */
+  /** Whether the digest of this account's bucket is not zero. */
   hasLeft(account: Uint8Array): boolean {
     const at = lanes * bucketOf(account)
     return this.#sums.subarray(at, at + lanes).some((sum) => sum !== 0)
@@ -64,8 +67,8 @@ function bucketOf(account: Uint8Array): number {
 }
 
 /**
- * Calls `fault` for each difference, and for code that is missing; returns how many accounts and slots were compared.
- * Throws MissingNodeError and RangeError as {@link trieLeaves} does.
+ * Calls `fault` for each difference, and for missing code; returns how many accounts and slots were compared. Throws
+ * MissingNodeError and RangeError as {@link trieLeaves} does.
  */
 export function compareState(
   store: ChainReader,
@@ -88,7 +91,7 @@ export function compareState(
     const account = keccak256(address)
     accounts.toggle(account, row)
     const { storageRoot, codeHash } = decodeAccount(row)
-    // Where the state trie says another root, the account differs.
+    // If the state trie has another root, the account differs and is reported.
     for (const [slot, value] of trieLeaves(storageRoot, tries(address))) {
       inTries.slots++
       slots.toggle(account, slot, value)
@@ -105,7 +108,7 @@ export function compareState(
   if (!slots.isEmpty) findSlots()
   if (counts.accounts !== inTries.accounts)
     fault(`${flat.name}: it has ${counts.accounts} accounts, the state trie ${inTries.accounts}`)
-  // The tries of accounts that are missing were not looked through.
+  // The tries of missing accounts were not walked.
   if (counts.slots !== inTries.slots && counts.accounts === inTries.accounts)
     fault(`${flat.name}: it has ${counts.slots} slots, the storage tries of its accounts ${inTries.slots}`)
   return counts
@@ -135,7 +138,7 @@ export function compareState(
   }
 }
 
-/** Slots with the hashes of their addresses before them, each made once. */
+/** Slots with the hashes of their addresses; each hash is computed once. */
 function* withAccounts(
   slots: Iterable<readonly [Uint8Array, Uint8Array]>,
 ): Generator<readonly [account: Uint8Array, key: Uint8Array, value: Uint8Array]> {

@@ -1,14 +1,13 @@
-/** Faults after which checking stops: a store with this many is damaged, and more would only scroll. */
+/** Number of faults after which checking stops: the store is damaged, and more lines would not help. */
 const faultsMax = 20
 
-/** Thrown where there are too many. */
 export class TooManyFaults extends Error {}
 
-/** What is wrong with a store, in one sentence each. */
+/** Faults of a store, one sentence each. */
 export class FaultList {
   readonly faults: string[] = []
 
-  /** Runs a check; whatever it cannot read is a fault of the store too. */
+  /** Runs a check; an error of its reads is a fault of the store, too. */
   guard(what: string, check: () => void): void {
     try {
       check()

@@ -51,7 +51,7 @@ const baseFeeDefault = 1_000_000_000n
 
 type Json = Record<string, unknown>
 
-/** Members that are read; go-ethereum reads their names in any case. */
+/** Members that are read; as in go-ethereum, the case of their names does not matter. */
 const members = [
   ...[
     'config',
@@ -69,8 +69,8 @@ const members = [
 const accountMembers = ['nonce', 'balance', 'code', 'storage']
 
 /**
- * Reads a geth-format genesis, or a chainspec, from JSON text. Throws RangeError naming the member that is wrong. `more`
- * are accounts by lower-case address, in geth's form, that are added to those of the text, or replace their members.
+ * Reads a geth-format genesis, or a chainspec, from JSON text. Throws RangeError that names the wrong member. `more`
+ * has accounts in geth's form by lower-case address; they are added to those of the text, or replace their members.
  */
 export function parseGenesis(text: string, more: Json = {}): Genesis {
   const json = parseJson(text)
@@ -106,8 +106,8 @@ export function parseGenesis(text: string, more: Json = {}): Genesis {
 }
 
 /**
- * The text of a geth-format genesis with these fork times in its `config`; as it is where there are none, or it is no
- * genesis, which {@link parseGenesis} says. Throws RangeError as {@link withForkTimes} does.
+ * The text of a geth-format genesis with these fork times in its `config`. Returned unchanged if there are no times, or
+ * if it is no genesis, which {@link parseGenesis} reports. Throws RangeError as {@link withForkTimes} does.
  */
 export function genesisWithForks(text: string, forks: ForkTimes): string {
   if (Object.values(forks).every((time) => time === undefined)) return text
@@ -132,7 +132,7 @@ function parseJson(text: string): Json {
   return isChainspec(json) ? genesisOfChainspec(json) : withNames(json, members)
 }
 
-/** The same object with these names as they are written here. Throws RangeError where a name stands there twice. */
+/** The same object with these names in this spelling. Throws RangeError if a name is given twice. */
 function withNames(json: Json, names: readonly string[], path = ''): Json {
   const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]))
   const named = new Map<string, unknown>()
@@ -145,8 +145,7 @@ function withNames(json: Json, names: readonly string[], path = ''): Json {
 }
 
 /**
- * geth writes integers of any size as JSON numbers, of which JSON.parse would keep 53 bits; as strings they stay
- * exact.
+ * geth writes integers of any size as JSON numbers, of which JSON.parse would keep 53 bits. As strings they stay exact.
  */
 function quoteLargeIntegers(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
@@ -206,7 +205,7 @@ function buildHeader(json: Json, schedule: ForkSchedule, { stateRoot, accounts }
   }
 }
 
-/** go-ethereum reads no genesis without these either. */
+/** A member that go-ethereum requires, too. */
 function required(json: Json, member: string): unknown {
   const value = json[member] ?? undefined
   if (value === undefined) throw new RangeError(`${member}: missing, and a genesis has to name it`)

@@ -9,9 +9,9 @@ import { publishFigures } from './publishFigures.js'
 import { noProgress, runSource, type SourceHost } from './runSource.js'
 
 /**
- * Imports a genesis, or the state after a block, and chain files, or the blocks of archives, into a store, block by block, and reports progress. Ends
- * early, after a whole block, once the signal is aborted. Rejects with OperatorError for a bad block, a damaged file,
- * the store of another chain, or a full disk. All blocks before the fault stay.
+ * Imports a genesis, or the state after a block, and the blocks of chain files or archives, into a store, block by
+ * block, and reports progress. Ends early, after a whole block, once the signal is aborted. Rejects with OperatorError
+ * for a bad block, a damaged file, the store of another chain, or a full disk. All blocks before the fault are kept.
  */
 export async function importFiles(task: IngestTask, host: SourceHost): Promise<void> {
   const { files } = task
@@ -47,8 +47,8 @@ export async function importFiles(task: IngestTask, host: SourceHost): Promise<v
 }
 
 /**
- * Blocks of an archive as chain files have them, in order, for a network that executes them: receipts and total
- * difficulties are made anew. `onRead` gets the bytes of the file done so far. Throws {@link ChainFileError}.
+ * Blocks of an archive in the form of chain files, in order, for a network that executes them: receipts and total
+ * difficulties are computed again. `onRead` gets the bytes of the file done so far. Throws {@link ChainFileError}.
  */
 async function* readArchiveBlocks(
   path: string,

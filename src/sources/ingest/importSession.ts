@@ -1,6 +1,6 @@
 /**
- * Shared by all sources of blocks: importing the blocks of a file at full speed, counting them, and naming the file
- * and the byte in every fault. Owns neither the order of blocks nor their timing.
+ * Shared by all sources of blocks: imports the blocks of a file at full speed, counts them, and names the file and the
+ * byte in every fault. Owns neither the order of blocks nor their timing.
  */
 
 import { stat } from 'node:fs/promises'
@@ -16,10 +16,10 @@ import type { IngestMessage, IngestProgress } from './messages.js'
 import { Turns } from './pace.js'
 
 /**
- * How long blocks share a transaction during a full-speed import: a flush takes 2 to 25 ms, often longer than
- * executing a block, and pages that many blocks change are written once. After a crash this work is repeated. Also
- * the time between two progress messages, which only report blocks on disk. The first transaction is short, so that
- * somebody who waits sees blocks soon; each one after it is twice as long as the one before, up to the longest.
+ * How long blocks share a transaction during a full-speed import. A flush takes 2 to 25 ms, often longer than executing
+ * a block, and pages that many blocks change are written once. After a crash this work is repeated. It is also the time
+ * between two progress messages, which only report blocks on disk. The first transaction is short, so that a waiting
+ * user sees blocks soon. Each later one is twice as long, up to the longest.
  */
 const firstCommitMs = 50
 const commitMsMax = 2_000
@@ -59,7 +59,7 @@ export class ImportSession {
   }
 
   /**
-   * Imports a block, which is on disk only after {@link commit}; commits, reports and lets the event loop run at
+   * Imports a block, which is on disk only after {@link commit}. Commits, reports and lets the event loop run at
    * intervals. Before it throws for a bad block, all earlier blocks are on disk.
    */
   async import(block: Block): Promise<ImportedBlock> {
@@ -75,7 +75,7 @@ export class ImportSession {
     if (now - this.#committed >= this.#commitMs || this.#store.heldRows >= rowsPerCommit) {
       await this.#flushed
       this.#flushed = this.#flush()
-      // Rejects where it is awaited: at the next commit.
+      // Its error is thrown at the next commit, which awaits it.
       this.#flushed.catch(() => undefined)
       if (this.#publisher !== undefined) await this.#flushed
       this.#committed = performance.now()
@@ -85,7 +85,7 @@ export class ImportSession {
     return imported
   }
 
-  /** Settles once all imported blocks are on disk, and not too many of them wait to be published. */
+  /** Settles once all imported blocks are on disk, and the queue of unpublished ones is short enough. */
   async commit(): Promise<void> {
     await this.#flushed
     await this.#store.commitBatch()
@@ -109,9 +109,9 @@ export class ImportSession {
   }
 
   /**
-   * Replaces the canonical blocks above `forkNumber` by these (RLP), whose bodies were found to be those that their
-   * headers commit to, in one transaction that is on disk when this settles. Where one of them is bad, or another error
-   * occurs, the store stays as it was. Reports nothing.
+   * Replaces the canonical blocks above `forkNumber` by these (RLP), in one transaction that is on disk when this
+   * settles. Their bodies must have been compared with their headers. If one of them is bad, or another error occurs,
+   * the store is unchanged. Reports nothing.
    */
   async replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
     await this.commit()
@@ -128,7 +128,7 @@ export class ImportSession {
     await this.commit()
   }
 
-  /** Takes the bytes read of the next file, as its reader tells them. */
+  /** Returns a callback for the reader of the next file, which gets the bytes read so far. */
   countReads(): (bytes: number) => void {
     const before = this.bytesRead
     return (bytes) => {
@@ -158,7 +158,7 @@ export class ImportSession {
   }
 }
 
-/** Bytes of a chain file. Throws OperatorError where it cannot be read. */
+/** Bytes of a chain file. Throws OperatorError if it cannot be read. */
 export async function sizeOfFile(file: string): Promise<number> {
   try {
     return (await stat(file)).size
@@ -169,7 +169,7 @@ export async function sizeOfFile(file: string): Promise<number> {
 
 /**
  * Calls `visit` with the blocks of a file, one after the other, until it returns false; resolves to whether it never
- * did. Rejects with OperatorError, with file and byte, for a damaged file and for a block that `visit` finds bad.
+ * did. Rejects with OperatorError, which names file and byte, for a damaged file or a bad block.
  */
 export async function visitBlocks(
   file: string,

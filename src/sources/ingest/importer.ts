@@ -28,8 +28,8 @@ import { compareWithHeader } from './compareWithHeader.js'
 import { checkUncles } from './uncleRules.js'
 
 /**
- * Longest branch executed before it replaces canonical blocks. Its block diffs wait in memory until they are applied
- * in one transaction; a branch of this length at 1 MB a block takes 1 GB.
+ * Longest branch that is executed before it replaces canonical blocks. Its block diffs wait in memory until one
+ * transaction applies them; a branch of this length at 1 MB per block takes 1 GB.
  */
 const branchBlocksMaxDefault = 1024
 
@@ -74,7 +74,7 @@ interface Candidate extends Block {
 }
 
 export class ChainImporter {
-  /** Time spent on blocks, by what was done: rules of headers and bodies, execution with its roots, rows in the store. */
+  /** Seconds by phase: checks of headers and bodies, execution with its roots, rows in the store. */
   readonly seconds = { check: 0, execute: 0, write: 0 }
   readonly #keys = new RecoveredKeys()
   readonly #executor: Executor
@@ -101,8 +101,8 @@ export class ChainImporter {
 
   /**
    * Imports one block. A known block is skipped, unless it was unwound and extends the head again. Throws
-   * {@link BadBlockError}, and OperatorError for one that takes too much memory; the store is then unchanged. The gas
-   * used is that of blocks executed by this call.
+   * {@link BadBlockError}, and OperatorError for a block that needs too much memory; the store is then unchanged. The
+   * result's gas is that of blocks executed by this call.
    */
   importBlock(block: Block): Promise<ImportedBlock> {
     return this.#take(block, () => equalBytes(block.header.parentHash, this.#store.head.hash))
@@ -121,7 +121,7 @@ export class ChainImporter {
     const { hash } = parsed
     const { number } = parsed.header
     try {
-      // Of a file that begins at the genesis: the blocks that follow lead to these.
+      // A file may begin at the genesis; its later blocks lead to the store's first ones.
       if (number < this.#firstHeader) return { outcome: 'known', number, hash, gasUsed: 0n }
       const isKnown = this.#isKnown(parsed)
       if (isKnown && (this.#store.isCanonical(number, hash) || !takesAgain())) {
@@ -236,7 +236,7 @@ export class ChainImporter {
       )
     }
     const parentRlp = this.#store.readHeader(header.parentHash)
-    // Headers below the start are there, and no state.
+    // Below the start the store has headers but no state.
     const lowest = (this.#start?.number ?? 0) + (parentRlp === undefined ? 1 : 0)
     if (this.#start !== undefined && header.number <= lowest) {
       const { number, hash } = this.#start
@@ -370,7 +370,7 @@ function blockRows({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candid
   }
 }
 
-/** Names the block in the error of a rule that it breaks, or of what it needs and does not get. */
+/** Names the block in an error for a broken rule or for missing memory. */
 function asNamed(error: unknown, number: number, hash: Hash32): unknown {
   if (error instanceof InvalidBlockError) return new BadBlockError(number, bytesToHex(hash), error.message)
   if (error instanceof FaultError && error.fault.kind === 'ExecutionOutOfMemory') {

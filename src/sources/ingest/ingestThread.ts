@@ -28,8 +28,8 @@ export interface IngestThread {
   /** Resolves once the store has its genesis and readers can open it. Rejects as {@link finished} does. */
   readonly opened: Promise<void>
   /**
-   * Resolves once everything that is imported at full speed is imported: with {@link finished}, or earlier with the
-   * first `head` that the thread tells. Rejects as {@link finished} does.
+   * Resolves after the import at full speed: with {@link finished}, or earlier with the first `head` message of the
+   * thread. Rejects as {@link finished} does.
    */
   readonly caughtUp: Promise<void>
   /**
@@ -37,27 +37,27 @@ export interface IngestThread {
    * operator can remove (also a lasting StoreError), with Error for a defect.
    */
   readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
-  /** Makes a call of {@link SourceCalls}, of a thread with upstreams, or of a developer chain. */
+  /** Makes a call of {@link SourceCalls}, for a thread with upstreams, or of a developer chain. */
   readonly call: (name: SourceCallName, args: readonly unknown[]) => Promise<unknown>
-  /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
+  /** Asks the thread to end after the current block, or at once while it waits. Then {@link finished} settles. */
   stop(): void
 }
 
-/** What an ingest thread tells besides its progress. */
+/** Listeners for messages of an ingest thread besides its progress. */
 interface IngestListeners {
-  /** For each head of a source that has caught up. */
+  /** Called for each head of a source that has caught up. */
   readonly onHead?: () => void
   readonly onEpoch?: (epoch: ImportedEpoch) => void
-  /** When what is known of the nodes that are followed has changed. */
+  /** Called when the state of the followed nodes has changed. */
   readonly onUpstreams?: (state: UpstreamsState) => void
-  /** Each second. */
+  /** Called each second. */
   readonly onFigures?: (figures: IngestFigures) => void
   readonly onSaid?: (text: string, isError: boolean) => void
 }
 
 /**
- * Starts a thread on `task`. The thread is never terminated, because that can abort the process while writes are pending
- * in LMDB.
+ * Starts a thread on `task`. The thread is never terminated, because that can abort the process while LMDB has pending
+ * writes.
  */
 export function startIngest(
   task: SourceTask,
@@ -110,7 +110,7 @@ export function startIngest(
       case 'failed': {
         const error = faultErrors[message.fault](message.message)
         if (message.stack !== undefined) error.stack = message.stack
-        // The thread stays then, see workers/ingest.ts, and the process ends without it.
+        // The thread does not end then, see workers/ingest.ts; unref lets the process end without it.
         if (message.fault === 'store') worker.unref()
         return fail(error)
       }

@@ -1,7 +1,7 @@
 /**
- * Reads blocks ahead of their execution, and recovers the public keys of their transactions on another thread
- * meanwhile, which also reads the state that they will need. Execution never waits for it, but uses the keys found and
- * recovers the rest. Owns that thread and how far ahead it works.
+ * Reads blocks ahead of their execution. Meanwhile another thread recovers the public keys of their transactions, and
+ * reads the state that they will need. Execution never waits for it, but uses the keys found so far and recovers the
+ * rest. Owns that thread and how far ahead it works.
  */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -13,13 +13,13 @@ import { rlpSpanAt } from '../../primitives/rlp.js'
 import type { Block } from './block.js'
 
 /**
- * Most bytes read ahead, so that slow execution does not fill the memory: blocks of a busy chain have 10 to 200 KB
- * and take the thread up to 50 ms each. At least one block is read, however long.
+ * Most bytes read ahead, so that slow execution does not fill the memory. Blocks of a busy chain have 10 to 200 KB, and
+ * the thread needs up to 50 ms for each. At least one block is read, of any size.
  */
 const bytesAheadMax = 4 * 1024 * 1024
 const blocksAheadMax = 64
 /**
- * Bytes of blocks that are worth starting the thread: loading it takes as long as recovering the keys of 3,000
+ * Bytes of blocks that justify starting the thread: loading it takes as long as recovering the keys of 3,000
  * transactions.
  */
 export const bytesWorthThread = 512 * 1024
@@ -33,7 +33,7 @@ export interface RecoveryTask {
 }
 
 export interface RecoverySettings {
-  /** Index of the block whose execution begins; for it and earlier ones nothing more is to be done. */
+  /** Index of the block whose execution begins; the thread skips it and earlier ones. */
   readonly wanted: Int32Array
   readonly storePath: string
 }
@@ -45,9 +45,9 @@ export type RecoveryReady = 'ready'
 export type RecoveryEnd = 'end'
 
 /**
- * Yields the same blocks in the same order, each with its keys under way, unless the store has it already or the
- * thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is started on one core,
- * where it would not help, nor before `bytesBefore` bytes of blocks; 0 where it is known that many come.
+ * Yields the same blocks in the same order, each with its keys under way, unless the store has it already or the thread
+ * is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is started on one core, where it
+ * would not help, nor before `bytesBefore` bytes of blocks; pass 0 if many blocks will come.
  */
 export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   blocks: AsyncGenerator<B>,
@@ -63,7 +63,7 @@ export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   try {
     for (;;) {
       const blocksMax = recovery?.isReady === true ? blocksAheadMax : 1
-      // Refilled only when half is used, so that many are sent at a time.
+      // Refilled only when half is used, so that one message has many blocks.
       const isLow = ahead.length <= blocksMax / 2 && bytesAhead <= bytesAheadMax / 2
       while (isLow && !isRead && bytesAhead < bytesAheadMax && ahead.length < blocksMax) {
         try {
@@ -104,7 +104,7 @@ function isKnown(rlp: Uint8Array, store: ChainWriter): boolean {
   }
 }
 
-/** The thread, started by its first block. Nobody waits for the 100 ms in which it loads. */
+/** The thread, started by its first block. No block waits for the 100 ms in which it loads. */
 class RecoveryThread {
   #worker: Worker | undefined
   #isReady = false
@@ -156,7 +156,7 @@ class RecoveryThread {
   /** The thread ends itself: to end it within a call of LMDB or secp256k1 may abort the process. */
   async close(): Promise<void> {
     if (this.#worker === undefined || this.#hasEnded) return
-    // All that it was asked for is late from here on, so it is done at once.
+    // All its remaining blocks are late now, so it skips them and finishes at once.
     Atomics.store(this.#wanted, 0, 2 ** 31 - 1)
     const worker = this.#worker
     await new Promise<void>((resolve) => {

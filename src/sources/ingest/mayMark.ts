@@ -7,16 +7,18 @@ export const markers: readonly Marker[] = ['safe', 'finalized']
 
 type MarkedRows = Pick<ChainWriter, 'isCanonical' | 'readMarker' | 'readCheckpoint'>
 
-/** What the consensus layer has signed as final, for a source whose head is a signed one. Its safe block is that one, too. */
+/**
+ * The finalized block by signatures of the consensus layer, for a source with a signed head. It is also the safe block.
+ */
 export interface SignedMarks {
   readonly finalized: BlockName | undefined
   readonly checkpoint: SignedCheckpoint | undefined
 }
 
-/** Of each of {@link markers}, the block that upstreams call so, as far as they say. */
+/** For each of {@link markers} the block that upstreams report, unverified; undefined if none is reported. */
 export type ToldMarks = readonly (BlockName | undefined)[]
 
-/** What upstreams call safe and finalized, unproved; nothing where that is signed. Never rejects. */
+/** The safe and finalized blocks that upstreams report, unproved; empty if these blocks are signed. Never rejects. */
 export async function askMarks(
   proving: Pick<Proving, 'guess'>,
   signed: SignedMarks | undefined,
@@ -26,7 +28,7 @@ export async function askMarks(
   return Promise.all(markers.map((marker) => ask(marker).catch(() => undefined)))
 }
 
-/** The checkpoint of a light client where it is to be stored: its block is final here, and another one was before. */
+/** The checkpoint of a light client if it must be stored: a finalized block is stored, and the checkpoint is new. */
 function newCheckpoint(store: MarkedRows, signed: SignedMarks | undefined): SignedCheckpoint | undefined {
   const checkpoint = signed?.checkpoint
   const before = store.readCheckpoint()
@@ -37,8 +39,8 @@ function newCheckpoint(store: MarkedRows, signed: SignedMarks | undefined): Sign
 }
 
 /**
- * Whether a block that upstreams call safe or finalized becomes that here: it lies on the chain, and not below the one
- * that was marked before, as long as that one does.
+ * Whether a block that upstreams report as safe or finalized becomes that here. It must be canonical, and above the one
+ * stored before while that is canonical.
  */
 function mayMark(store: MarkedRows, marker: Marker, { number, hash }: BlockName): boolean {
   if (!store.isCanonical(number, hash)) return false
@@ -46,13 +48,16 @@ function mayMark(store: MarkedRows, marker: Marker, { number, hash }: BlockName)
   return before === undefined || number > before.number || !store.isCanonical(before.number, before.hash)
 }
 
-/** Marks that are to be stored. */
+/** Markers and checkpoint to store. */
 interface NewMarks {
   readonly moved: readonly (readonly [Marker, BlockName])[]
   readonly checkpoint: SignedCheckpoint | undefined
 }
 
-/** What is new of what upstreams call safe and finalized, or of what is final as far as it is signed; undefined for nothing. */
+/**
+ * Changed safe and finalized blocks, as upstreams report them or as signatures prove them; undefined if nothing
+ * changed.
+ */
 export function newMarks(
   store: MarkedRows,
   signed: SignedMarks | undefined,
@@ -74,7 +79,7 @@ export function writeMarks(
   if (checkpoint !== undefined) store.writeCheckpoint(checkpoint)
 }
 
-/** Number and hash of a block's JSON; undefined where it is none. */
+/** Number and hash in a block's JSON; undefined if it is malformed. */
 export function blockNameOf(json: unknown): BlockName | undefined {
   const { number, hash } = (json ?? {}) as { readonly number?: unknown; readonly hash?: unknown }
   const bytes = bytesOfHex(hash, 32)

@@ -18,11 +18,11 @@ export interface IngestStore {
   readonly storePath: string
   /** Bytes of address space of the store. */
   readonly mapBytes: number
-  /** geth-format genesis as JSON text, and the file it came from; undefined where the store has its genesis. */
+  /** geth-format genesis as JSON text, and its file; undefined if the store has its genesis. */
   readonly genesis: { readonly text: string; readonly path: string } | undefined
-  /** The chain id that the genesis or the store has to have; undefined for any. */
+  /** The required chain id of the genesis or the store; undefined for any. */
   readonly chainId?: number | undefined
-  /** Whether a store that is made is the embedded network's own; see {@link ChainIdentity}. */
+  /** Whether a new store is the embedded network's own; see {@link ChainIdentity}. */
   readonly isEmbedded?: boolean
   /** How much of the past is kept; absent: all. */
   readonly history?: HistoryLimits
@@ -35,25 +35,25 @@ export interface IngestTask extends IngestStore {
   readonly files: readonly string[]
   /** Whether the files are archives, whose blocks are executed. */
   readonly areArchives?: boolean
-  /** Where the store is made from the state after a block; absent: from its genesis. */
+  /** Makes the store from the state after a block; absent: from its genesis. */
   readonly start?: StartPlan | undefined
 }
 
 /** A block, and the whole state after it. */
 export interface StartPlan {
-  /** Paths of files of headers and blocks, of which the newest is the block; none: nodes tell them. */
+  /** Paths of files of headers and blocks; the newest one is the start block. Empty: nodes provide them. */
   readonly headers: readonly string[]
-  /** Path of a dump of the state (start/stateDump.ts); undefined: nodes tell it. */
+  /** Path of a dump of the state (start/stateDump.ts); undefined: nodes provide it. */
   readonly state: string | undefined
-  /** Whatever is in no file is asked of them, and they have to know the block. */
+  /** Nodes that provide everything that is not in a file; they must know the block. */
   readonly nodes?: StartNodesPlan | undefined
-  /** Hash of the block, lower-case hex; undefined: as the headers say, or the last final one. */
+  /** Hash of the block, lower-case hex; undefined: the newest of the headers, or the last finalized one. */
   readonly hash: string | undefined
-  /** Total difficulty up to and including the block; undefined where it follows from the header. */
+  /** Total difficulty up to and including the block; undefined if it follows from the header. */
   readonly totalDifficulty: bigint | undefined
 }
 
-/** Nodes that vouch for a block: a majority of `upstreams`, or signatures where there are beacon nodes. */
+/** Nodes that confirm a block: a majority of `upstreams`, or signatures if there are beacon nodes. */
 export interface StartNodesPlan {
   readonly upstreams: readonly UpstreamOptions[]
   readonly beacon?: BeaconPlan | undefined
@@ -81,19 +81,19 @@ interface DevelopPlan {
   readonly blockSeconds: number
 }
 
-/** `workerData` of a thread that takes what another process publishes. */
+/** `workerData` of a thread that takes the blocks published by another process. */
 export interface FeedTask extends IngestStore {
   readonly feed: FeedPlan
 }
 
 export interface FeedPlan extends DatabaseAddress {
-  /** Transactions of each block whose senders are recovered. */
+  /** Number of transactions of each block whose senders are recovered. */
   readonly sendersChecked: number
 }
 
 /**
- * A thread's work as its `workerData`: to take in archives of history, in order; beneath the blocks of a gateway where
- * the identity is of one.
+ * `workerData` of a thread that imports archives of history, in order. For the identity of a gateway, they are stored
+ * below its blocks.
  */
 export interface ArchiveTask {
   readonly storePath: string
@@ -103,15 +103,15 @@ export interface ArchiveTask {
   readonly archives: readonly string[]
   /** Their bytes in all. */
   readonly bytesTotal: number
-  /** Accumulators that are trusted, lower-case hex; all where undefined. A gateway's archives need none. */
+  /** Trusted accumulators, lower-case hex; undefined: all are trusted. A gateway's archives need none. */
   readonly accumulators: readonly string[] | undefined
 }
 
-/** A thread's work as its `workerData`: to follow the heads of upstreams, and to fetch and prove what is asked for. */
+/** `workerData` of a thread that follows the heads of upstreams, and fetches and proves requested data. */
 export interface GatewayTask extends IngestStore, HeadsPlan {
   /** Name of the network, which may be a public one. */
   readonly network: string
-  /** Of a chain whose genesis is not named. */
+  /** Fork times for a chain whose genesis is not given. */
   readonly forks: ForkTimes
   readonly chainId: number | undefined
   /** Blocks below the head whose numbers are proved by a chain of headers. */
@@ -119,14 +119,14 @@ export interface GatewayTask extends IngestStore, HeadsPlan {
   readonly logs?: GatewayLogs | undefined
   /** Absent: 4 GiB, 4,096 proofs with a head, and nothing pinned. */
   readonly workingSet?: WorkingSetPlan | undefined
-  /** Longest time for one thing that is fetched. */
+  /** Longest time for one fetch. */
   readonly fetchMsMax: number
 }
 
-/** Nodes whose head is followed, and how. */
+/** Nodes whose head is followed, and the settings for that. */
 interface HeadsPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** How many of them must have a head, and must agree on what cannot be proved; absent: a majority. */
+  /** How many of them must have a head, and must agree on data that cannot be proved; absent: a majority. */
   readonly quorum?: number | undefined
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
@@ -134,36 +134,39 @@ interface HeadsPlan {
   readonly beacon?: BeaconPlan | undefined
 }
 
-/** What a gateway keeps of the state. */
+/** Limits of the state that a gateway keeps. */
 export interface WorkingSetPlan {
   readonly maxMB: number
   readonly proofUnits: number
-  /** Addresses of contracts that are always held, hex. */
+  /** Addresses of contracts that are always stored, hex. */
   readonly watch: readonly string[]
 }
 
-/** How a gateway's values stay current with each head, best first. */
+/** Method by which a gateway's values stay current with each head, best first. */
 export type CurrentWay = 'accessList' | 'witness' | 'proofs'
 
-/** What a gateway holds of the state. */
+/** The state that a gateway keeps. */
 export interface WorkingSetState {
-  /** The way of the newest head; absent before the first one since the start. */
+  /** The method for the newest head; absent before the first one since the start. */
   readonly way?: CurrentWay
-  /** Block from which on all changes were taken in. */
+  /** Block from which on all changes were applied. */
   readonly currentFrom?: number
-  /** On disk: values, trie nodes and code. */
+  /** Bytes on disk: values, trie nodes and code. */
   readonly bytes: number
   readonly bytesMax: number
-  /** Pinned contracts, and how many of them are held whole. */
+  /** Pinned contracts; `whole` counts those with all slots stored. */
   readonly watched: number
   readonly whole: number
 }
 
-/** Logs that a gateway completes early. */
+/** Logs that a gateway fetches in advance. */
 interface GatewayLogs {
-  /** Number of the lowest block whose logs are wanted. */
+  /** Number of the lowest wanted block. */
   readonly from: number
-  /** Whether headers alone are linked down to it; receipts are fetched for searches whose filters match their blooms. */
+  /**
+   * Whether only headers are linked down to it. Then receipts are fetched for searches whose filters match their
+   * blooms.
+   */
   readonly lazy: boolean
 }
 
@@ -177,8 +180,8 @@ export interface ReplayPlan {
 }
 
 /**
- * One reorganisation of a replay: once block `after` of the file is the head, the blocks of another file are played,
- * which replace the last `back` blocks. Then the file continues.
+ * One reorganisation of a replay: once block `after` of the file is the head, the blocks of another file are played.
+ * They replace the last `back` blocks. Then the file continues.
  */
 export interface ReplayStep {
   readonly after: number
@@ -186,21 +189,21 @@ export interface ReplayStep {
   readonly file: string
 }
 
-/** What an ingest thread executes blocks of. */
+/** Tasks of a thread that executes blocks. */
 export type ChainTask = IngestTask | ReplayTask | FollowTask | DevelopTask
 
-/** What an ingest thread does. */
+/** All tasks of an ingest thread. */
 export type SourceTask = ChainTask | FeedTask | ArchiveTask | GatewayTask
 
-/** Where it is learned what the consensus layer has signed. */
+/** Sources of signed heads of the consensus layer. */
 export interface BeaconPlan {
   /** Nodes with the Beacon API. */
   readonly nodes: readonly UpstreamOptions[]
-  /** Root of a beacon block that is final, hex; absent: the one of an earlier start. */
+  /** Root of a finalized beacon block, hex; absent: the one of an earlier start. */
   readonly checkpoint?: string | undefined
-  /** Time between two questions for the newest signed block. */
+  /** Time between two requests for the newest signed block. */
   readonly pollMs: number
-  /** The consensus layer of a network that is not known by its chain id; absent: as a beacon node says. */
+  /** The consensus layer of a network that is not known by its chain id; absent: as a beacon node reports. */
   readonly network?:
     | {
         readonly genesisTime: number
@@ -215,13 +218,13 @@ export interface BeaconPlan {
     | undefined
 }
 
-/** What is known of the signed head; its members are absent before there is a checkpoint. */
+/** State of the signed head; its members are absent before there is a checkpoint. */
 export interface SignedState {
   readonly slot?: number
-  /** How many of 512 signed it. */
+  /** Number of validators, of 512, that signed it. */
   readonly participants?: number
   readonly finalizedSlot?: number
-  /** Of the slot, in seconds since 1970. */
+  /** Time of the slot, in seconds since 1970. */
   readonly time?: number
   readonly nodes: readonly BeaconNodeState[]
 }
@@ -231,27 +234,27 @@ export interface FollowPlan extends HeadsPlan {
   readonly timeoutMs: number
   /** Most canonical blocks that a reorganisation replaces. */
   readonly reorgDepthMax: number
-  /** How long a node that had our head must deny it until its lower one is followed. */
+  /** How long a node that had our head must deny it before its lower head is followed. */
   readonly revertAfterMs: number
 }
 
-/** What is known of the nodes that are followed. */
+/** State of the nodes that are followed. */
 export interface UpstreamsState {
-  /** Number of the followed head as its node claims it; undefined before the first answer. */
+  /** Number of the followed head as its node reports it, unverified; undefined before the first answer. */
   readonly head: number | undefined
-  /** Whether none answers. */
+  /** Whether no node answers. */
   readonly isDown: boolean
   /** Why the head does not move, though nodes answer. */
   readonly trouble?: string
   readonly nodes: readonly UpstreamState[]
-  /** Of a source with beacon nodes. */
+  /** Only for a source with beacon nodes. */
   readonly signed?: SignedState | undefined
-  /** Of a gateway. */
+  /** Only for a gateway. */
   readonly workingSet?: WorkingSetState | undefined
 }
 
 export interface IngestProgress {
-  /** Number of the last imported block; once all are, that of the head. */
+  /** Number of the last imported block; after the import, that of the head. */
   readonly number: number
   /** Blocks executed, already known, and stored without execution, since the start. */
   readonly executed: number
@@ -264,24 +267,24 @@ export interface IngestProgress {
   readonly elapsedMs: number
 }
 
-/** What a source has done since its start. */
+/** Figures of a source since its start. */
 export interface IngestFigures {
-  /** JavaScript heap in use of its thread. */
+  /** JavaScript heap in use by its thread. */
   readonly heapBytes: number
   /** See {@link ChainWriter.commits}. */
   readonly commits: { readonly count: number; readonly seconds: number }
-  /** Seconds by phase; empty where nothing is executed. */
+  /** Seconds by phase; empty if it executes nothing. */
   readonly phases: Readonly<Record<string, number>>
   readonly upstreams: readonly UpstreamFigures[]
-  /** Of a gateway: things fetched, proved and kept, by kind. */
+  /** For a gateway: number of fetched, proved and stored things, by kind. */
   readonly kept: Readonly<Record<string, number>>
-  /** Of a gateway: heads since the start by the way in which they were taken in. */
+  /** For a gateway: number of heads since the start, by the method that kept its values current. */
   readonly heads?: Readonly<Record<CurrentWay, number>> | undefined
-  /** Of a gateway. */
+  /** Only for a gateway. */
   readonly workingSet?: WorkingSetState | undefined
-  /** Of a network with a feed. */
+  /** Only for a network with a feed. */
   readonly feed?: FeedFigures
-  /** Of a source with beacon nodes. */
+  /** Only for a source with beacon nodes. */
   readonly signed?: SignedState | undefined
 }
 
@@ -289,36 +292,36 @@ export interface IngestFigures {
 export interface ImportedEpoch {
   readonly first: number
   readonly last: number
-  /** Undefined for one after the Merge, which has none. */
+  /** Undefined for an epoch after the Merge. */
   readonly accumulator: Uint8Array | undefined
-  /** Whether the accumulator was in a list of trusted ones. */
+  /** Whether the accumulator is in a list of trusted ones. */
   readonly isTrusted: boolean
   /**
-   * What its blocks link to: genesis is the first, the first follows the previous epoch, the last is an ancestor of a
-   * gateway's head, or nothing is known.
+   * Link of its blocks: genesis is the first, the first follows the previous epoch, the last is an ancestor of a
+   * gateway's head, or none of these is known.
    */
   readonly link: 'genesis' | 'previous' | 'head' | 'none'
 }
 
-/** From the ingest thread. */
+/** Messages from the ingest thread. */
 export type IngestMessage =
   /** The store is open and has the genesis. */
   | { readonly type: 'opened' }
   | { readonly type: 'progress'; readonly progress: IngestProgress }
   /**
-   * The network is up to date at a new head: sent when a replay begins to play at intervals, or a follower lives on
-   * heads, and for every head after that. Also sent for new markers.
+   * The network is up to date at a new head. Sent when a replay begins to play at intervals, or a follower has caught
+   * up with the heads, and for every head after that. Also sent for new markers.
    */
   | { readonly type: 'head' }
-  /** What is known of the nodes that are followed has changed. */
+  /** The state of the followed nodes has changed. */
   | { readonly type: 'upstream'; readonly state: UpstreamsState }
-  /** Once a second, of a source that serves. */
+  /** Sent once a second by a source that serves. */
   | { readonly type: 'figures'; readonly figures: IngestFigures }
   /** An epoch of an archive is stored. */
   | ({ readonly type: 'epoch' } & ImportedEpoch)
-  /** What happened, as a sentence for the operator; an error is something that has to be mended. */
+  /** An event, as a sentence for the operator; an error needs the operator's action. */
   | { readonly type: 'said'; readonly text: string; readonly isError?: boolean }
-  /** The outcome of a call. */
+  /** The result of a call. */
   | { readonly type: 'answered'; readonly serial: number; readonly answer: unknown }
   | { readonly type: 'refused'; readonly serial: number; readonly fault: Fault }
   /** Everything is imported, or the thread was stopped. */
@@ -327,15 +330,15 @@ export type IngestMessage =
   | {
       readonly type: 'failed'
       /**
-       * `defect`: the program is at fault; `operator`: the operator can remove the cause; `room`: the store takes
-       * nothing until there is room, and can be read; `store`: the store is broken for this process.
+       * `defect`: a bug of the program; `operator`: the operator can remove the cause; `room`: the store takes no
+       * writes until there is room, but can be read; `store`: the store is broken for this process.
        */
       readonly fault: 'defect' | 'operator' | 'room' | 'store'
       readonly message: string
       readonly stack?: string
     }
 
-/** To an ingest thread with upstreams, or of a developer chain, which answers each: one of {@link SourceCalls}. */
+/** A call to an ingest thread with upstreams, or of a developer chain: one of {@link SourceCalls}. It answers each. */
 export interface IngestCall {
   readonly type: 'call'
   readonly serial: number
@@ -343,7 +346,6 @@ export interface IngestCall {
   readonly args: readonly unknown[]
 }
 
-/** Messages to the ingest thread. */
 export type IngestCommand =
   /** Stop after the current block. */
   { readonly type: 'stop' } | IngestCall

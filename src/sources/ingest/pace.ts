@@ -39,8 +39,8 @@ export function nextDue(due: number, now: number, intervalMs: number): number {
 const turnMs = 20
 
 /**
- * Turns of the event loop within long work, in which a message to stop can arrive: execution and reads await only
- * promises that are already settled.
+ * Turns of the event loop within long work, in which a stop message can arrive: execution and reads await only promises
+ * that are already settled.
  */
 export class Turns {
   #turned = performance.now()

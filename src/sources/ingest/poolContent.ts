@@ -1,6 +1,6 @@
 /**
- * What was sent from here and waits for a block, as go-ethereum lists its pool (`txpool_` methods): *pending* is what
- * follows on the nonce of its sender without a gap, *queued* the rest.
+ * Transactions sent from here that wait for a block, in the form of go-ethereum's pool (`txpool_` methods). *Pending*
+ * are those that follow the nonce of their sender without a gap, *queued* the rest.
  */
 import { pendingTransactionJson } from '../../data/chain/transactionJson.js'
 import type { SentTransaction } from '../../execution/evm/transactions/sentTransaction.js'
@@ -9,14 +9,14 @@ import { toChecksumAddress } from '../../primitives/checksumAddress.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { PoolQuestion } from '../../primitives/upstreamCalls.js'
 
-/** Bytes of an answer: as many as the answer of a batch may have. */
+/** Limit of an answer's bytes: the same as for the answer of a batch. */
 const answerBytesMax = 25_000_000
 
 type Part = 'pending' | 'queued'
 
 /**
- * The answer as JSON, of all senders or of one. `nonceOf` gives the nonce of an account at the head; undefined where it
- * cannot be told, and then nothing is missing before what was sent. Rejects with FaultError ResponseTooLarge.
+ * The answer as JSON, for all senders or one. `nonceOf` returns the nonce of an account at the head. If that is
+ * undefined, the lowest sent nonce counts as the next. Rejects with FaultError ResponseTooLarge.
  */
 export async function poolJson(
   question: PoolQuestion,
@@ -39,7 +39,7 @@ export async function poolJson(
     const [first] = list as [SentTransaction]
     let next = (await nonceOf(first.sender)) ?? first.nonce
     for (const tx of list) {
-      // A block has used its nonce meanwhile.
+      // A block has used this nonce meanwhile.
       if (tx.nonce < next) continue
       const part = parts[tx.nonce === next ? 'pending' : 'queued']
       if (tx.nonce === next) next++
@@ -74,7 +74,7 @@ function jsonOf({ bytes, sender, hash }: SentTransaction): string {
   return Buffer.from(pendingTransactionJson(bytes, sender, hash)).toString('latin1')
 }
 
-/** go-ethereum's sentence about a transaction. */
+/** go-ethereum's summary of a transaction (`txpool_inspect`). */
 function summaryOf(tx: SentTransaction): string {
   const { to, value, gas, gasPrice } = JSON.parse(jsonOf(tx)) as Record<string, string | null>
   const amounts = `${BigInt(value ?? 0)} wei + ${BigInt(gas ?? 0)} gas × ${BigInt(gasPrice ?? 0)} wei`

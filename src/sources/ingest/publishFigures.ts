@@ -8,10 +8,10 @@ import type { WorkingSet } from './gateway/workingSet.js'
 import type { ChainImporter } from './importer.js'
 import type { IngestFigures, IngestMessage } from './messages.js'
 
-/** As often as edges publish theirs. */
+/** The same interval as for the figures of edges. */
 const publishMs = 1_000
 
-/** What a source works with; what it lacks is absent. */
+/** Parts of a source that have figures; missing parts are absent. */
 interface FigureSources {
   readonly store: ChainWriter
   readonly importer?: ChainImporter
@@ -21,7 +21,9 @@ interface FigureSources {
   readonly workingSet?: WorkingSet
 }
 
-/** Reports the figures of this thread at once and each second; returns a function that reports the last and ends this. */
+/**
+ * Reports the figures of this thread at once and each second. Returns a function that stops this after a last report.
+ */
 export function publishFigures(report: (message: IngestMessage) => void, sources: FigureSources): () => void {
   const publish = () => report({ type: 'figures', figures: readFigures(sources) })
   publish()

@@ -1,8 +1,8 @@
 /**
- * Reads what a block will need, before another thread executes the block: what its access list names, else its senders and
- * recipients, with their code, and what the access lists of its transactions name; and the trie nodes above all that the
- * block changes. Then their pages are in memory when execution wants them: from a disk, blocks that change 2,000 random
- * ones of 600,000 slots were imported in 0.74 of the time.
+ * Reads a block's data before another thread executes it: the entries of its access list, or else its senders and
+ * recipients with their code and the access lists of its transactions; and the trie nodes above everything that the
+ * block changes. Then their pages are in memory when execution needs them. With data on disk, blocks that change 2,000
+ * random ones of 600,000 slots were imported in 0.74 of the time.
  */
 import { anyBlock, BlockAccessListError, decodeBlockAccessList } from '../../data/chain/blockAccessList.js'
 import { headOf } from '../../data/chain/header.js'
@@ -26,12 +26,12 @@ import { transactionTypes } from '../../primitives/transactionTypes.js'
 import { accessListIndex } from './block.js'
 
 /**
- * Pages that the process waited for since the block before, from which on a block is read ahead. Each takes some 0.1 ms;
- * where all are in memory, reading everything twice makes imports of transfers a fifth slower.
+ * Least number of major page faults since the last block for which a block is read ahead. Each takes some 0.1 ms. If
+ * all pages are in memory, reading everything twice makes imports of transfers a fifth slower.
  */
 const faultsWorthReading = 16
 
-/** Accounts that were read for transactions and are not read again; then all are forgotten. They take 8 MB. */
+/** Most accounts that are remembered as read, to skip them; then all are forgotten. They take 8 MB. */
 const rememberedMax = 65_536
 
 export class ReadAhead {
@@ -42,13 +42,13 @@ export class ReadAhead {
   readonly #path: string
   readonly #faultsWorthReading: number
 
-  /** The store of the network is opened once a block is worth reading for. */
+  /** The store of the network is opened at the first block that is worth reading ahead. */
   constructor(path: string, faults = faultsWorthReading) {
     this.#path = path
     this.#faultsWorthReading = faults
   }
 
-  /** Opens the store, which no block waits for: to load what reads stores takes as long as to load all else here. */
+  /** Opens the store. No block waits for it: loading the store's reader takes as long as loading all else here. */
   open(): Promise<void> {
     this.#opening ??= import('../../data/store/chainReader.js').then(({ ChainReader }) => {
       this.#reader = ChainReader.open({ path: this.#path })
@@ -57,8 +57,8 @@ export class ReadAhead {
   }
 
   /**
-   * Reads for a block (RLP) until `shouldStop`, once the store is open and while pages come from the disk; `keys` are
-   * those that {@link recoverKeys} found. What is no list or no transaction, which the importer tells, is left alone.
+   * Reads ahead for a block (RLP) until `shouldStop`, once the store is open and while pages come from the disk. `keys`
+   * are those found by {@link recoverKeys}. Malformed lists and transactions are ignored; the importer reports them.
    */
   read(block: Uint8Array, keys: Uint8Array, shouldStop: () => boolean): void {
     const { majorPageFault } = process.resourceUsage()
@@ -86,7 +86,9 @@ export class ReadAhead {
   }
 }
 
-/** Reads all that a list (RLP) names from a state, until `shouldStop`. Throws BlockAccessListError for what is none. */
+/**
+ * Reads all entries of a list (RLP) from a state, until `shouldStop`. Throws BlockAccessListError for a malformed list.
+ */
 export function readListed(list: Uint8Array, state: StateView, shouldStop: () => boolean): void {
   for (const access of decodeBlockAccessList(list, anyBlock)) {
     if (shouldStop()) return
@@ -104,9 +106,9 @@ export function readListed(list: Uint8Array, state: StateView, shouldStop: () =>
 }
 
 /**
- * Reads from a state, until `shouldStop`, what transactions name: senders, whose `keys` {@link recoverKeys} found,
- * recipients and access lists. Leaves out accounts that are `remembered`, and adds the others there. Throws RlpError for
- * what is no transaction.
+ * Reads, until `shouldStop`, the accounts and slots of transactions from a state: senders, whose `keys`
+ * {@link recoverKeys} found, recipients and access lists. Skips accounts in `remembered`, and adds the others there.
+ * Throws RlpError for a malformed transaction.
  */
 export function readTransactions(
   transactions: readonly RlpItem[],
@@ -129,7 +131,7 @@ export function readTransactions(
       recovered.senderOf(transaction, transactionHash(transaction)),
       to === undefined ? undefined : rlpBytes(fields[to]),
     ]) {
-      // Undefined where the signature has no sender, empty where a contract is created.
+      // Undefined if the signature has no sender, empty if a contract is created.
       if (address?.length) readChanging(toAddress(address), state, remembered)
     }
     if (accessList === undefined) continue

@@ -1,6 +1,6 @@
 /**
- * What is passed on to upstreams as callers sent it: transactions, and questions that nobody here knows. Owns what is
- * checked before, and the faults that callers get. Does not own what is fetched and proved for them.
+ * Forwards data of callers to upstreams: transactions, and requests that the store cannot answer. Owns the checks
+ * before, and the faults for callers. Does not own fetching and proving.
  */
 
 import { BlockJsonError, transactionFromJson } from '../../data/chain/blockFromJson.js'
@@ -42,26 +42,29 @@ import { Announcements } from './announcements.js'
 import { type Attempt, Proving, unavailable } from './nodes/proving.js'
 import { type SentOptions, SentTransactions } from './sentTransactions.js'
 
-/** Announced transactions that are looked up in a second: whoever wants whole ones gets five times mainnet's. */
+/**
+ * Limit of lookups of announced transactions per second. A subscriber of whole transactions gets at most five times
+ * mainnet's rate.
+ */
 const lookupsPerSecond = 100
-/** Holds nothing, so that it recovers. */
+/** Empty, so senders are recovered from signatures. */
 const keys = new RecoveredKeys()
 
-/** JSON-RPC's code for an error without one that is a number. */
+/** JSON-RPC code for an error without a numeric code. */
 const unknownCode = -32_000
 
 interface RelayOptions extends SentOptions {
   readonly schedule: ForkSchedule
-  /** Of a chain whose blocks are not executed here. */
+  /** Only for a chain whose blocks are not executed here. */
   readonly family?: ProvedFamily | undefined
-  /** Longest time for one thing that is passed on. */
+  /** Longest time for one forwarded request. */
   readonly timeoutMs: number
-  /** Where the head is a signed one: proves it, see {@link headProofMethod}. */
+  /** Proves the head if it is a signed one, see {@link headProofMethod}. */
   readonly proveHead?: ((checkpoint: string, blockHash: string) => Promise<string | undefined>) | undefined
 }
 
 export class Relay implements SourceCalls {
-  /** Of a gateway. */
+  /** Only for a gateway. */
   readonly fetch?: FetchMissing
   readonly #store: ChainRows
   readonly #upstreams: Upstreams
@@ -90,7 +93,7 @@ export class Relay implements SourceCalls {
     await Promise.all([this.#sent.close(), this.#announcements.close()])
   }
 
-  /** A transaction that may be valid by the rules of the head goes to every upstream that answers. */
+  /** Sends a transaction that may be valid by the rules of the head to every upstream that answers. */
   async send(raw: Uint8Array): Promise<Hash32> {
     const { schedule, timeoutMs, family } = this.#options
     const deadline = performance.now() + timeoutMs
@@ -104,7 +107,10 @@ export class Relay implements SourceCalls {
     return tx.hash
   }
 
-  /** One of a type that only its family has, by rules that only nodes know; what another type is hashed of they say. */
+  /**
+   * Sends a transaction of a type that only its family has; only nodes know its rules. For types whose hash is not
+   * known here, the node's answer has the hash.
+   */
   async #sendOwn(raw: Uint8Array, isHashed: boolean, deadline: number): Promise<Hash32> {
     const text = bytesToHex(raw)
     if (isHashed) {
@@ -119,8 +125,8 @@ export class Relay implements SourceCalls {
   }
 
   /**
-   * The object of a transaction that was announced, JSON; undefined where no upstream has it, or too many were asked
-   * for. It is made from the signed transaction, whose hash is compared, so that nothing in it is believed.
+   * The JSON object of an announced transaction; undefined if no upstream has it, or too many were looked up. It is
+   * made from the signed transaction, whose hash is compared, so every member is verified.
    */
   async #findAnnounced(hash: Hash32): Promise<Uint8Array | undefined> {
     if (!this.#announcements.has(hash) || !this.#lookups.take()) return undefined
@@ -136,7 +142,7 @@ export class Relay implements SourceCalls {
       if (equalBytes(tx.hash, hash)) return pendingTransactionJson(bytes, tx.sender, hash)
       asked.upstream.accuse(`a transaction that is not ${bytesToHex(hash)}`)
     } catch (error) {
-      // It may be of a type that is not known here.
+      // Its type may not be known here.
       if (!(error instanceof BlockJsonError || error instanceof InvalidTransactionError)) throw error
     }
     return undefined
@@ -200,7 +206,7 @@ export class Relay implements SourceCalls {
   }
 }
 
-/** The outcome of asking upstreams, whose failures become faults: a node's own error as it is. */
+/** Awaits a request to upstreams and turns failures into faults. A node's own error is passed on unchanged. */
 async function relayed<T>(outcome: Promise<T>): Promise<T> {
   try {
     return await outcome

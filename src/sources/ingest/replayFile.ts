@@ -34,9 +34,7 @@ export async function replayFile(task: ReplayTask, host: SourceHost): Promise<vo
   })
 }
 
-/**
- * Throws OperatorError where the file has no block above `from`, so that nothing is unwound without a replacement.
- */
+/** Throws OperatorError if the file begins above block `from` + 1, so that nothing is unwound without a replacement. */
 async function checkStart({ file, from }: ReplayPlan): Promise<void> {
   let first = 0
   await visitBlocks(file, readChainFile(file), async ({ header }) => {
@@ -53,7 +51,7 @@ async function checkStart({ file, from }: ReplayPlan): Promise<void> {
 async function unwindTo(number: number, store: ChainWriter, signal: AbortSignal): Promise<void> {
   while (store.head.number > number && !signal.aborted) {
     unwindHead(store)
-    // So that a message to stop can arrive.
+    // So that a stop message can arrive.
     await setImmediate()
   }
 }
@@ -95,7 +93,7 @@ class Replay {
     if (step !== undefined) throw misfit(this.#stepsDone, 'after', `${end}, before block ${step.after}`)
   }
 
-  /** Imports a block up to `from` at full speed. False where the replay must end, as in the methods below. */
+  /** Imports a block up to `from` at full speed. As in the methods below, false means that the replay must end. */
   async #fastForward(block: Block): Promise<boolean> {
     if (this.#host.signal.aborted) return false
     const { file, from } = this.#plan

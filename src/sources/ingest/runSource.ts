@@ -1,6 +1,6 @@
 /**
- * The frame of every source that executes blocks: opens its store, counts what it takes in, and ends in order, whatever
- * happens: what it began, what is left to publish, the store. Owns none of its blocks.
+ * The frame of every source that executes blocks: opens its store, counts its blocks, and ends in order in every case:
+ * first the tasks of the source, then unpublished blocks, then the store. Owns no blocks.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../data/chain/forks.js'
@@ -13,20 +13,20 @@ import { ImportSession } from './importSession.js'
 import type { IngestMessage, IngestProgress, IngestStore } from './messages.js'
 import { openTaskStore } from './taskStore.js'
 
-/** How long the start waits for an upstream to say which chain it has, so that a wrong one is refused at once. */
+/** How long the start waits until an upstream reports its chain, so that a wrong one is refused at once. */
 export const checkMs = 2_000
 
 export type Report = (message: IngestMessage) => void
 
-/** Makes what publishes the blocks of a store; undefined where nothing is published. */
+/** Makes the publisher of a store's blocks; undefined if nothing is published. */
 type OpenPublisher = (store: ChainWriter) => Publisher | undefined
 
-/** What a source gets from its thread. */
+/** Services of its thread for a source. */
 export interface SourceHost {
   readonly report: Report
-  /** Aborted when the source shall end. */
+  /** Aborted when the source must end. */
   readonly signal: AbortSignal
-  /** Gets what takes calls, once the store is open, of a source that answers any. */
+  /** Gets the answerer of calls once the store is open, for a source that answers any. */
   readonly onReady?: (calls: CallAnswerer) => void
   /** Called once the store is open. */
   readonly openPublisher?: OpenPublisher
@@ -38,7 +38,7 @@ export interface Source {
   readonly importer: ChainImporter
   readonly session: ImportSession
   readonly publisher: Publisher | undefined
-  /** Has `end` called when the source ends; what was begun last ends first, but nothing waits for another. */
+  /** Registers `end` for the end of the source. The last registered starts first, but none waits for another. */
   onEnd(end: () => unknown): void
 }
 
@@ -55,8 +55,8 @@ export const noProgress: IngestProgress = {
 }
 
 /**
- * Runs a source until `run` has settled; what it imported is on disk then, and published as far as the database answers.
- * Rejects as `run` and {@link openTaskStore} do.
+ * Runs a source until `run` has settled. Then its imports are on disk, and published if the database answers. Rejects
+ * as `run` and {@link openTaskStore} do.
  */
 export async function runSource(
   task: IngestStore,
@@ -87,7 +87,7 @@ export async function runSource(
   }
 }
 
-/** What has to end with a source. */
+/** Tasks that must end with a source. */
 export class Ends {
   #ends: (() => unknown)[] = []
 
@@ -95,13 +95,13 @@ export class Ends {
     this.#ends.unshift(end)
   }
 
-  /** Each refuses further work at once; resolves when none of it is under way. */
+  /** Each refuses further work at once. Resolves when no work is under way. */
   async end(): Promise<void> {
     await Promise.all(this.#ends.splice(0).map((end) => end()))
   }
 }
 
-/** Has calls answered until the source ends. */
+/** Answers calls until the source ends. */
 export function takeCalls(
   { report, onReady }: SourceHost,
   onEnd: (end: () => unknown) => void,

@@ -1,6 +1,7 @@
 /**
- * Transactions that were sent to upstreams from here, until a block has them. Owns which are remembered, for how long,
- * and that upstreams keep them. They are in memory alone: after a restart they are those of the upstreams.
+ * Transactions sent from here to upstreams, until a block has them. Owns their list, how long they are remembered, and
+ * sending them again to upstreams that lose them. They are only in memory: after a restart only the upstreams have
+ * them.
  */
 import { decodeHeader } from '../../data/chain/header.js'
 import { pendingTransactionJson } from '../../data/chain/transactionJson.js'
@@ -17,14 +18,14 @@ import { poolJson } from './poolContent.js'
 interface SentBounds {
   readonly countMax: number
   readonly bytesMax: number
-  /** How long one is remembered that no block takes. */
+  /** How long a transaction that no block includes is remembered. */
   readonly waitMsMax: number
 }
 
 /**
- * go-ethereum's pool has as many places for transactions that can run, of 128 KiB at most, and with blobs 1 MiB; it
- * gives others up after as long. One leaves as well when its block is {@link settledBlocks} old, and when another with
- * its nonce is in a block or was sent. Pending nonces count the same.
+ * go-ethereum's pool has as many places for executable transactions, of 128 KiB at most, or 1 MiB with blobs; it drops
+ * others after the same time. A transaction also leaves when its block is {@link settledBlocks} old, and when another
+ * with its nonce is in a block or was sent. Pending nonces count the same transactions.
  */
 export const sentBounds: SentBounds = {
   countMax: 5_120,
@@ -32,41 +33,41 @@ export const sentBounds: SentBounds = {
   waitMsMax: 3 * 3_600_000,
 }
 
-/** Blocks for which one is remembered after its block, so that a reorganisation makes it pending again. */
+/** How many blocks a transaction is remembered after its block, so that a reorganisation makes it pending again. */
 const settledBlocks = 12
-/** New blocks without it after which upstreams are asked whether they still have it; a full block may pass it over. */
+/** New blocks without it until upstreams are asked whether they still have it; a full block may skip it. */
 const lookBlocks = 3
-/** The same in time, where no blocks come. */
+/** The same limit in time, if no blocks come. */
 const lookMs = 15_000
-/** Transactions that are asked for at a time, so that other questions find a place. */
+/** Most transactions that are looked up at a time, so that other requests get through. */
 const looksMax = 64
-/** Longest time of one question. */
+/** Longest time of one request. */
 const askMs = 5_000
 
 export interface SentOptions {
   readonly bounds?: SentBounds
-  /** Nonce of an account at the head; undefined where it cannot be told. */
+  /** Nonce of an account at the head; undefined if it is not known. */
   nonceOf(address: Address): Promise<bigint | undefined>
-  /** Told what became of transactions, as sentences for the operator. */
+  /** Gets sentences about lost transactions for the operator. */
   readonly log: (text: string) => void
 }
 
 interface Entry {
   readonly tx: SentTransaction
   readonly sentMs: number
-  /** Number of the head, and time, when upstreams were asked for it last. */
+  /** Number of the head, and time, of the last lookup at upstreams. */
   lookedAt: number
   lookedMs: number
-  /** Number of the head that had it first; undefined while no block has it. */
+  /** Number of the first head that had it; undefined while no block has it. */
   minedAt: number | undefined
-  /** Whether the upstreams had lost it at the last look, and none took it again. */
+  /** Whether all upstreams had lost it at the last lookup, and none accepted it again. */
   isRefused: boolean
-  /** Whether the operator was told that an upstream lost it, and that it waits for another. */
+  /** Whether the operator was informed that an upstream lost it, or (`isGapTold`) that it waits for a lower nonce. */
   isLossTold: boolean
   isGapTold: boolean
 }
 
-/** What one look found of one upstream. */
+/** Result of one round of lookups at one upstream. */
 interface Losses {
   lost: number
   refused: number
@@ -95,7 +96,7 @@ export class SentTransactions {
     this.#timer = setInterval(() => this.onHead(), lookMs)
   }
 
-  /** Remembers one that an upstream took. It replaces another of its sender with the same nonce. */
+  /** Remembers a transaction that an upstream accepted. It replaces another of its sender with the same nonce. */
   add(tx: SentTransaction): void {
     for (const [key, { tx: other }] of this.#entries) {
       if (other.nonce === tx.nonce && equalBytes(other.sender, tx.sender)) this.#remove(key)
@@ -118,13 +119,13 @@ export class SentTransactions {
     }
   }
 
-  /** The object of a transaction, JSON, as of one in no block; ask the chain before. */
+  /** The JSON object of a transaction, as if in no block. Look it up in the chain before. */
   find(hash: Hash32): Uint8Array | undefined {
     const tx = this.#entries.get(latin1Key(hash))?.tx
     return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
   }
 
-  /** See {@link UpstreamCalls.waiting}. Those that a block has count too: the caller may see an older head. */
+  /** See {@link UpstreamCalls.waiting}. Transactions in blocks count too: the caller may see an older head. */
   countFrom(sender: Address, next: bigint): number {
     const nonces = new Set<bigint>()
     for (const { tx, isRefused } of this.#entries.values()) {
@@ -147,7 +148,7 @@ export class SentTransactions {
     )
   }
 
-  /** Call it for every new head: looks which transactions are in a block, and after those that take long. */
+  /** Call it for every new head: checks which transactions are in a block, and looks up those that take long. */
   onHead(): void {
     const head = this.#store.readHead()
     if (head === undefined || this.#entries.size === 0) return
@@ -229,7 +230,7 @@ export class SentTransactions {
     }
   }
 
-  /** By sender: nonces that are remembered. */
+  /** Remembered nonces by sender. */
   #noncesBySender(): Map<string, Set<bigint>> {
     const nonces = new Map<string, Set<bigint>>()
     for (const { tx } of this.#entries.values()) {
@@ -240,8 +241,8 @@ export class SentTransactions {
   }
 
   /**
-   * Forgets it where it cannot come any more; otherwise sends it again to each upstream that does not know it. `onNonce`
-   * gets the nonce of its sender at the head.
+   * Forgets a transaction whose nonce was used; otherwise sends it again to each upstream that does not know it.
+   * `onNonce` gets the nonce of its sender at the head.
    */
   async #lookAfter(
     entry: Entry,
@@ -266,9 +267,9 @@ export class SentTransactions {
         .map(async ({ upstream, answer }) => {
           const known = await answer.catch(() => undefined)
           isHeld ||= known !== undefined && known !== null
-          // Only null says that it is lost.
+          // Only null means that it is lost.
           if (known !== null) return
-          // Some are lost and sent again at each look, which says nothing new.
+          // Some are lost and sent again at each lookup; only the first loss is reported.
           const told = isLossTold ? undefined : losses.get(upstream.name)
           const found = told ?? { lost: 0, refused: 0, why: '' }
           if (!isLossTold) losses.set(upstream.name, found)
@@ -288,7 +289,10 @@ export class SentTransactions {
   }
 }
 
-/** The lowest nonce from `next` on that is not remembered, where it is below a transaction's own: it cannot run before. */
+/**
+ * The lowest nonce from `next` on that is not remembered, if it is below the transaction's own. The transaction cannot
+ * be executed before it.
+ */
 function missingNonce(
   next: bigint,
   { sender, nonce }: SentTransaction,

@@ -8,9 +8,9 @@ import { type Genesis, parseGenesis } from './genesis.js'
 import type { IngestStore } from './messages.js'
 
 /**
- * Opens the store of a task for writing, and makes it from the task's genesis where there is none.
- * `complete` may change a genesis before it is stored, or find one where there is no file. Throws OperatorError for an unusable genesis or store, a store in which no blocks are executed, and where they are
- * of different chains, or of another than the task names.
+ * Opens the store of a task for writing, or makes it from the task's genesis. `complete` may change a genesis before it
+ * is stored, or find one if there is no file. Throws OperatorError for an unusable genesis or store, for a store in
+ * which no blocks are executed, and if genesis, store and task name different chains.
  */
 export async function openTaskStore(
   task: IngestStore,
@@ -43,7 +43,7 @@ export async function openTaskStore(
   }
 }
 
-/** Throws OperatorError for the store of a network of another kind than `archive`. */
+/** Throws OperatorError if the store does not have a whole state, in which blocks are executed. */
 function requireExecuted(store: ChainWriter): void {
   const identity = store.readIdentity()
   if (identity === undefined) return
@@ -54,7 +54,7 @@ function requireExecuted(store: ChainWriter): void {
   )
 }
 
-/** Throws OperatorError where `identity`, that of `what`, is not of the chain with the id `configured`. */
+/** Throws OperatorError if `identity`, read from `what`, does not have the chain id `configured`. */
 export function requireChainId(
   what: string,
   { chainId }: ChainIdentity,
@@ -66,7 +66,7 @@ export function requireChainId(
   )
 }
 
-/** Throws OperatorError for a text that is no genesis. */
+/** Throws OperatorError for a malformed genesis. */
 export function readGenesis({ text, path }: NonNullable<IngestStore['genesis']>): Genesis {
   try {
     return parseGenesis(text)
@@ -86,7 +86,7 @@ function storedSchedule(store: ChainWriter, chainId: number | undefined): ForkSc
 }
 
 /**
- * A genesis file may get new forks without a change of its hash. They are adopted if they do not change the rules of
+ * A genesis file may get new forks while its hash stays the same. They are adopted if they do not change the rules of
  * any stored block; otherwise throws OperatorError.
  */
 function adoptRules(store: ChainWriter, { identity, schedule }: Genesis, path: string): void {

@@ -3,15 +3,17 @@ import type { Upstreams } from '../upstream/upstreams.js'
 import type { SignedHead } from './beacon/signedHead.js'
 import type { IngestMessage, WorkingSetState } from './messages.js'
 
-/** Time between two looks whether the upstreams' state has changed. */
+/** Time between two checks for changes of the upstreams' state. */
 const lookMs = 500
 /**
- * How long a head does not move, for a reason, until that is told: branches, laggards and deep reorganisations need
- * some seconds.
+ * How long a head must be stuck before the reason is reported: branches, slow nodes and deep reorganisations need some
+ * seconds.
  */
 const troubleMs = 30_000
 
-/** Tells what is known of upstreams where it has changed; `trouble` says why the head does not move. */
+/**
+ * Returns a function that reports the state of upstreams if it has changed; its argument is why the head does not move.
+ */
 export function upstreamTeller(
   report: (message: IngestMessage) => void,
   upstreams: Upstreams,
@@ -39,8 +41,8 @@ export function upstreamTeller(
 }
 
 /**
- * Tells what is known of upstreams whenever it changes, and why the head does not move. `trouble` says why the head that
- * they agree on is not reached; undefined where it is. Returns a function that ends this.
+ * Reports the state of upstreams whenever it changes, and why the head does not move. `trouble` returns why the agreed
+ * head is not imported; undefined if it is. Returns a function that stops this.
  */
 export function tellUpstreams(
   report: (message: IngestMessage) => void,

@@ -71,7 +71,7 @@ function readFamily(
     if (headerRlp === undefined) break
     const ancestor = decodeHeader(headerRlp)
     ancestors.set(bytesToHex(hash), ancestor)
-    // Below the start of a store there are headers alone; what was included there is not known.
+    // Below the start of a store there are only headers; uncles included there are not known.
     for (const uncle of bodyRlp === undefined ? [] : rlpList(decodeRlpList(bodyRlp)[1]))
       included.add(bytesToHex(headerHash(encodeRlp(uncle))))
     if (ancestor.number === 0) break

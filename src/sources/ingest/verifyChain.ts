@@ -1,6 +1,6 @@
 /**
  * Checks a store against its own hashes: every canonical block, and the whole state at the head and at random blocks.
- * Only reads, so it may run while a server runs; executes nothing. Its memory does not grow with the store.
+ * It only reads, so it may run while a server runs; it executes nothing. Its memory does not grow with the store.
  */
 import { blockAccessListHash } from '../../data/chain/blockAccessList.js'
 import { ForkSchedule } from '../../data/chain/forks.js'
@@ -41,13 +41,13 @@ interface VerifyOptions {
 export interface VerifyReport {
   readonly blocks: number
   readonly transactions: number
-  /** Of a store without state, which then has none of what follows but faults. */
+  /** Set for a store without state; then the members below are empty, except faults. */
   readonly epochs: readonly VerifiedEpoch[] | undefined
   /** Numbers of the blocks whose state was compared; the head is the last. */
   readonly stateBlocks: readonly number[]
   readonly accounts: number
   readonly slots: number
-  /** Rows of tries as each block made them, each checked by its hash. */
+  /** Number of trie rows in all versions, each checked by its hash. */
   readonly trieNodes: number
   /** One sentence each; empty for a sound store. */
   readonly faults: readonly string[]
@@ -86,7 +86,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
 
 class Verification extends FaultList {
   readonly counts = { blocks: 0, transactions: 0, accounts: 0, slots: 0, trieNodes: 0 }
-  /** Of a store without state. */
+  /** Also says whether the store has state. */
   readonly kind: StoreKind
   readonly oldest: OldestKept
 
@@ -110,8 +110,8 @@ class Verification extends FaultList {
   }
 
   /**
-   * Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total
-   * difficulty.
+   * Checks every canonical block: hash, link to its parent, body, receipts, senders, locations, log index entries,
+   * total difficulty.
    */
   blocks(onProgress: (done: number) => void): void {
     let parent: { hash: Hash32; total: bigint } | undefined
@@ -129,14 +129,14 @@ class Verification extends FaultList {
       last !== undefined && equalBytes(last, this.#head.hash),
       `the head ${bytesToHex(this.#head.hash)} is not canonical block ${this.#head.number}`,
     )
-    // An import of archives that was cut short leaves blocks there, and the next one takes them away.
+    // An interrupted import of archives leaves blocks there; the next import removes them.
     this.expect(
       this.kind.state === 'none' || this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
       `block ${this.#head.number + 1} stands above the head`,
     )
   }
 
-  /** The epochs of a store without state. */
+  /** Checks the epochs of a store without state. */
   epochs(onProgress: (done: number) => void): VerifiedEpoch[] {
     const found: VerifiedEpoch[] = []
     this.guard('epochs', () => {
@@ -148,7 +148,7 @@ class Verification extends FaultList {
     return found
   }
 
-  /** A block of which the header alone is kept. */
+  /** Checks a block of which only the header is kept. */
   #withoutBody(number: number, stored: StoredBlock | undefined): void {
     const row = stored && storedBlockRow(stored.hash, { ...partsOf(stored), body: undefined })
     this.expect(
@@ -208,19 +208,19 @@ class Verification extends FaultList {
     return { hash, total }
   }
 
-  /** Checks the numbers of contracts, which rows of state and tries have in their keys. */
+  /** Checks the numbers of contracts, which are in the keys of state and trie rows. */
   contracts(): void {
     this.guard('contracts', () => {
       for (const sentence of this.#store.contractFaults()) this.fault(`contracts: ${sentence}`)
     })
   }
 
-  /** Checks all rows of state by what the writer says of them, and the undo records by them. */
+  /** Checks all rows of state against the writer's digests, and the undo records against the rows. */
   stateHistory(onProgress: (what: string, done: number) => void): void {
     verifyStateHistory(this.#store, this.#head.number, this, onProgress)
   }
 
-  /** Checks all rows of tries, of whatever block. */
+  /** Checks all trie rows, of all blocks. */
   tries(onProgress: (done: number) => void): void {
     this.guard('tries', () => {
       const options = { head: this.#head.number, oldest: this.oldest.trie, onProgress }
@@ -271,7 +271,7 @@ class Verification extends FaultList {
     const row = storedBlockRow(hash, { ...partsOf(stored), body })
     this.expect(equalBytes(row, stored.bytes), `block ${number}: its parts are not as long as its row says`)
     const accessList = this.#store.readBlockAccessList(hash)
-    // Blocks that came from archives lack their list.
+    // Blocks from archives lack their list.
     const mayLackList = header.blockAccessListHash === undefined || this.kind.state === 'none'
     this.expect(accessList !== undefined || mayLackList, `block ${number}: its access list is missing`)
     const content = readBody(body, header)

@@ -1,4 +1,4 @@
-/** Whether the tries of blocks that were unwound, as far as they are kept, are those of their headers. */
+/** Checks that the stored tries of unwound blocks match their headers. */
 import { decodeHeader } from '../../data/chain/header.js'
 import { decodeAccount } from '../../data/state/account.js'
 import { readTrie } from '../../data/state/trie.js'
@@ -21,7 +21,7 @@ import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 
 /** Calls `fault` for each row that is not the node of its block at its path. */
 export function verifySideTries(store: ChainReader, fault: (sentence: string) => void): void {
-  // Rows of one block stand together.
+  // Rows of one block are adjacent.
   let block: SideBlock | undefined
   for (const row of store.allTries().sideRows()) {
     try {
@@ -29,7 +29,7 @@ export function verifySideTries(store: ChainReader, fault: (sentence: string) =>
       if (block === undefined || !equalBytes(block.hash, row.hash)) block = readSideBlock(store, row)
       if (!isRight(block, row)) throw new RangeError('it has another hash')
     } catch (error) {
-      // Nothing is known of a branch whose beginning was removed.
+      // Without the start of a branch its tries cannot be read.
       if (error instanceof FaultError && error.fault.kind === 'HistoryPruned') continue
       if (!(error instanceof Error)) throw error
       fault(`block ${bytesToHex(row.hash)}, not canonical: a row of its tries: ${error.message}`)
@@ -43,7 +43,7 @@ interface SideBlock {
   readonly tries: Tries
 }
 
-/** A branch may be long, and to find its way down to a canonical block takes a read for each block of it. */
+/** Read once per block, because a branch may be long: the path down to a canonical block takes a read per block. */
 function readSideBlock(store: ChainReader, { number, hash }: SideTrieRow): SideBlock {
   const header = store.readHeader(hash)
   if (header === undefined) throw new RangeError('the block is not known')
@@ -66,7 +66,7 @@ function storageRootOf(stateRoot: Hash32, address: Uint8Array, tries: Tries): Ha
   return row === undefined ? emptyTrieRoot : decodeAccount(row).storageRoot
 }
 
-/** The hash of the node at exactly this path; undefined where there is none. */
+/** The hash of the node at exactly this path; undefined if there is none. */
 function hashAt(root: Hash32, path: Uint8Array, readNode: NodeReader): Uint8Array | undefined {
   if (equalBytes(root, emptyTrieRoot)) return undefined
   let child: Uint8Array = referenceTo(root)

@@ -1,7 +1,7 @@
 /**
- * The rows of accounts and slots, of the latest state and of history, against the digests of them that the writer keeps,
- * and the undo records against these rows. A row of an old block is in no trie that is walked here, so that this is what
- * finds a bit of it that changed. Memory does not grow with the store.
+ * Checks the rows of accounts and slots, latest and past, against the writer's digests, and the undo records against
+ * these rows. Rows of old blocks are in no trie that is walked, so only this check finds a changed bit in them. Its
+ * memory does not grow with the store.
  */
 import { decodeHeader } from '../../data/chain/header.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
@@ -11,7 +11,7 @@ import { undoBlocks } from '../../data/store/tables.js'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.js'
 import type { FaultList } from './faultList.js'
 
-/** Rows between two reports. */
+/** Rows between two progress reports. */
 const rowsPerReport = 65_536
 
 export function verifyStateHistory(
@@ -46,8 +46,7 @@ export function verifyStateHistory(
 }
 
 /**
- * The highest block that was the head, as far as blocks tell that left the chain: each had the undo record of an older one
- * removed.
+ * The highest block that was the head, as far as side blocks show: each head removed the undo record of an older block.
  */
 function highestHead(store: ChainReader, head: number): number {
   let highest = head

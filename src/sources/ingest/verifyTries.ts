@@ -1,8 +1,8 @@
 /**
- * Whether the rows of all tries, of the head and the past, fit each other: each node has the hash that the row above it
- * names, from the block on from which that names it; the root of all has that of the block's header, and that of an
- * account's slots the one of the account. All rows are read once, in their order. What a row says of those below it and
- * what those are come at different times, so each is added to a digest, out of which the other takes it.
+ * Checks that the rows of all tries, at the head and past, match each other. Each node must have the hash that its
+ * parent row names, from the same block on. The root of the account trie must match the block's header, and a storage
+ * root its account. All rows are read once, in stored order. A row's reference to a child and the child itself are read
+ * at different times. So each is added to a digest, and the two cancel out.
  */
 import { decodeHeader, stateRootOf } from '../../data/chain/header.js'
 import { decodeAccount } from '../../data/state/account.js'
@@ -28,7 +28,7 @@ type OnFault = (sentence: string) => void
 /** Rows between two reports of progress: some 0.2 s. */
 const rowsPerReport = 65_536
 
-/** Returns how many versions of rows there are. Throws for rows that do not fit each other in themselves. */
+/** Returns the number of row versions. Throws for rows that are inconsistent in themselves. */
 export function verifyTries(
   store: ChainReader,
   { head, oldest, onProgress }: TriesToVerify,
@@ -55,7 +55,7 @@ export function verifyTries(
     if (digest.bytes.some((byte) => byte !== 0)) fault(`tries: ${otherwise}`)
   }
 
-  /** Adds what headers say of the roots, and the lists of rows that blocks changed. */
+  /** Adds the state roots of headers, and the lists of rows that blocks changed. */
   function addHeaders(): void {
     let before: Uint8Array | undefined
     const { development } = store.readIdentity() ?? {}
@@ -64,7 +64,7 @@ export function verifyTries(
         for (const key of all.changesOf(number)) digests.changes.toggle(key, number, noBytes)
       const hash = store.readCanonicalHash(number)
       const header = hash && store.readHeader(hash)
-      // A block that is missing was told of.
+      // A missing block was reported before.
       if (header === undefined) continue
       const root = stateRootOf(decodeHeader(header), development)
       if (before !== undefined && equalBytes(before, root)) continue
@@ -75,13 +75,13 @@ export function verifyTries(
   }
 }
 
-/** Hashes of nodes, from what they are and from what is said of them. */
+/** Digest of node hashes: computed ones and referenced ones. */
 class NodeDigest {
   readonly #nodes: RowDigest
   readonly #roots: RowDigest
-  /** The row that came last, with references to its leaves, and its hash: it is the next one's row before. */
+  /** The last row, with references to its leaves, and its hash. It is the `before` of the next one. */
   #last: { readonly row: TrieRow; readonly branch: Branch | undefined; readonly hash: Uint8Array } | undefined
-  /** The address whose hash was made last. */
+  /** The address whose hash was computed last. */
   #owner: Uint8Array = noBytes
   #account: Uint8Array = noBytes
 
@@ -125,7 +125,7 @@ class NodeDigest {
     return this.#account
   }
 
-  /** What a row says of one of its children. */
+  /** Adds a row's reference to one of its children. */
   #addChild(key: Uint8Array, ownerBytes: number, row: TrieRow, nibble: number, at: number): void {
     const child = row.children[nibble]
     if (child === undefined) return
@@ -145,7 +145,7 @@ class NodeDigest {
     }
   }
 
-  /** What the leaf of an account says of its slots. */
+  /** Adds the storage root in the leaf of an account. */
   #addAccount(key: Uint8Array, ownerBytes: number, rest: Uint8Array, rlp: Uint8Array, at: number): void {
     const leaf = parseNode(rlp)
     if (!(leaf instanceof Leaf)) return
@@ -166,7 +166,7 @@ class NodeDigest {
     const branch = node instanceof Branch ? node : node instanceof Leaf ? undefined : (node.child as Branch)
     const last = this.#last
     if (branch !== undefined && last?.branch?.references !== undefined) {
-      // Of leaves that are the same as in the version before, the hash is known.
+      // Leaves that did not change keep their known reference.
       const { references } = last.branch
       branch.references = references.map((reference, nibble) =>
         row.children[nibble] !== undefined && row.children[nibble] === last.row.children[nibble]
@@ -174,7 +174,7 @@ class NodeDigest {
           : undefined,
       )
     }
-    // A leaf as it stands: from what was parsed of it, a wrong prefix would be written right.
+    // The stored bytes of a leaf: encoding the parsed leaf again would hide a wrong prefix.
     return { row, branch, hash: keccak256(unpacked.leaf ?? nodeRlp(node)) }
   }
 }

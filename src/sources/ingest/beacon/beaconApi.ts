@@ -1,4 +1,4 @@
-/** What beacon nodes are asked (ethereum/beacon-APIs), and how their answers are read. Nothing in them is believed. */
+/** Requests to beacon nodes (ethereum/beacon-APIs), and parsing of their answers, which are not trusted. */
 
 import { SszError } from '../../../data/ssz/types.js'
 import { bytesOfHex, bytesToHex, readUint32 } from '../../../primitives/bytes.js'
@@ -20,17 +20,17 @@ import type { BeaconNodes } from '../../upstream/beaconNodes.js'
 const lightClient = '/eth/v1/beacon/light_client'
 const pathOf = { finalityUpdate: 'finality_update', optimisticUpdate: 'optimistic_update' } as const
 
-/** Of a network's configuration; the light client protocol is built on these. */
+/** Values of a network's configuration that the light client protocol relies on. */
 const preset: Readonly<Record<string, number>> = {
   SECONDS_PER_SLOT: secondsPerSlot,
   SLOTS_PER_EPOCH: slotsPerEpoch,
   EPOCHS_PER_SYNC_COMMITTEE_PERIOD: epochsPerPeriod,
   SYNC_COMMITTEE_SIZE: committeeSize,
 }
-/** Epochs from here on are never: the specification's `FAR_FUTURE_EPOCH` is 2^64 − 1. */
+/** Larger epochs mean never: the specification's `FAR_FUTURE_EPOCH` is 2^64 − 1. */
 const epochMax = 2 ** 50
 
-/** What is made of an answer; undefined where it is of no use, so that the next node is asked. */
+/** Processes an answer; undefined if it is useless, so that the next node is asked. */
 type Use<V, T> = (value: V) => T | undefined
 
 export class BeaconApi {
@@ -40,7 +40,7 @@ export class BeaconApi {
     this.#nodes = nodes
   }
 
-  /** Each rejects as {@link BeaconNodes.ask} does, and resolves to undefined where no answer was of use. */
+  /** All methods reject as {@link BeaconNodes.ask} does, and resolve to undefined if no answer was useful. */
   bootstrap<T>(network: ConsensusNetwork, root: Uint8Array, use: Use<LightClientBootstrap, T>) {
     return this.#nodes.ask(`${lightClient}/bootstrap/${bytesToHex(root)}`, (body) =>
       use(readBootstrap(network, encodedOf(body))),
@@ -64,7 +64,7 @@ export class BeaconApi {
     )
   }
 
-  /** The forks of a network, and its preset as {@link OperatorError} where it is another than Ethereum's. */
+  /** The forks of a network. Rejects with {@link OperatorError} if its preset differs from Ethereum's. */
   forks(): Promise<readonly ConsensusFork[] | undefined> {
     return this.#nodes.ask('/eth/v1/config/spec', (body) => readForks(dataOf(body)))
   }
@@ -81,7 +81,7 @@ export class BeaconApi {
   }
 }
 
-/** The `data` member of an answer; empty where it has none. */
+/** The `data` member of an answer; empty if it has none. */
 function dataOf(body: BeaconBody): Readonly<Record<string, unknown>> {
   if ('ssz' in body) throw new SszError('SSZ instead of JSON')
   return ((body.json as { readonly data?: unknown } | null)?.data ?? {}) as Record<string, unknown>
@@ -91,7 +91,7 @@ function encodedOf(body: BeaconBody): Encoded {
   return 'ssz' in body ? body.ssz : { json: dataOf(body) }
 }
 
-/** The elements of an answer with several: in SSZ each behind its length (8 bytes) and its fork digest (4 bytes). */
+/** The elements of a list in an answer. In SSZ each follows its length (8 bytes) and its fork digest (4 bytes). */
 function partsOf(body: BeaconBody, most: number): Encoded[] {
   if (!('ssz' in body)) {
     const list = body.json
@@ -112,7 +112,7 @@ function partsOf(body: BeaconBody, most: number): Encoded[] {
   return parts
 }
 
-/** Undefined where the configuration names no forks. */
+/** Undefined if the configuration has no forks. */
 function readForks(spec: Readonly<Record<string, unknown>>): ConsensusFork[] | undefined {
   for (const [name, value] of Object.entries(preset)) {
     if (spec[name] !== undefined && Number(spec[name]) !== value) {

@@ -11,12 +11,12 @@ import { LightClient, LightClientError } from '../../consensus/lightClient.js'
 import { type ConsensusNetwork, periodAt } from '../../consensus/network.js'
 import type { BeaconApi } from './beaconApi.js'
 
-/** Signed heads that are remembered, for clients whose answer is of one of the last minutes: 1 KB each. */
+/** Number of signed heads that are remembered, for clients that have an answer of the last minutes: 1 KB each. */
 const headsMax = 32
-/** Checkpoints of clients whose way to now is remembered: some 50 KB and 50 KB for each period since. */
+/** Number of client checkpoints whose update chains are remembered: some 50 KB, and 50 KB for each period since. */
 const pathsMax = 16
 
-/** The way from a checkpoint to now: a light client that has gone it, and what it went by. */
+/** The chain of updates from a checkpoint to now, with a light client that has processed it. */
 interface Path {
   readonly client: LightClient
   readonly bootstrap: LightClientBootstrap
@@ -28,7 +28,7 @@ export class HeadProofs {
   readonly #api: BeaconApi
   /** Hash of an execution block → the update that signed it; oldest first. */
   readonly #heads = new Map<string, LightClientUpdate>()
-  /** Root of a checkpoint → the way from it; oldest first. */
+  /** Root of a checkpoint → its chain of updates; oldest first. */
   readonly #paths = new Map<string, Promise<Path | undefined>>()
 
   constructor(api: BeaconApi) {
@@ -41,8 +41,9 @@ export class HeadProofs {
   }
 
   /**
-   * What proves that a block is signed to who trusts a checkpoint, both hex, as JSON; undefined where the block was not
-   * the head of late, or no beacon node has the way from the checkpoint. `currentSlot` is that of the clock.
+   * A proof, as JSON, that a block is signed, for a client that trusts a checkpoint; both are hex. Undefined if the
+   * block was not the head recently, or no beacon node has the updates from the checkpoint. `currentSlot` is that of
+   * the clock.
    */
   async prove(
     network: ConsensusNetwork,
@@ -69,7 +70,7 @@ export class HeadProofs {
     })
   }
 
-  /** Goes on from a checkpoint until the committee that signed an update is known. */
+  /** Continues from a checkpoint until the committee that signed an update is known. */
   async #extend(
     known: Path | undefined,
     network: ConsensusNetwork,

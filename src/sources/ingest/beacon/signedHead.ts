@@ -1,6 +1,7 @@
 /**
- * Which head the sync committees of the consensus layer have signed. Owns a light client, which begins at a checkpoint
- * that the operator trusts, and asks beacon nodes for the rest; says to the upstreams which of their blocks are signed.
+ * The head that sync committees of the consensus layer have signed. Owns a light client, which begins at a checkpoint
+ * that the operator trusts, and asks beacon nodes for everything else. Reports to the upstreams which of their blocks
+ * are signed.
  */
 
 import { parseGenesisConfig } from '../../../data/chain/forks.js'
@@ -32,32 +33,32 @@ import type { BeaconPlan, SignedState } from '../messages.js'
 import { BeaconApi } from './beaconApi.js'
 import { HeadProofs } from './headProofs.js'
 
-/** Updates that are asked for at once: some 26 KB each. */
+/** Updates per request: some 26 KB each. */
 const updatesMax = 8
-/** Turns between two questions for the finalized block, which moves once in 6.4 minutes. */
+/** Turns between two requests for the finalized block, which moves once in 6.4 minutes. */
 const finalityTurns = 4
-/** Wait before the next committee is asked for again, while the current period has nothing final. */
+/** Wait before the next request for the next committee, while nothing is finalized in the current period. */
 const committeeRetryMs = 60_000
-/** Time between two looks whether a beacon node knows when Gloas begins, where nobody else said. */
+/** Time between two requests for the start of Gloas, while it is not known. */
 const forksMs = 3_600_000
-/** Wait before a signed block is asked for again that no upstream has yet. */
+/** Wait before the next request for a signed block that no upstream has yet. */
 const blockRetryMs = 500
-/** How long no block may be signed until that is told: 25 slots. Single slots without a block are usual. */
+/** How long no block may be signed before that is reported: 25 slots. Single slots without a block are usual. */
 const silenceMs = 300_000
 
 export interface SignedHeadOptions {
-  /** Of the execution layer. Its fork Amsterdam begins with Gloas. */
+  /** Identity of the execution layer's chain. Its fork Amsterdam begins with Gloas. */
   readonly identity: Pick<ChainIdentity, 'chainId' | 'config'>
   readonly stored: SignedCheckpoint | undefined
-  /** The place of a block by its hash, proved; undefined where no upstream has it. */
+  /** Number, parent and hash of a block, proved by its hash; undefined if no upstream has it. */
   readonly locate: (hash: Hash32) => Promise<BlockLink | undefined>
-  /** Called with the newest signed block, and again where another one is final. */
+  /** Called with the newest signed block, and again when another one is finalized. */
   readonly onHead: (claim: HeadClaim) => void
   /** Called with sentences for the operator. */
   readonly log: (text: string) => void
 }
 
-/** A signed beacon block, by its root, and the execution block that it names. */
+/** A signed beacon block, by its root, and its execution block. */
 interface FoundBlock {
   readonly root: Uint8Array
   readonly link: BlockLink
@@ -73,18 +74,18 @@ export class SignedHead {
   #network: ConsensusNetwork | undefined
   #client: LightClient | undefined
   #turn = 0
-  /** When these may be asked for again. */
+  /** Earliest times of the next requests. */
   #forksAt = 0
   #committeeAt = 0
   #head: FoundBlock | undefined
   #final: FoundBlock | undefined
   #signedAt = performance.now()
-  /** Why the last update was of no use. */
+  /** Why the last update was unusable. */
   #unusable: string | undefined
   #trouble: string | undefined
   #told = ''
 
-  /** Throws OperatorError where there is no checkpoint to begin at. */
+  /** Throws OperatorError if there is no checkpoint to begin at. */
   constructor(plan: BeaconPlan, options: SignedHeadOptions) {
     const { stored } = options
     const given = plan.checkpoint === undefined ? undefined : hexToBytes(plan.checkpoint)
@@ -102,12 +103,12 @@ export class SignedHead {
     this.#proofs = new HeadProofs(this.#api)
   }
 
-  /** The newest block that is final and signed, once an upstream has it. */
+  /** The newest finalized and signed block, once an upstream has it. */
   get finalized(): BlockName | undefined {
     return this.#final?.link
   }
 
-  /** Where the next start begins; undefined before anything is final. */
+  /** Where the next start begins; undefined before anything is finalized. */
   get checkpoint(): SignedCheckpoint | undefined {
     const client = this.#client
     if (client === undefined || client.isFinalityForced) return undefined
@@ -115,7 +116,7 @@ export class SignedHead {
     return { root: beaconBlockHeader.root(beacon), slot: beacon.slot, anchor: this.#anchor }
   }
 
-  /** Undefined before the checkpoint is there. */
+  /** Without members of the light client before the checkpoint is loaded. */
   get state(): SignedState {
     const client = this.#client
     return {
@@ -137,7 +138,7 @@ export class SignedHead {
     return `no beacon node has an update that was signed in the last ${silenceMs / 60_000} minutes${why}`
   }
 
-  /** Until the signal is aborted. Rejects with OperatorError for what the operator has to mend. */
+  /** Runs until the signal is aborted. Rejects with OperatorError for a cause that the operator must remove. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       let waitMs = this.#plan.pollMs
@@ -212,7 +213,7 @@ export class SignedHead {
     return { ...genesis, forks }
   }
 
-  /** Learns when Gloas begins from a beacon node, where that is not known. A false answer makes signatures fail. */
+  /** Asks a beacon node when Gloas begins, if that is not known. A false answer makes signatures fail. */
   async #learnGloas(): Promise<void> {
     const network = this.#network as ConsensusNetwork
     const isKnown = this.#plan.network !== undefined || network.forks.some(({ name }) => name === 'gloas')
@@ -248,7 +249,7 @@ export class SignedHead {
     )
   }
 
-  /** Takes the updates of the periods up to now, each of which brings the committee of the next. */
+  /** Takes the updates of the periods up to now; each contains the committee of the next period. */
   async #syncCommittees(client: LightClient, slot: number): Promise<void> {
     const current = periodAt(slot)
     for (;;) {
@@ -269,7 +270,7 @@ export class SignedHead {
   async #takeLatest(client: LightClient, kind: 'optimisticUpdate' | 'finalityUpdate'): Promise<void> {
     await this.#api.latest(client.network, kind, (update) => {
       const { attestedHeader, finality } = update
-      // What brings nothing need not be verified again: 50 ms.
+      // Only updates with news are verified, which takes 50 ms.
       const isNews =
         attestedHeader.beacon.slot > client.optimistic.header.beacon.slot ||
         (finality?.header.beacon.slot ?? 0) > client.finalized.header.beacon.slot
@@ -277,7 +278,7 @@ export class SignedHead {
     })
   }
 
-  /** Whether the update moved the light client. Throws where it is wrong. */
+  /** Returns whether the update moved the light client. Throws if it is invalid. */
   #take(client: LightClient, update: LightClientUpdate): boolean {
     const placeOf = () =>
       `${client.finalized.header.beacon.slot} ${client.optimistic.header.beacon.slot} ${client.isNextCommitteeKnown}`
@@ -294,7 +295,7 @@ export class SignedHead {
     return hasMoved
   }
 
-  /** Tells of what is newly signed, or final. Whether an upstream has all of it. */
+  /** Reports newly signed or finalized blocks. Returns whether an upstream has all of them. */
   async #tell(): Promise<boolean> {
     const client = this.#client
     if (client === undefined) return true

@@ -1,6 +1,6 @@
 /**
- * Blobs, commitments and proofs that come with a transaction (EIP-4844, from Osaka on EIP-7594), checked as go-ethereum's
- * pool does before it takes one. Loaded by the first who sends blobs: its library takes a tenth of a second.
+ * Checks the blobs, commitments and proofs that come with a transaction (EIP-4844, from Osaka on EIP-7594), as
+ * go-ethereum's pool does. Loaded with the first blobs: its library takes a tenth of a second.
  */
 import { hash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
@@ -20,7 +20,7 @@ const cellsPerBlob = 128
 
 let known: KZG | undefined
 
-/** Of the points of the ceremony it has those that checks use; a generator stands for all others. */
+/** Has only the points of the ceremony that checks use; a generator replaces all others. */
 function kzg(): KZG {
   if (known !== undefined) return known
   const { G1, G2 } = bls12_381
@@ -43,7 +43,7 @@ function kzg(): KZG {
   return known
 }
 
-/** Throws FaultError MessageRefused where the blobs of a transaction (EIP-2718 bytes, with them) are not as they have to be. */
+/** Throws FaultError MessageRefused if the blobs of a transaction (EIP-2718 bytes, blobs included) are invalid. */
 export function checkSidecar(raw: Uint8Array): void {
   const [fields, ...parts] = decodeRlpList(raw.subarray(1)) as [RlpItem[], ...RlpItem[]]
   const place = transactionTypes.get(blobType)?.placeOf('blobVersionedHashes') as number
@@ -91,7 +91,7 @@ function isProved(
     const cells = allBlobs.flatMap((blob) => kzg().computeCells(blob))
     return kzg().verifyCellKzgProofBatch(ofCells, indices, cells, allProofs)
   } catch {
-    // A number that is none of the field, or a point that is none of the curve.
+    // A number outside the field, or a point that is not on the curve.
     return false
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Makes blocks on the head of a developer chain: a header by the rules in force, and the transactions that wait and can
- * run. Owns what is in a block. The executor of imported blocks runs it, once; the store takes what it gives.
+ * Makes blocks on the head of a developer chain: a header by the rules in force, and the waiting transactions that can
+ * run. Owns the content of a block. The executor of imported blocks executes it, once; the store takes the result.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
 import { familyOf } from '../../../data/chain/families/families.js'
@@ -48,13 +48,13 @@ const transactionBytesMax = 8 * 2 ** 20 - 2 ** 14
 
 const weiPerGwei = 10n ** 9n
 
-/** Ether that a block gives to an account: as a withdrawal (EIP-4895), or as the chain's family does. */
+/** Ether that a block credits to an account: by a withdrawal (EIP-4895), or in the manner of the chain's family. */
 export interface Payment {
   readonly address: Uint8Array
   readonly gwei: bigint
 }
 
-/** A block that is about to be made, still empty. */
+/** A block to be made, still empty. */
 interface Draft {
   readonly header: Header
   readonly parent: Header
@@ -63,11 +63,11 @@ interface Draft {
   readonly totalDifficulty: bigint
 }
 
-/** A draft with what its block has in any case. */
+/** A draft with the fixed content of its block. */
 interface OpenedDraft extends Draft {
-  /** Undefined where only what was sent is in the block. */
+  /** Undefined if the block has only sent transactions. */
   readonly opening: Opening | undefined
-  /** Where no opening pays. */
+  /** Set if no opening pays. */
   readonly withdrawn: Payment | undefined
 }
 
@@ -95,7 +95,7 @@ export class BlockMaker {
     return row && decodeAccount(row)
   }
 
-  /** Has a transaction wait for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
+  /** Queues a transaction for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
   take(raw: Uint8Array, timestamp: number): Hash32 {
     const tx = this.check(raw, timestamp)
     this.waiting.add(tx, this.#draft(timestamp).header.gasLimit)
@@ -112,21 +112,21 @@ export class BlockMaker {
     return tx
   }
 
-  /** What a legacy transaction is signed with; undefined before EIP-155. */
+  /** The chain id that legacy transactions are signed with; undefined before EIP-155. */
   signedChainId(timestamp: number): bigint | undefined {
     const isSigned = includesFork(this.#draft(timestamp).fork, 'spuriousDragon')
     return isSigned ? this.#schedule.config.chainId : undefined
   }
 
-  /** Whether a transaction waits that a block with this timestamp would have. */
+  /** Whether a waiting transaction fits into a block with this timestamp. */
   hasWork(timestamp: number): boolean {
     return this.#ready(this.#draft(timestamp)).length > 0
   }
 
   /**
-   * Makes a block; it is on disk when this returns. One with a payment has no transactions. The first transaction with
-   * which the block fails, for whatever reason, is dropped, and the block ends before it. Throws OperatorError where the
-   * chain's own rules let no block be made, FaultError MessageRefused for a payment before Shanghai.
+   * Makes a block; it is on disk when this returns. A block with a payment has no transactions. The first transaction
+   * with which the block fails, for any reason, is dropped, and the block ends before it. Throws OperatorError if the
+   * chain's own rules allow no block, FaultError MessageRefused for a payment before Shanghai.
    */
   make(timestamp: number, payment?: Payment): void {
     const draft = this.#open(this.#draft(timestamp), payment)
@@ -139,13 +139,13 @@ export class BlockMaker {
     this.waiting.removePast()
   }
 
-  /** Executes a block of as many transactions as it can have, in order; see {@link make}. */
+  /** Executes a block of as many transactions as possible, in order; see {@link make}. */
   #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): BlockDiff {
     const { number } = draft.header
     let made: BlockDiff | undefined
     let failure: unknown
-    // A block has as many transactions as it is known to run with, and with one more it is known to fail. Not every
-    // failure names its transaction, so that it is searched for by halves.
+    // `runs` transactions are known to succeed, and `fails` to fail. Not every failure names its transaction, so a
+    // binary search finds it.
     let runs = 0
     let fails = chosen.length + 1
     let next = chosen.length
@@ -179,13 +179,13 @@ export class BlockMaker {
     const parent = this.head
     const empty = buildPendingHeader(parent, hash, this.#schedule, parentTotal, timestamp)
     const isMerged = this.#schedule.isMerged(parentTotal)
-    // In place of the beacon chain's randomness.
+    // Replaces the beacon chain's randomness.
     const header = isMerged ? { ...empty, mixHash: keccak256(hash) } : empty
     const fork = this.#schedule.forkAt(header.number, timestamp, isMerged)
     return { header, parent, fork, isMerged, totalDifficulty: parentTotal + header.difficulty }
   }
 
-  /** With what the block has in any case. */
+  /** Adds the fixed content of the block. */
   #open(draft: Draft, payment: Payment | undefined): OpenedDraft {
     const { fork, header, parent } = draft
     const open = this.#schedule.family.execution?.openBlock
@@ -205,7 +205,7 @@ export class BlockMaker {
     return this.waiting.ready(header.baseFeePerGas ?? 0n, this.#schedule.blobGasPrice(header) ?? 0n)
   }
 
-  /** The first that can run and that fit in one block by their gas limits; at least one, which may be invalid. */
+  /** The first transactions that can run and whose gas limits fit in one block; at least one, which may be invalid. */
   #choose(draft: OpenedDraft): readonly SentTransaction[] {
     const { header, fork, opening } = draft
     if (opening?.isAlone === true) return []
@@ -291,7 +291,7 @@ function itemOf(bytes: Uint8Array): BlockItem {
   return type > 0x7f ? { type: 0, item: decodeRlpList(bytes) } : { type, item: bytes }
 }
 
-/** What a family counts as blob gas of some transactions behind those that a block has in any case. */
+/** The blob gas that a family counts for transactions after the fixed ones of a block. */
 function blobGasOf(
   opening: Opening | undefined,
   sent: readonly SentTransaction[],

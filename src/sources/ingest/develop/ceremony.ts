@@ -1,9 +1,9 @@
 /**
- * The part of the ceremony's result (EIP-4844) with which proofs of blobs and cells are checked: powers of the secret times the
+ * The part of the ceremony's result (EIP-4844) that checks of blob and cell proofs need: powers of the secret times the
  * generators, compressed. Source: trusted_setup_4096.json of ethereum/consensus-specs.
  */
 
-/** Times the generator of the first group, from the first power to the 63rd. */
+/** Powers 1 to 63, times the generator of the first group. */
 export const powersOfG1: readonly string[] = [
   'ad3eb50121139aa34db1d545093ac9374ab7bca2c0f3bf28e27c8dcd8fc7cb42d25926fc0c97b336e9f0fb35e5a04c81',
   '8029c8ce0d2dce761a7f29c2df2290850c85bdfaec2955626d7acc8864aeb01fe16c9e156863dc63b6c22553910e27c1',
@@ -70,7 +70,7 @@ export const powersOfG1: readonly string[] = [
   '8fb13c515b2d6abb4e14ed753fad5cc36c3631dfe21a23d0f603aad719423dd5423157eefcbd9a9c6074e155b79eb38d',
 ]
 
-/** Times the generator of the second group: the first power and the 64th. */
+/** Powers 1 and 64, times the generator of the second group. */
 export const firstPowerOfG2 =
   'b5bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2'
 export const cellPowerOfG2 =

@@ -1,7 +1,6 @@
 /**
- * The source of a developer chain: takes in what was recorded, then has blocks made at intervals and as callers ask.
- * Owns when a block is made, with which timestamp, and what callers may do to the chain
- * (`developerMethods`).
+ * The source of a developer chain: imports the recorded blocks, then makes blocks at intervals and when callers ask.
+ * Owns when a block is made, its timestamp, and the changes that callers may make to the chain (`developerMethods`).
  */
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
@@ -42,17 +41,23 @@ import { runSource, type Source, type SourceHost, takeCalls } from '../runSource
 import { BlockMaker, type Payment } from './blockMaker.js'
 import type { Signer } from './signer.js'
 
-/** Of transactions with blobs (EIP-4844). */
+/** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
-/** Blocks of one call. Each takes some milliseconds with its flush, and a request has 30 s. */
+/** Most blocks of one call. Each takes some milliseconds with its flush, and a request has 30 s. */
 const minedMax = 1_000
-/** Blocks that a revert takes back, all in one transaction of the store; as many as a follower's reorganisation at most. */
+/**
+ * Most blocks that a revert removes, in one transaction of the store; as many as the longest reorganisation of a
+ * follower.
+ */
 const revertedMax = 8_192
-/** Snapshots that are remembered; test suites that never revert make one per test. */
+/** Most snapshots that are remembered; test suites that never revert make one per test. */
 const snapshotsMax = 1_024
-/** Most seconds of a step, of all together, and of a timestamp that is set: far beyond any test, and exact in a double. */
+/**
+ * Limit in seconds of a step, of all steps together, and of a given timestamp: far beyond any test, and exact in a
+ * double.
+ */
 const secondsMax = 2 ** 40
-/** An hour, as in the configuration: Hardhat's milliseconds, taken for seconds, are most often above it. */
+/** An hour, as in the configuration. Milliseconds as for Hardhat, read as seconds, are mostly above it. */
 const intervalSecondsMax = 3_600
 const gweiMax = 2n ** 64n - 1n
 const gwei = 10n ** 9n
@@ -61,7 +66,7 @@ const byGenesis =
   'other clients would refuse a chain that was changed by hand; write it into "alloc" of the genesis, and begin a new chain'
 const byKey =
   'a block needs a signature, which takes the key; give ether to an account whose key you have (anvil_setBalance), or name that account as the owner in the genesis'
-/** What a caller is told instead. */
+/** Replies to refused actions. */
 const whyRefused: Readonly<Record<RefusedAction, string>> = {
   setCode: byGenesis,
   setStorageAt: byGenesis,
@@ -142,17 +147,17 @@ function throwStoreErrors(error: unknown): void {
 interface DeveloperEvents {
   /** Called after each block and revert. */
   onMade(): Promise<void>
-  /** Called with what keeps blocks from being made, as a sentence; undefined once one was made. */
+  /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
   tell(trouble: string | undefined): void
 }
 
-/** What `evm_revert` goes back to. */
+/** The state that `evm_revert` restores. */
 interface Snapshot {
   readonly number: number
   readonly aheadSeconds: number
 }
 
-/** Calls reject with FaultError for a caller's fault, and OperatorError for what keeps blocks from being made. */
+/** Calls reject with FaultError for a caller's fault, and with OperatorError if no blocks can be made. */
 class Developer implements SourceCalls {
   readonly #store: ChainWriter
   readonly #maker: BlockMaker
@@ -161,14 +166,14 @@ class Developer implements SourceCalls {
   readonly #snapshots = new Map<number, Snapshot>()
   readonly #announcements = new Announcements()
   #lastSnapshot = 0
-  /** Time between two blocks; 0: one for each transaction; undefined: only those that are asked for. */
+  /** Time between two blocks; 0: one for each transaction; undefined: only requested blocks. */
   #blockSeconds: number | undefined
-  /** Ends with the time between blocks that is in force. */
+  /** Aborted when the time between blocks changes. */
   #pace = new AbortController()
   #loadedSigner: Promise<Signer> | undefined
-  /** How far the chain's clock is ahead of this machine's; a chain from the future goes on from there. */
+  /** How far the chain's clock is ahead of this machine's; a chain whose head is in the future continues from there. */
   #aheadSeconds: number
-  /** Timestamp of the next block, where a caller has set it. */
+  /** Timestamp of the next block, if a caller has set it. */
   #nextTimestamp: number | undefined
 
   /**
@@ -191,12 +196,12 @@ class Developer implements SourceCalls {
     this.#aheadSeconds = Math.max(0, Number(maker.head.timestamp) - clockSeconds())
   }
 
-  /** Makes blocks at the interval that is set, until the signal is aborted. */
+  /** Makes blocks at the current interval, until the signal is aborted. */
   async run(): Promise<void> {
     while (!this.#signal.aborted) {
       const inForce = AbortSignal.any([this.#signal, this.#pace.signal])
       const ticker = this.#blockSeconds ? new Ticker(this.#blockSeconds * 1_000, inForce) : undefined
-      // What keeps a block from being made may be gone at the next one; `tell` has it said.
+      // The cause may be gone at the next block; `tell` reports it.
       while (await ticker?.wait()) await this.make().catch(throwStoreErrors)
       if (!inForce.aborted) await once(inForce, 'abort')
     }
@@ -208,7 +213,7 @@ class Developer implements SourceCalls {
     this.#pace = new AbortController()
   }
 
-  /** Makes a block now; its timestamp is the chain's time, and after the parent's. */
+  /** Makes a block now. Its timestamp is the chain's time, and above the parent's. */
   async make(payment?: Payment): Promise<void> {
     const timestamp = this.#timestamp()
     if (this.#nextTimestamp !== undefined) this.#aheadSeconds = timestamp - clockSeconds()
@@ -226,7 +231,7 @@ class Developer implements SourceCalls {
 
   async send(raw: Uint8Array): Promise<Hash32> {
     if (raw[0] === blobType) {
-      // What is no transaction is refused in its own words before.
+      // A malformed transaction is refused first, with its own message.
       this.#maker.check(raw, this.#timestamp())
       const { checkSidecar } = await import('./blobSidecars.js')
       checkSidecar(raw)
@@ -237,7 +242,6 @@ class Developer implements SourceCalls {
     return hash
   }
 
-  /** Where each transaction has a block: makes those of all that can run. */
   async pending(hash: Hash32): Promise<Uint8Array | undefined> {
     return this.#maker.waiting.find(hash)
   }
@@ -261,6 +265,7 @@ class Developer implements SourceCalls {
     return JSON.stringify(await this.#relayed(method, params))
   }
 
+  /** If each transaction gets a block, makes blocks of all that can run. */
   async #makeAtOnce(): Promise<void> {
     while (this.#blockSeconds === 0 && this.#maker.hasWork(this.#timestamp())) await this.make()
   }
@@ -270,7 +275,7 @@ class Developer implements SourceCalls {
     return this.#nextTimestamp ?? Math.max(now, Number(this.#maker.head.timestamp) + 1)
   }
 
-  /** `tool`: by which the caller knows the method, and which its answer is like. */
+  /** `tool`: prefix of the method's name, which decides the form of the answer. */
   readonly #actions: Readonly<
     Record<DeveloperAction, (params: readonly unknown[], tool: ToolPrefix) => unknown>
   > = {
@@ -282,7 +287,7 @@ class Developer implements SourceCalls {
       const [options] = params
       const { timestamp, blocks } = isObject(options) ? options : { timestamp: options }
       const count = integer(blocks ?? 1, minedMax)
-      // Clients write an argument that they leave out as null, too.
+      // Some clients send an omitted argument as null.
       if (timestamp !== undefined && timestamp !== null) this.#setNext(timestamp)
       await this.#mine(count, 0)
       return '0x0'
@@ -337,7 +342,7 @@ class Developer implements SourceCalls {
     throw messageRefused(`${method} is not possible here: ${whyRefused[action as RefusedAction]}`)
   }
 
-  /** What `rpc/methods/signing.ts` asks for; the first parameter is the account. */
+  /** Answers for `rpc/methods/signing.ts`; the first parameter is the account. */
   readonly #signing: Readonly<Record<SigningMethod, (params: readonly unknown[]) => Promise<unknown>>> = {
     eth_accounts: async () => (await this.#signer).accounts,
     eth_sign: async ([account, message]) =>
@@ -347,7 +352,7 @@ class Developer implements SourceCalls {
     eth_sendTransaction: async ([account, raw, nonce]) => {
       const signer = await this.#signer
       const sender = toAddress(hexToBytes(String(account)))
-      // From here to the queue nothing waits, so that no other transaction gets the same nonce.
+      // No await from here to the queue, so that no other transaction gets the same nonce.
       const used = this.#maker.accountOf(sender)?.nonce ?? 0n
       const next =
         nonce === undefined
@@ -363,7 +368,7 @@ class Developer implements SourceCalls {
     },
   }
 
-  /** Loaded by the first who asks, since most chains are sent signed transactions alone. */
+  /** Loaded at the first use, because most chains receive only signed transactions. */
   get #signer(): Promise<Signer> {
     this.#loadedSigner ??= import('./signer.js').then(
       ({ Signer }) => new Signer((address) => (this.#maker.accountOf(address)?.balance ?? 0n) > 0n),
@@ -379,7 +384,7 @@ class Developer implements SourceCalls {
     for (let made = 0; made < blocks; made++) {
       if (made > 0 && seconds > 0) this.#nextTimestamp = Number(this.#maker.head.timestamp) + seconds
       await this.make()
-      // So that a message to stop can arrive.
+      // So that a stop message can arrive.
       await setImmediate()
       if (this.#signal.aborted) throw new FaultError(sourceEnded)
     }
@@ -393,7 +398,7 @@ class Developer implements SourceCalls {
     this.#nextTimestamp = timestamp
   }
 
-  /** Takes back all blocks since a snapshot, which goes with those after it, and all that waits. */
+  /** Removes all blocks since a snapshot, the snapshot with those after it, and all waiting transactions. */
   async #revert(id: number): Promise<boolean> {
     const snapshot = this.#snapshots.get(id)
     if (snapshot === undefined) return false
@@ -413,7 +418,10 @@ class Developer implements SourceCalls {
     return true
   }
 
-  /** Raises a balance by a withdrawal in a block of its own: what any node can check, where a change by hand is not. */
+  /**
+   * Raises a balance by a withdrawal in a block of its own. Any node can check that, unlike a direct change of the
+   * state.
+   */
   async #setBalance(hex: unknown, value: unknown): Promise<void> {
     const bytes = bytesOfHex(hex, 20)
     if (bytes === undefined) throw invalid('expected an address', 0)
@@ -444,7 +452,7 @@ function isObject(value: unknown): value is { readonly timestamp?: unknown; read
   return typeof value === 'object' && value !== null
 }
 
-/** A number, or a text of digits, as clients of different habits send them. Throws FaultError InvalidArgument. */
+/** A number, or a string of digits; clients differ. Throws FaultError InvalidArgument. */
 function quantity(value: unknown, index: number): bigint {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
   if (typeof text === 'string' && /^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(text)) return BigInt(text)

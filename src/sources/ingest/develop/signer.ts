@@ -1,6 +1,6 @@
 /**
- * Signs for the rich accounts of a developer chain, with keys that all the world knows. Owns which keys these are. No
- * other network signs: what is valuable is signed where its owner is.
+ * Signs for the rich accounts of a developer chain, with publicly known keys. Owns the list of these keys. No other
+ * network signs: valuable accounts are signed for by their owners.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,8 +23,8 @@ import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
 
 /**
- * Of the ten accounts with which anvil and Hardhat begin: the first of the mnemonic "test test test test test test test
- * test test test test junk" (BIP-44, m/44'/60'/0'/0).
+ * Keys of the ten accounts that anvil and Hardhat start with: the first of the mnemonic "test test test test test test
+ * test test test test test junk" (BIP-44, m/44'/60'/0'/0).
  */
 const keysOfTools: readonly Hex[] = [
   '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -39,10 +39,10 @@ const keysOfTools: readonly Hex[] = [
   '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
 ]
 
-/** Characters of the reason why typed data is none. */
+/** Most characters of the reason why typed data is invalid. */
 const reasonCharsMax = 200
 
-/** Of the accounts of the demo network. */
+/** Keys of the accounts of the demo network. */
 function keysOfDemo(): readonly string[] {
   const examples = readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8')
   const { accounts } = JSON.parse(examples) as { accounts: readonly { readonly privateKey?: string }[] }
@@ -54,7 +54,7 @@ export class Signer {
   readonly #keys: ReadonlyMap<string, Uint8Array>
   readonly #isRich: (address: Uint8Array) => boolean
 
-  /** Signs for those of the known accounts that are rich when it is asked: ether can come and go. */
+  /** Signs only for known accounts that are rich at that moment, because balances change. */
   constructor(isRich: (address: Uint8Array) => boolean) {
     const keys = [...keysOfDemo(), ...keysOfTools].map(hexToBytes)
     this.#keys = new Map(keys.map((key) => [bytesToHex(addressOf(key)), key]))
@@ -66,26 +66,29 @@ export class Signer {
     return [...this.#keys.keys()].filter((address) => this.#isRich(hexToBytes(address)))
   }
 
-  /** A message as wallets sign it (EIP-191, version 0x45): 65 bytes, hex. This and what follows throws FaultError MessageRefused. */
+  /**
+   * Signs a message as wallets do (EIP-191, version 0x45): 65 bytes, hex. This and the next methods throw FaultError
+   * MessageRefused.
+   */
   signMessage(account: string, message: Uint8Array): string {
     return eip191Signer.sign(message, this.#keyOf(account), false)
   }
 
-  /** Typed data (EIP-712): 65 bytes, hex. */
+  /** Signs typed data (EIP-712): 65 bytes, hex. */
   signTypedData(account: string, typed: unknown): string {
     const key = this.#keyOf(account)
     try {
       return signTyped(typed as Parameters<typeof signTyped>[0], bytesToHex(key), false)
     } catch (error) {
-      // The library repeats what it was given.
+      // The library's message repeats its input.
       const why = excerpt((error as Error).message, reasonCharsMax)
       throw messageRefused(`this is no typed data (EIP-712): ${why}`)
     }
   }
 
   /**
-   * A transaction whose signature may be absent or any, as EIP-2718 bytes or a list, with this nonce and signed. Without a
-   * chain id a legacy one is signed as before EIP-155.
+   * Signs a transaction with this nonce. It comes as EIP-2718 bytes or a list; any signature in it is ignored. Without
+   * a chain id a legacy one is signed as before EIP-155.
    */
   signTransaction(account: string, raw: Uint8Array, nonce: bigint, chainId: bigint | undefined): Uint8Array {
     const key = this.#keyOf(account)

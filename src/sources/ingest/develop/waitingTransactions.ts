@@ -1,6 +1,6 @@
 /**
- * Transactions that wait for a block of a developer chain, in memory alone. Owns which are taken, with go-ethereum's
- * reasons where they are not, and the order in which they can run.
+ * Transactions that wait for a block of a developer chain, in memory only. Owns which are accepted, go-ethereum's
+ * reasons for refusals, and the order in which they can run.
  */
 import { pendingTransactionJson } from '../../../data/chain/transactionJson.js'
 import { type Account, emptyAccount } from '../../../data/state/account.js'
@@ -24,7 +24,7 @@ export class WaitingTransactions {
   }
 
   /**
-   * Takes a checked transaction, in place of one of its sender with the same nonce. `gasLimit` is that of the next
+   * Adds a checked transaction; it replaces one of its sender with the same nonce. `gasLimit` is that of the next
    * block. Throws FaultError MessageRefused.
    */
   add(tx: SentTransaction, gasLimit: bigint): void {
@@ -49,13 +49,16 @@ export class WaitingTransactions {
     this.#bytes += tx.raw.length
   }
 
-  /** The object of a transaction, JSON, as of one in no block. */
+  /** The JSON object of a transaction, as if in no block. */
   find(hash: Hash32): Uint8Array | undefined {
     const tx = this.#entries.get(latin1Key(hash))
     return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
   }
 
-  /** Those that can run at these fees, in wei per gas and per blob gas: by arrival, and each after the one with the nonce before its own. */
+  /**
+   * Transactions that can run at these fees, in wei per gas and per blob gas: by arrival, but each after the one with
+   * the previous nonce.
+   */
   ready(baseFee: bigint, blobBaseFee: bigint): readonly SentTransaction[] {
     const senders = new Map<string, Map<bigint, readonly [tx: SentTransaction, arrival: number]>>()
     for (const [arrival, tx] of this.#list().entries()) {
@@ -76,7 +79,7 @@ export class WaitingTransactions {
     return ready.sort(([, a], [, b]) => a - b).map(([tx]) => tx)
   }
 
-  /** See {@link UpstreamCalls.waiting}. Those that a block has count too: the caller may see an older head. */
+  /** See {@link UpstreamCalls.waiting}. Transactions in blocks count too: the caller may see an older head. */
   countFrom(sender: Uint8Array, next: bigint): number {
     const own = this.#list().filter((tx) => equalBytes(tx.sender, sender))
     const nonces = new Set(own.map(({ nonce }) => nonce))
@@ -94,14 +97,14 @@ export class WaitingTransactions {
     if (this.#entries.delete(latin1Key(tx.hash))) this.#bytes -= tx.raw.length
   }
 
-  /** Whether it waited. */
+  /** Removes a transaction; returns whether it waited. */
   drop(hash: Hash32): boolean {
     const tx = this.#entries.get(latin1Key(hash))
     if (tx !== undefined) this.remove(tx)
     return tx !== undefined
   }
 
-  /** Removes those whose nonces are used. */
+  /** Removes transactions whose nonces are used. */
   removePast(): void {
     for (const tx of this.#list()) if (tx.nonce < this.#nonceOf(tx.sender)) this.remove(tx)
   }

@@ -9,14 +9,14 @@ import { EraFile } from './eraFile.js'
 const reportMs = 200
 
 /**
- * Opens the archives of an import, counts what is taken out of them, reports it at intervals, and gives the event loop
- * its turns.
+ * Opens the archives of an import, counts the blocks taken from them, reports progress at intervals, and yields to the
+ * event loop.
  */
 export class ArchiveTally {
   stored = 0
   known = 0
   gas = 0n
-  /** Number of the block that was taken last. */
+  /** Number of the last block that was taken. */
   number = 0
   readonly #bytesTotal: number
   readonly #host: SourceHost
@@ -33,8 +33,8 @@ export class ArchiveTally {
   }
 
   /**
-   * Calls `take` with one archive after the other, until it resolves to false; resolves to whether it never did. Rejects
-   * with OperatorError for a file that is no archive, or is damaged.
+   * Calls `take` with one archive after the other, until it resolves to false; resolves to whether it never did.
+   * Rejects with OperatorError for a file that is no archive, or is damaged.
    */
   async take(paths: readonly string[], take: (archive: EraFile) => Promise<boolean>): Promise<boolean> {
     for (const path of paths) {
@@ -66,7 +66,7 @@ export class ArchiveTally {
     }
   }
 
-  /** After a block, with so many bytes of its archive done; true where it is time to stop. */
+  /** Call it after each block, with the finished bytes of its archive. Resolves to true if the import must stop. */
   async turn(bytes: number): Promise<boolean> {
     this.#bytesRead = this.#bytesBefore + Math.floor(bytes)
     if (!this.#turns.isDue) return false

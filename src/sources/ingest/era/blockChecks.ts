@@ -1,6 +1,6 @@
 /**
  * Checks that the blocks of an archive form a chain: each header's hash, number, parent and total difficulty, and the
- * roots of its body and receipts. Executes nothing. Accumulators (epochImport.ts) and links show that the blocks
+ * roots of its body and receipts. Executes nothing. Accumulators (importArchives.ts) and links show that the blocks
  * belong to the network.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
@@ -37,7 +37,7 @@ export class BlockChecks {
     this.#parts = new BlockParts(schedule)
   }
 
-  /** Checks one block. `previous` is undefined where the previous block is not known. */
+  /** Checks one block. `previous` is undefined if the previous block is not known. */
   check(block: EraBlock, number: number, previous: PreviousBlock | undefined): CheckedBlock {
     const header = this.#read('header', block, () => decodeHeader(block.header))
     const hash = headerHash(block.header)
@@ -60,7 +60,7 @@ export class BlockChecks {
       }
       return sum
     }
-    // A chain that is merged from genesis on has archives without totals only.
+    // Archives of a chain that is merged from genesis on never have totals.
     const isMergedGenesis = header.number === 0 && this.#schedule.isMerged(0n)
     const total = block.totalDifficulty ?? (isMergedGenesis ? header.difficulty : undefined)
     if (total === undefined) {
@@ -95,7 +95,7 @@ export class BlockChecks {
   }
 }
 
-/** Checks body and receipts against a header; returns the senders of a store's row. Throws EraFileError. */
+/** Checks body and receipts against a header; returns the senders in the form of a store's row. Throws EraFileError. */
 export function checkParts(
   parts: BlockParts,
   archive: EraFile,

@@ -64,7 +64,7 @@ export class E2storeFile {
     closeSync(this.#fd)
   }
 
-  /** Bytes of the file. Throws where it ends earlier. */
+  /** Reads bytes of the file. Throws if it ends earlier. */
   read(offset: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length)
     let done = 0

@@ -37,7 +37,7 @@ export interface EraBlock {
   readonly offsets: { readonly [R in BlockRecord]: number }
 }
 
-/** Records of which each block has one. */
+/** Records that each block has once. */
 export type BlockRecord = 'header' | 'body' | 'receipts' | 'total difficulty'
 
 /** The receipts record of either format. */
@@ -49,9 +49,9 @@ export class EraFile {
   readonly first: number
   /** Blocks in it, 1 to 8,192. */
   readonly count: number
-  /** The root that it states for its epoch; undefined where it states none, as after the Merge. */
+  /** The root that it has for its epoch; undefined without one, as after the Merge. */
   readonly accumulator: Hash32 | undefined
-  /** Where its record stands in the file, if there is one. */
+  /** Offset of its record in the file, if there is one. */
   readonly accumulatorOffset: number
   readonly #index: BlockIndex
 
@@ -96,7 +96,7 @@ export class EraFile {
     }
   }
 
-  /** The block with this number, where the index says that it is. */
+  /** The block with this number, at its offset in the index. */
   blockAt(number: number): EraBlock {
     const { records, isByComponent, offset } = this.#index
     const at = (component: number) => offset + this.#index.relativeOffset(number - this.first, component)
@@ -111,7 +111,7 @@ export class EraFile {
     )
   }
 
-  /** Moves to a block. In an era1 file blocks follow each other, and the index must agree. */
+  /** Moves to a block. In an era1 file blocks are contiguous, and the index must agree. */
   #seek(cursors: ReadonlyMap<RecordName, RecordCursor>, block: number): void {
     const { records, isByComponent, offset } = this.#index
     for (const [component, name] of records.entries()) {
@@ -216,7 +216,7 @@ function noIndex(file: E2storeFile, why: string): EraFileError {
   return new EraFileError(`${file.path}: no era archive, or cut short: ${why}`)
 }
 
-/** The record of this type from `offset` to the end of the file. */
+/** The record of this type from `offset` to the end of the file; undefined if there is none. */
 function recordAt(file: E2storeFile, offset: number, name: RecordName) {
   if (offset < recordHeaderBytes) return undefined
   const header = file.read(offset, recordHeaderBytes)

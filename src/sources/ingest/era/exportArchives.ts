@@ -89,12 +89,12 @@ export class EraWriter {
 }
 
 interface ExportPlan {
-  /** Begins the names of the files. */
+  /** Prefix of the file names. */
   readonly network: string
   /** First block and last one. */
   readonly from: number
   readonly to: number
-  /** Exists. */
+  /** Must exist. */
   readonly folder: string
 }
 
@@ -105,9 +105,9 @@ interface ExportedFile {
 }
 
 /**
- * Writes canonical blocks into files, each with those of one epoch: era1, byte for byte as go-ethereum writes it, where
- * the epoch is whole and before the Merge, and RLP blocks one after another otherwise, as `geth export` writes them: from
- * Amsterdam on with the block access list as a fifth part. Throws OperatorError for a file that is there already, and for
+ * Writes canonical blocks into files, one per epoch. A complete epoch before the Merge becomes an era1 archive, byte
+ * for byte as go-ethereum writes it. Other blocks become RLP, one after another, as `geth export` writes them: from
+ * Amsterdam on with the block access list as a fifth part. Throws OperatorError for a file that exists already, and for
  * a store without receipts.
  */
 export function* exportArchives(
@@ -131,7 +131,7 @@ export function* exportArchives(
   }
 }
 
-/** Whether the blocks are all that an archive of their epoch has. */
+/** Whether these are all blocks of an archive of their epoch. */
 function isWhole(store: ChainReader, first: number, last: number): boolean {
   if (first % epochBlocks !== 0) return false
   const sealed = store.readEpoch(first / epochBlocks)
@@ -160,7 +160,7 @@ function writeRlp(store: ChainReader, path: string, network: string, first: numb
   try {
     for (let number = first; number <= last; number++) {
       const { hash, header, body } = readBlock(store, number)
-      // Not that of genesis, which is empty, and which go-ethereum does not have.
+      // The list of genesis is empty, and go-ethereum does not write it.
       const list = number > 0 ? store.readBlockAccessList(hash) : undefined
       const rlp = blockRlp(header, body, list)
       for (let done = 0; done < rlp.length; ) done += writeSync(file, rlp, done)
@@ -182,6 +182,6 @@ function readBlock(
     throw new Error(`block ${number} is missing`)
   }
   const totalDifficulty = bytesToBigInt(block.totalDifficulty)
-  // Rows share memory with others, of which an archive's records would keep all.
+  // Rows share memory with others; without the copy, an archive's records would keep all of it.
   return { hash: toHash32(Uint8Array.from(hash)), header: block.header, body, totalDifficulty }
 }

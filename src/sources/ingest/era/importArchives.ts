@@ -1,7 +1,7 @@
 /**
- * From archives of history to a store of blocks and receipts: each block's parts against its header, the blocks of an
- * epoch against its accumulator, each archive against the one before. An epoch counts once all of it is right: the head
- * moves from epoch to epoch, and an import that was cut short begins the epoch again in which it was.
+ * Imports archives of history into a store of blocks and receipts. Checks each block's parts against its header, the
+ * blocks of an epoch against its accumulator, and each archive against the one before. An epoch counts once all of it
+ * is verified: the head moves from epoch to epoch. An interrupted import repeats its last, incomplete epoch.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { EpochTree } from '../../../data/ssz/epochTree.js'
@@ -23,9 +23,9 @@ import type { EraFile } from './eraFile.js'
 export const commitBytes = 32 * 2 ** 20
 
 /**
- * Takes archives into a store, in order, and reports on the way; ends early once the signal is aborted, at the end of
- * the last whole epoch. Rejects with OperatorError for everything that the operator can mend. All epochs before the
- * fault stay.
+ * Imports archives into a store, in order, and reports progress. Once the signal is aborted, ends early at the end of
+ * the last complete epoch. Rejects with OperatorError for a cause that the operator can remove. All epochs before the
+ * fault are kept.
  */
 export async function importArchives(task: ArchiveTask, host: SourceHost): Promise<void> {
   const { report } = host
@@ -63,7 +63,7 @@ class ArchiveImport {
     this.#trusted = task.accumulators && new Set(task.accumulators)
   }
 
-  /** Takes an archive in; false where it was stopped amid it. */
+  /** Imports an archive; false if it was stopped within it. */
   async take(archive: EraFile): Promise<boolean> {
     const { first, count, file } = archive
     if (first % epochBlocks !== 0) {
@@ -77,7 +77,7 @@ class ArchiveImport {
     return true
   }
 
-  /** What is stored already is known by its accumulator. */
+  /** Skips a stored epoch, which is recognised by its accumulator. */
   #passOver({ accumulator, file, first, count }: EraFile, known: Epoch): void {
     const same =
       accumulator === undefined || known.accumulator === undefined
@@ -92,7 +92,7 @@ class ArchiveImport {
     this.#tally.number = first + count - 1
   }
 
-  /** Makes the store ready for an archive; returns the block that it has to follow. */
+  /** Prepares the store for an archive; returns the block that it must follow. */
   #begin(archive: EraFile): PreviousBlock | undefined {
     const { first, hasReceipts, file } = archive
     const identity: ChainIdentity = { ...this.#task.identity, history: { first, hasReceipts } }

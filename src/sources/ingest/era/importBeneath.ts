@@ -1,8 +1,8 @@
 /**
- * From archives of history to a gateway's store: the old blocks of its chain, beneath those that it linked to its head.
- * They are taken from the newest down, each only if it is the parent that the block above names, so that whatever is
- * stored is proved by the head at every moment. Accumulators and total difficulties of archives are not needed for
- * that, and not looked at: down to genesis, total difficulties are sums.
+ * Imports archives of history into a gateway's store: old blocks, below those that it linked to its head. They are
+ * taken from the newest down, each only if it is the parent that the block above names. So the head proves every stored
+ * block at every moment. Accumulators and total difficulties of archives are not needed for that, and are ignored: once
+ * genesis is included, total difficulties are computed as sums.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, headerHash, isProofOfStake } from '../../../data/chain/header.js'
@@ -20,9 +20,9 @@ import type { EraFile } from './eraFile.js'
 import { commitBytes } from './importArchives.js'
 
 /**
- * Takes archives into a gateway's store, those with the newest blocks first, and reports on the way; ends early once
- * the signal is aborted. Rejects with OperatorError for an archive that does not link to what the gateway holds, or is
- * damaged. All blocks above the fault stay.
+ * Imports archives into a gateway's store, those with the newest blocks first, and reports progress. Ends early once
+ * the signal is aborted. Rejects with OperatorError for an archive that does not link to the gateway's blocks, or is
+ * damaged. All blocks above the fault are kept.
  */
 export async function importBeneath(task: ArchiveTask, host: SourceHost): Promise<void> {
   const { report } = host
@@ -55,7 +55,7 @@ class BeneathImport {
     this.#tally = tally
   }
 
-  /** Takes an archive in; false where it was stopped amid it. */
+  /** Imports an archive; false if it was stopped within it. */
   async take(archive: EraFile): Promise<boolean> {
     const { first, count, file } = archive
     const last = first + count - 1
@@ -77,7 +77,7 @@ class BeneathImport {
     return true
   }
 
-  /** The hash that block `last` of the gateway's chain has. */
+  /** The hash of block `last` on the gateway's chain. */
   #hashAt(last: number, { file }: EraFile): Hash32 {
     const head = this.#store.readHead()
     const from = this.#store.readLinkedFrom()
@@ -102,7 +102,7 @@ class BeneathImport {
       : decodeHeader(row(from).header).parentHash
   }
 
-  /** A linked block of which the store has all that the archive has. */
+  /** A linked block, if the store has everything of it that the archive has. */
   #heldWhole(number: number, hash: Hash32, withReceipts: boolean): StoredBlock | undefined {
     if (number < (this.#store.readLinkedFrom() as number)) return undefined
     const row = this.#store.readCanonicalRow(number)
@@ -111,7 +111,7 @@ class BeneathImport {
     return isWhole ? row : undefined
   }
 
-  /** Checks and stores a block, and returns the bytes that it takes. */
+  /** Checks and stores a block, and returns its size in bytes. */
   #takeBlock(archive: EraFile, number: number, expected: Hash32): number {
     const block = archive.blockAt(number)
     const { header: rlp, body, receipts } = block

@@ -1,5 +1,5 @@
 /**
- * Converts between the encodings of a block's receipts: a row of the store (RLP list of byte strings, each a receipt
+ * Converts between three encodings of a block's receipts: a row of the store (RLP list of byte strings, each a receipt
  * in consensus encoding), era1's (legacy receipts are lists, EIP-2718), and ere's, which has no blooms.
  */
 import { Blooms, encodeReceipt } from '../../../execution/evm/blocks/receipts.js'

@@ -1,7 +1,7 @@
 /**
- * Snappy's framing format: a stream identifier, then chunks of up to 64 KiB, each with a checksum of its content.
- * Compressed by `snappy`, the Rust port of the reference, which writes byte for byte what go-ethereum writes, as an
- * export must. `snappyjs` writes other bytes for 8,874 of the 24,576 records of an era1 archive of Sepolia.
+ * Snappy's framing format: a stream identifier, then chunks of up to 64 KiB, each with a checksum of its content. An
+ * export must equal go-ethereum's byte for byte. `snappy`, the Rust port of the reference, compresses so; `snappyjs`
+ * writes other bytes for 8,874 of the 24,576 records of an era1 archive of Sepolia.
  */
 import { compressSync, uncompressSync } from 'snappy'
 
@@ -94,8 +94,8 @@ function uncompress(body: Buffer, at: number): Uint8Array {
 }
 
 /**
- * The stream that go-ethereum writes for `content`: a chunk is stored uncompressed where compression saves less than
- * an eighth.
+ * The stream that go-ethereum writes for `content`: a chunk is stored uncompressed if compression saves less than an
+ * eighth.
  */
 export function frame(content: Uint8Array): Buffer {
   const parts: Uint8Array[] = [identifier]

@@ -7,15 +7,15 @@ import { bytesToHex, equalBytes } from '../../../primitives/bytes.js'
 export interface VerifiedEpoch {
   readonly first: number
   readonly last: number
-  /** Hex; undefined where there is none. */
+  /** Hex; undefined if there is none. */
   readonly accumulator: string | undefined
   /** Whether the accumulator was in a list of trusted ones when it was imported. */
   readonly isTrusted: boolean
-  /** What the store's first block is: the genesis, or one that nothing is known before. */
+  /** The store's first block: the genesis, or a block whose ancestors are not known. */
   readonly link: 'genesis' | 'none'
 }
 
-/** Makes the accumulators of all epochs anew and compares them; `fault` hears of what differs. */
+/** Computes the accumulators of all epochs again and compares them; calls `fault` for each difference. */
 export function* verifyEpochs(
   store: ChainReader,
   headNumber: number,

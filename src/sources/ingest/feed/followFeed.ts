@@ -1,6 +1,6 @@
 /**
- * Keeps a store as the feed has it. Owns where in the feed a store goes on, waiting for news, and connecting again;
- * replica.ts applies entries.
+ * Keeps a store equal to a feed. Owns the store's position in the feed, waiting for news, and reconnecting; replica.ts
+ * applies entries.
  */
 
 import { basename, dirname } from 'node:path'
@@ -22,20 +22,20 @@ import { openTaskStore } from '../taskStore.js'
 import { withFeedFigures } from './feedFigures.js'
 import { Replica } from './replica.js'
 
-/** Longest time between two looks at the feed, should a notification be lost. */
+/** Longest time between two reads of the feed, in case a notification is lost. */
 const pollMs = 1_000
 /** Wait before the next attempt to connect. */
 const retryMs = 200
 /** With more entries than this at once, the network counts as syncing. */
 const liveEntriesMax = 16
-/** While there is always more to apply, how often the end of the feed is looked at. */
+/** While there are always more entries to apply, time between two reads of the feed's end. */
 const tipMs = 1_000
-/** Newest own blocks that are looked up in the feed: no reorganisation of a source is longer. */
+/** Newest own blocks that are searched in the feed: no reorganisation of a source is longer. */
 const ownBlocksMax = 8_192
 
 /**
- * Follows until the signal is aborted. Rejects with OperatorError for an entry that fails its check, and where the feed
- * does not go on from the store.
+ * Follows until the signal is aborted. Rejects with OperatorError for an entry that fails its check, and if the feed
+ * does not continue from the store.
  */
 export async function followFeed(task: FeedTask, host: SourceHost): Promise<void> {
   const { report, signal } = host
@@ -49,7 +49,7 @@ export async function followFeed(task: FeedTask, host: SourceHost): Promise<void
   })
 }
 
-/** Runs `work` on what keeps a store as the feed has it, and closes the store. */
+/** Runs `work` with a follower of the feed, and closes the store. */
 export async function withFollower<T>(
   { store, schedule }: Awaited<ReturnType<typeof openTaskStore>>,
   plan: FeedPlan,
@@ -68,7 +68,7 @@ export async function withFollower<T>(
   }
 }
 
-/** Called where there is nothing new; true ends the following. */
+/** Called when there is nothing new; true ends the follower. */
 type OnIdle = (log: PostgresLog, position: number) => Promise<boolean>
 
 export class FeedFollower {
@@ -79,7 +79,7 @@ export class FeedFollower {
   readonly #signal: AbortSignal
   readonly #start = performance.now()
   #applied = 0
-  /** After which entry the store goes on. */
+  /** Number of the last applied entry. */
   #position = 0
   #tip: LogTip | undefined
   #tipRead = 0
@@ -102,7 +102,7 @@ export class FeedFollower {
     this.#signal = signal
   }
 
-  /** Until `onIdle` resolves to true or the signal is aborted. A writer makes the feed where there is none. */
+  /** Runs until `onIdle` resolves to true or the signal is aborted. A writer makes the feed if there is none. */
   async run(isWriter: boolean, onIdle?: OnIdle): Promise<void> {
     const identity = requireIdentity(this.#store)
     const wake = () => this.#news.resolve()
@@ -152,7 +152,7 @@ export class FeedFollower {
     this.#position = await this.#findPosition(log)
     let coming: Promise<readonly FeedEntry[]> | undefined
     let flushed: Promise<void> | undefined
-    // What was said to be safe before the entry that it goes on from may be unknown to it.
+    // The safe and finalized blocks of earlier entries may be unknown to the store.
     let isMarked = false
     while (!this.#signal.aborted) {
       this.#news = defer()
@@ -160,13 +160,13 @@ export class FeedFollower {
       coming = undefined
       const last = entries.at(-1)
       if (last === undefined) {
-        // What is told of it comes before what is told of the end of the feed.
+        // Reports about the last entries come before those about the end of the feed.
         await flushed
         const tip = await this.#readTip(log)
-        // Something may have come meanwhile.
+        // More entries may have come meanwhile.
         if (tip.sequence > this.#position) continue
         if (tip.sequence < this.#position) {
-          // The database was set back.
+          // The database was restored to an older state.
           this.#position = await this.#findPosition(log)
           isMarked = false
           continue
@@ -174,7 +174,7 @@ export class FeedFollower {
         const isNewlyMarked = !isMarked && (await this.#replica.mark(tip))
         isMarked = true
         const isNews = this.#tell(tip.head?.number) || isNewlyMarked
-        // Who becomes the writer has a source of its own to take in.
+        // A process that becomes the writer must read its own source instead.
         if (await onIdle?.(log, this.#position)) return true
         if (isNews) this.#report({ type: 'head' })
         await waitFor(
@@ -185,7 +185,7 @@ export class FeedFollower {
       }
       if (entries.length > liveEntriesMax) {
         coming = log.read(last.sequence)
-        // Rejects where it is awaited.
+        // Its error is thrown when it is awaited.
         coming.catch(() => undefined)
       }
       await this.#replica.apply(entries, this.#signal)
@@ -193,7 +193,7 @@ export class FeedFollower {
       this.#applied += entries.length
       flushed = this.#tellFlushed(entries.length > liveEntriesMax)
       if (coming === undefined) await flushed
-      // Rejects at the end of the feed, or with the next call of apply.
+      // Its error is thrown at the end of the feed, or at the next call of apply.
       else flushed.catch(() => undefined)
       if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
     }
@@ -201,7 +201,7 @@ export class FeedFollower {
     return false
   }
 
-  /** Settles when what was applied is on disk, and told. */
+  /** Settles when the applied entries are on disk and reported. */
   async #tellFlushed(isBehind: boolean): Promise<void> {
     const progress = this.progress()
     await this.#replica.flushed()
@@ -245,7 +245,7 @@ export class FeedFollower {
     )
   }
 
-  /** Tells the state of the feed where it changed: its head, or why it does not answer. Whether it did. */
+  /** Reports the state of the feed if it changed: its head, or why it does not answer. Returns whether it did. */
   #tell(head: number | undefined, trouble?: string): boolean {
     const isAnswering = trouble === undefined
     if (isAnswering !== !this.#isCutOff) {

@@ -1,6 +1,6 @@
 /**
- * Runs a source whose blocks are published, as the one writer of its feed; until this process is that, it stands by:
- * it keeps its store as the feed has it, and takes over when the writer's lease is over.
+ * Runs a source whose blocks are published, as the only writer of its feed. Until this process has the lease, it stands
+ * by: it keeps its store equal to the feed, and takes over when the writer's lease ends.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -18,10 +18,10 @@ import { withFollower } from './followFeed.js'
 /** Opens the store as the source does. */
 type OpenStore = () => ReturnType<typeof openTaskStore>
 
-/** Two senders are recovered of each block that another writer published, as by default in a replica. */
+/** Number of senders that are recovered in each block of another writer: the default of a replica. */
 const sendersChecked = 2
 
-/** Runs `source` whenever this process is the writer, until it has ended of itself or the signal is aborted. */
+/** Runs `source` whenever this process is the writer, until the source ends or the signal is aborted. */
 export async function publishSource(
   plan: PublishPlan,
   host: SourceHost,
@@ -59,7 +59,7 @@ export async function publishSource(
     })
     signal.removeEventListener('abort', onStop)
     if (publisher === undefined) return
-    // What was left has been published after the source told its last figures.
+    // The remaining blocks were published after the source reported its last figures.
     if (figures !== undefined) report(withFeedFigures({ type: 'figures', figures }, publisher))
     if (!publisher.fenced.aborted || signal.aborted) return
     say(`another process writes the feed; this one, of epoch ${epoch}, stands by`)
@@ -70,7 +70,7 @@ async function refuseCalls(): Promise<never> {
   throw new FaultError({ kind: 'UpstreamsFailed', why: 'this process stands by and asks no node' })
 }
 
-/** Follows the feed until this process has the lease and everything that is in the feed; undefined once stopped. */
+/** Follows the feed until this process has the lease and all entries of the feed; undefined once stopped. */
 async function standBy(
   plan: PublishPlan,
   openStore: OpenStore,
@@ -86,7 +86,7 @@ async function standBy(
       const tip = await log.readTip()
       // Lost again, while the connection was away or entries were applied.
       if (tip.epoch !== epoch) epoch = undefined
-      // What the writer before appended last comes first.
+      // The last entries of the previous writer are applied first.
       if (epoch === undefined || tip.sequence > position) return false
       lease = { epoch, holder, tip }
       return true

@@ -1,4 +1,6 @@
-/** Applies the entries of a feed to a store. Owns what each does to the canonical chain; the feed owns their order. */
+/**
+ * Applies the entries of a feed to a store. Owns the effect of each on the canonical chain; the feed owns their order.
+ */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
@@ -36,9 +38,9 @@ export class Replica {
   }
 
   /**
-   * Applies entries in order, fewer where `signal` is aborted; they are on disk when {@link flushed} settles. Readers
-   * never see a chain that was unwound and is not yet as long as before, unless the entries end with it. Rejects with
-   * OperatorError where an entry contradicts itself or the store; those before it are on disk then. Rejects also where
+   * Applies entries in order, fewer if `signal` is aborted; they are on disk when {@link flushed} settles. After an
+   * unwind, readers see no chain that is shorter than before, unless the entries end with it. Rejects with
+   * OperatorError if an entry contradicts itself or the store; earlier entries are on disk then. Also rejects if
    * earlier entries could not be stored.
    */
   async apply(entries: readonly FeedEntry[], signal: AbortSignal): Promise<void> {
@@ -69,7 +71,10 @@ export class Replica {
     await this.#beginCommit()
   }
 
-  /** Stores what a log says is safe and finalized, all of whose entries were applied; resolves to whether that is news. */
+  /**
+   * Stores the safe and finalized blocks of a log, all of whose entries were applied. Resolves to whether one of them
+   * changed.
+   */
   async mark(tip: Pick<LogTip, 'safe' | 'finalized'>): Promise<boolean> {
     const store = this.#store
     store.beginBatch()
@@ -86,16 +91,16 @@ export class Replica {
     return isNews
   }
 
-  /** Settles when all that was applied is on disk. */
+  /** Settles when all applied entries are on disk. */
   flushed(): Promise<void> {
     return this.#flushed
   }
 
-  /** Begins to write what was applied, once all before it is on disk. */
+  /** Begins to write the applied entries, once all earlier ones are on disk. */
   async #beginCommit(): Promise<void> {
     await this.#flushed
     this.#flushed = this.#store.commitBatch()
-    // Rejects where it is awaited, and where more is written.
+    // Its error is thrown when it is awaited, and at the next write.
     this.#flushed.catch(() => undefined)
   }
 
@@ -137,7 +142,7 @@ export class Replica {
     }
   }
 
-  /** What the next block follows; read from the store where its head is not the block that was applied last. */
+  /** The predecessor of the next block; read from the store if its head is not the block that was applied last. */
   #previous(): PreviousState {
     const head = this.#store.readHead()
     const last = this.#last
@@ -146,8 +151,8 @@ export class Replica {
   }
 
   /**
-   * Throws BlockDiffError where the block breaks a rule that an importer checks before it executes: its header does not
-   * follow from its parent's, it is too long, or an uncle is none.
+   * Throws BlockDiffError if the block breaks a rule that an importer checks before execution: its header does not
+   * follow from its parent's, it is too long, or an uncle is invalid.
    */
   #checkRules(block: BlockDiff, header: Header, previous: PreviousState): void {
     const store = this.#store

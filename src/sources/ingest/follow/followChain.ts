@@ -1,4 +1,4 @@
-/** The source of a network that follows other nodes: what works on its store beside the {@link Follower}. */
+/** The source of a network that follows other nodes: the {@link Follower} and the other users of its store. */
 
 import { decodeAccount } from '../../../data/state/account.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'
@@ -11,7 +11,7 @@ import { openTaskStore } from '../taskStore.js'
 import { Follower } from './follower.js'
 import { genesisOfNode } from './nodeGenesis.js'
 
-/** Follows until the signal is aborted. Rejects with OperatorError where an upstream is of another chain at the start. */
+/** Follows until the signal is aborted. Rejects with OperatorError if an upstream is of another chain at the start. */
 export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
   const { report, signal } = host
   const log = (text: string) => report({ type: 'said', text })
@@ -47,7 +47,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
       { store, session, upstreams, blocks, signed, report: tell },
       until,
     )
-    // The end of one ends the other; nothing works on the store then.
+    // When one ends, it ends the other; then nothing uses the store any more.
     const running = [follower.run(), ...(signed ? [signed.run(until)] : [])]
     const outcomes = await Promise.allSettled(running.map((each) => each.finally(() => ending.abort())))
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
@@ -55,7 +55,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
   return runSource(task, host, follow, open)
 }
 
-/** Opens the store of a task as {@link openTaskStore} does, with the genesis of the node that is followed. */
+/** Opens the store of a task as {@link openTaskStore} does, with the genesis of the followed node. */
 export function openFollowedStore(
   task: FollowTask,
   { report, signal }: SourceHost,

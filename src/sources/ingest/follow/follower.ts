@@ -1,7 +1,7 @@
 /**
- * Follows the chain of other nodes: fetches what they have and this store does not, and hands it to the importer. Owns
- * which block comes next, walking back to where branches part, what is held against a node, and when to try again; the
- * importer executes.
+ * Follows the chain of other nodes: fetches the blocks that this store lacks, and passes them to the importer, which
+ * executes them. Owns which block comes next, the search for the common ancestor of branches, accusations of nodes, and
+ * when to retry.
  */
 
 import { UnknownForkError } from '../../../data/chain/header.js'
@@ -26,17 +26,17 @@ import type { FetchedBlock, UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import { upstreamTeller } from '../tellUpstreams.js'
 import { NodeSetbacks } from './nodeSetbacks.js'
 
-/** Most blocks under way or waiting: enough for 64 round trips at a time. */
+/** Most blocks in flight or waiting: enough for 64 round trips at a time. */
 const blocksMax = 64
 /**
- * Most bytes of blocks waiting, as far as their size can be foreseen: each is taken to be as large as the largest.
- * Decoded, they take up to ten times as much.
+ * Most bytes of waiting blocks, estimated by assuming that each is as large as the largest so far. Decoded, they take
+ * up to ten times as much.
  */
 const bytesMax = 8 * 1024 * 1024
 
 /**
- * Yields what `fetches` fetch, in order, several at a time. Ends before the first that finds no block. Throws what a
- * fetch rejects with, after the blocks before it.
+ * Yields the results of `fetches`, in order, several at a time. Ends before the first that finds no block. Throws the
+ * error of a fetch after the blocks before it.
  */
 async function* fetchAhead(
   fetches: Iterable<() => Promise<FetchedBlock | undefined>>,
@@ -45,13 +45,13 @@ async function* fetchAhead(
   let largest = 0
   let isFirst = true
   const fill = (left: Iterator<() => Promise<FetchedBlock | undefined>>) => {
-    // The first block tells how large blocks are.
+    // The first block shows how large blocks are.
     const most = isFirst ? 2 : Math.min(blocksMax, Math.max(1, Math.floor(bytesMax / largest)))
     while (underWay.length < most) {
       const next = left.next()
       if (next.done === true) return
       const block = next.value()
-      // Only the blocks before a failure are of use, so it is thrown when its turn comes.
+      // The blocks before a failure are still useful, so it is thrown on its turn.
       block.catch(() => undefined)
       underWay.push(block)
     }
@@ -70,22 +70,25 @@ async function* fetchAhead(
 
 /** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
 const liveBlocksMax = 16
-/** Blocks taken by their numbers until their hashes are compared with what the nodes have: a second of work or more. */
+/** Blocks fetched by number until their hashes are compared with those of the nodes: a second of work or more. */
 const windowBlocks = 1_024
-/** Wait before a block that was announced and is not there yet, or an upstream without an answer, is asked again. */
+/** Wait before the next request for an announced block that is missing, or to an upstream that does not answer. */
 const retryMs = 100
-/** Time between two looks whether a node that is behind still denies our head, at most. */
+/** Longest time between two checks whether a node that is behind still denies our head. */
 const denialLookMs = 1_000
-/** Time between two looks whether the upstreams' state has changed. */
+/** Time between two checks whether the upstreams' state has changed. */
 const stateMs = 500
 
-/** What to do after a look at the claimed head: wait for news, look again, or after a pause; a longer one of a held-off node. */
+/**
+ * Next step after a check of the claimed head: wait for news, check again at once, or after a pause. `held`: the node
+ * is paused for longer.
+ */
 type Next = 'idle' | 'again' | 'later' | 'held'
 
-/** The claimed chain cannot be followed, though nothing shows that its node lies. */
+/** The claimed chain cannot be followed, but this does not prove that its node lies. */
 class NotFollowedError extends Error {}
 
-/** By which rules a block is executed has to be known; its node does not lie. */
+/** Throws for a block of an unknown fork, which cannot be executed; its node does not lie. */
 function requireKnown({ unknownFork }: BlockLink): void {
   if (unknownFork !== undefined) throw new NotFollowedError(unknownFork)
 }
@@ -96,13 +99,12 @@ function contentOf(fetched: FetchedBlock): Block {
   return fetched.block as Block
 }
 
-/** What a follower works with. */
 interface FollowerParts {
   readonly store: ChainWriter
   readonly session: ImportSession
   readonly upstreams: Upstreams
   readonly blocks: UpstreamBlocks
-  /** Present where the head is a signed one. */
+  /** Present if the head is a signed one. */
   readonly signed: SignedHead | undefined
   readonly report: (message: IngestMessage) => void
 }
@@ -113,7 +115,7 @@ export class Follower {
   readonly #session: ImportSession
   readonly #upstreams: Upstreams
   readonly #blocks: UpstreamBlocks
-  /** Where the head is a signed one. */
+  /** Present if the head is a signed one. */
   readonly #links: SignedLinks | undefined
   readonly #signed: SignedHead | undefined
   readonly #setbacks: NodeSetbacks
@@ -121,17 +123,17 @@ export class Follower {
   readonly #signal: AbortSignal
   /** Number of the block at which the store begins. */
   readonly #first: number
-  /** Settled by whatever the loop may wait for. */
+  /** Settled by every event that the loop waits for. */
   #news: Deferred<void> = defer()
   /** Since when a node that had our head denies it. */
   #denial: { readonly hash: string; readonly upstream: Upstream; readonly since: number } | undefined
-  /** Whether the claimed head is below ours, so that its node has to be asked for ours again. */
+  /** Whether the claimed head is below ours, so its node must be asked for ours again. */
   #isBehind = false
-  /** Whether the claimed head was not reached since the start, or since it was far away. */
+  /** Whether the claimed head was not imported yet since the start, or since it was far away. */
   #isLate = true
-  /** The head, and the final block as it is signed, for which the markers were asked last. */
+  /** The head and the signed finalized block of the last request for markers. */
   #markersOf = ''
-  /** What they said then, until it is stored. */
+  /** Markers that upstreams reported and that are not stored yet. */
   #told: ToldMarks = []
   readonly #tellUpstreams: (trouble: string | undefined) => void
 
@@ -152,7 +154,7 @@ export class Follower {
     this.#signal = signal
   }
 
-  /** Until the signal is aborted. Rejects for errors of the store and defects alone. */
+  /** Runs until the signal is aborted. Rejects only for errors of the store and bugs. */
   async run(): Promise<void> {
     const unlisten = this.#upstreams.onHead(() => this.#news.resolve())
     const stop = () => {
@@ -172,7 +174,7 @@ export class Follower {
         if (next === 'idle') await this.#idle()
         else if (next === 'held') await waitFor(this.#news.promise, stateMs)
         else if (next === 'later') {
-          // What was announced may be gone.
+          // The announced block may no longer exist.
           void this.#upstreams.poll()
           await waitFor(this.#news.promise, retryMs)
         }
@@ -183,7 +185,7 @@ export class Follower {
     }
   }
 
-  /** Waits for news, and asks for the markers that belong to a new head. */
+  /** Waits for news, and requests the markers that belong to a new head. */
   async #idle(): Promise<void> {
     const of = `${bytesToHex(this.#store.head.hash)} ${this.#signed?.finalized?.number}`
     if (of !== this.#markersOf) {
@@ -197,7 +199,7 @@ export class Follower {
     await waitFor(this.#news.promise, Math.min(this.#plan.revertAfterMs, denialLookMs))
   }
 
-  /** Resolves to whether another block is safe or finalized. */
+  /** Resolves to whether the safe or the finalized block changed. */
   async #storeMarks(): Promise<boolean> {
     const marks = newMarks(this.#store, this.#signed, this.#told)
     this.#told = []
@@ -221,7 +223,7 @@ export class Follower {
         this.#setbacks.pauseNode(upstream, claim.number, error.message)
       } else if (error instanceof BadBlockError) {
         this.#setbacks.noteInvalid(error)
-        // Who sent it by its number alone is accused; of others the chain may be right.
+        // A node that sent it by number alone is accused; the chain of the other nodes may be right.
         if (upstream.isQuarantined || this.#upstreams.answering.length === 0) {
           this.#setbacks.pauseNode(
             upstream,
@@ -263,25 +265,25 @@ export class Follower {
     this.#tellHead()
   }
 
-  /** Tells of another head or marker. A source that is late is up to date only when it has reached the claimed head. */
+  /** Reports a new head or marker. A source that is late is up to date only after it has imported the claimed head. */
   #tellHead(): void {
     if (!this.#isLate) this.#report({ type: 'head' })
   }
 
-  /** What was claimed is nowhere: it counts against its claimer after some seconds. */
+  /** No node has the claimed block: after some seconds this counts against the claiming node. */
   #missed(upstream: Upstream): Next {
     if (this.#setbacks.missed(upstream)) this.#upstreams.choice.doubt()
     return 'later'
   }
 
-  /** A hash is of one number alone. */
+  /** A hash belongs to one number only. */
   #isAsClaimed(block: BlockLink, claim: HeadClaim, upstream: Upstream): boolean {
     if (block.number === claim.number) return true
     upstream.accuse(`it says that block ${block.number} (${claim.hash}) is block ${claim.number}`)
     return false
   }
 
-  /** Runs `work`; an invalid block that it meets is a lie of `upstream`. */
+  /** Runs `work`; an invalid block in it is a lie of `upstream`. */
   async #holdAgainst(upstream: Upstream, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
@@ -292,8 +294,8 @@ export class Follower {
   }
 
   /**
-   * Takes many blocks at full speed, up to the claimed one or a window of them. They are fetched by number from any
-   * node, so the last is compared with what the nodes that have the claimed head have there.
+   * Imports many blocks at full speed, up to the claimed one or a window of them. They are fetched by number from any
+   * node. So the last is compared with the block of the nodes that have the claimed head.
    */
   async #catchUp(claim: HeadClaim, upstream: Upstream): Promise<Next> {
     const first = this.#store.head.number + 1
@@ -337,7 +339,7 @@ export class Follower {
     return 'again'
   }
 
-  /** A block does not follow on our head: either we are on another branch than the nodes, or its sender is. */
+  /** A block does not follow our head: either we or its sender are on another branch than the nodes. */
   async #leaveOrPass(block: FetchedBlock, goal: Hash32, upstream: Upstream): Promise<Next> {
     const { number, hash } = this.#store.head
     const theirs = await this.#blocks.agreedHash(number, upstream)
@@ -347,7 +349,7 @@ export class Follower {
     return 'later'
   }
 
-  /** A block is of a fork that is not known: all nodes have it, or its sender alone. */
+  /** A block is of an unknown fork: either all nodes have it, or only its sender. */
   async #stopOrPass(block: FetchedBlock, upstream: Upstream): Promise<Next> {
     const theirs = await this.#blocks.agreedHash(block.number, upstream)
     if (theirs === undefined) return 'later'
@@ -361,16 +363,16 @@ export class Follower {
     return block === undefined ? 'later' : this.#switchTo(block, upstream)
   }
 
-  /** Replaces our branch by the one that ends with `block`, of which `upstream` told, in one transaction. */
+  /** Replaces our branch by the one that ends with `block`, which `upstream` reported, in one transaction. */
   async #switchTo(block: FetchedBlock, upstream: Upstream): Promise<Next> {
     const head = this.#store.head
     const branch: BlockLink[] = [block]
     for (;;) {
       const lowest = branch[0] as BlockLink
       await this.#holdAgainst(upstream, async () => this.#setbacks.refuseInvalid(lowest))
-      // How many of our blocks it replaces at least.
+      // Least number of our blocks that it replaces.
       const depth = head.number - lowest.number + 1
-      // Of the blocks below the first there are headers alone.
+      // Below the first block the store has only headers.
       const isLinked =
         lowest.number > this.#first && this.#store.isCanonical(lowest.number - 1, lowest.parentHash)
       if (isLinked && depth <= this.#plan.reorgDepthMax) break
@@ -409,7 +411,7 @@ export class Follower {
     this.#report({ type: 'said', text })
   }
 
-  /** Whether an upstream has another genesis by now: it was asked for its own when it began to answer. */
+  /** Whether an upstream has another genesis by now; it was asked for its genesis when it first answered. */
   async #isOfOtherChain(upstream: Upstream): Promise<boolean> {
     const deadline = performance.now() + this.#plan.timeoutMs
     const genesis = await upstream
@@ -419,7 +421,7 @@ export class Follower {
     return typeof hash === 'string' && hash.toLowerCase() !== this.#store.readIdentity()?.genesisHash
   }
 
-  /** The branch of `upstream`, from `lowest` to `block`, does not meet ours within the depth that is allowed. */
+  /** The branch of `upstream`, from `lowest` to `block`, does not meet ours within the permitted depth. */
   #tooDeep(lowest: BlockName, block: BlockName, { name }: Upstream): NotFollowedError {
     const head = this.#store.head
     const ours = this.#store.readCanonicalHash(lowest.number)
@@ -432,7 +434,7 @@ export class Follower {
     )
   }
 
-  /** The branch of `upstream` does not meet ours from the block on at which the store begins. */
+  /** The branch of `upstream` does not meet ours at or above the block at which the store begins. */
   #tooLow({ number, hash }: BlockName, { name }: Upstream): NotFollowedError {
     return new NotFollowedError(
       `upstream ${name} is on another branch, which parts from ours below block ${this.#first}, at which this store begins: ` +
@@ -441,8 +443,8 @@ export class Follower {
   }
 
   /**
-   * The head that leads is a block below ours: its node may be behind for a moment, or for long, or be one of several
-   * at its address. But if it had our head, and denies it for a while, it went back (`evm_revert`), and so do we.
+   * The leading head is a block below ours. Its node may be behind, briefly or for long, or be one of several at its
+   * address. But if it had our head, and denies it for a while, it went back (`evm_revert`), and so do we.
    */
   async #lookBack(claim: HeadClaim, upstream: Upstream): Promise<Next> {
     this.#isBehind = true

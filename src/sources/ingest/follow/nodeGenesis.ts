@@ -1,8 +1,7 @@
 /**
- * The genesis of a followed node. Most have the one that their file describes. anvil (`--init FILE`) adds accounts and
- * contracts of its own to the state, and its genesis header has the root of an empty state; both are completed here
- * from its answers, and compared with the root of its own proofs. The first block that is executed on that state proves
- * it.
+ * The genesis of a followed node. Most nodes have the genesis of their file. anvil (`--init FILE`) adds accounts and
+ * contracts of its own to the state, and its genesis header has the root of an empty state. Both are completed here
+ * from its answers, and compared with the root of its own proofs. The first block executed on that state proves it.
  */
 
 import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
@@ -32,9 +31,10 @@ const anvilContracts = [
 ]
 
 /**
- * The genesis with which `store` was made, or is to be made to follow nodes: that of its file, or anvil's completion of
- * it, or where `genesis` is undefined what a node tells; undefined for a store that has one and no file. A new store
- * waits for the first that answers. Throws OperatorError where the file is of another chain than that.
+ * The genesis with which `store` was made, or must be made, to follow nodes: the one of its file, or anvil's completion
+ * of it. If `genesis` is undefined, it is made from a node's answers; undefined for a store that has a genesis and no
+ * file. A new store waits for the first node that answers. Throws OperatorError if the file is of another chain than
+ * that node.
  */
 export async function genesisOfNode(
   genesis: Genesis | undefined,
@@ -71,7 +71,7 @@ export async function genesisOfNode(
   }
 }
 
-/** The genesis of a file; where `store` was made with anvil's completion of it, the identity of that. */
+/** The genesis of a file. If `store` was made with anvil's completion of it, it has the identity of that. */
 export function completedGenesis(genesis: Genesis, store: ChainWriter): Genesis {
   const known = store.readIdentity()
   const development = known?.development
@@ -87,7 +87,7 @@ async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream):
   const ask = (method: string, params: readonly unknown[]) =>
     askPatiently(upstream, method, params, performance.now() + upstream.options.timeoutMs)
   const told = await askGenesis(ask)
-  // A node with pruned history; its chain id is compared when it is first asked.
+  // The node has pruned history; its chain id is compared at the first request.
   if ('why' in told) return genesis
   const header = headerRlpFromJson(told.block)
   const { hash } = genesis.blockDiff
@@ -143,7 +143,7 @@ function withoutState(header: Uint8Array): Uint8Array {
   return encodeHeader({ ...decodeHeader(header), stateRoot: emptyTrieRoot })
 }
 
-/** Which fields differ, as the end of a sentence. */
+/** The fields that differ, as the end of a sentence. */
 function differences(theirs: Uint8Array, ours: Uint8Array): string {
   const a = decodeHeader(theirs)
   const b = decodeHeader(ours)

@@ -1,4 +1,7 @@
-/** What kept a follower from the heads that nodes claim: which node is left alone for how long, and what is said of it. */
+/**
+ * Why a follower could not import the heads that nodes claim: which nodes are paused and for how long, and the messages
+ * about it.
+ */
 
 import type { BlockName } from '../../../data/store/chainRows.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
@@ -8,25 +11,24 @@ import type { Upstreams } from '../../upstream/upstreams.js'
 import type { BadBlockError } from '../importer.js'
 import type { IngestMessage } from '../messages.js'
 
-/** Wait before the chain of a node that cannot be followed is looked at again: at first, and at most; doubled each time. */
+/** Wait before a chain that cannot be followed is tried again: the first and the longest; it doubles each time. */
 const holdOffMs = 1_000
 const holdOffMsMax = 300_000
 /**
- * How long a node may have a head for which nobody has the block: longer than a block takes from one of several nodes
- * behind an address to the others.
+ * How long a node may claim a head that no node has: longer than a block takes between several nodes behind an address.
  */
 const missedMsMax = 2_000
-/** Invalid blocks that are remembered, so that none is executed again for each node that has it. */
+/** Number of remembered invalid blocks, so that none is executed again for each node that has it. */
 const invalidMax = 256
 
 export class NodeSetbacks {
   readonly #upstreams: Upstreams
   readonly #report: (message: IngestMessage) => void
-  /** By node: until when its chain is not looked at, and for how long it was not. */
+  /** By node: the end and the length of its pause. */
   readonly #heldOff = new Map<Upstream, { readonly untilMs: number; readonly ms: number }>()
-  /** By node: since when it claims what nobody has. */
+  /** By node: since when it claims a block that no node has. */
   readonly #missedSince = new Map<Upstream, number>()
-  /** By name of a node: the highest number that it said its head has. */
+  /** By name of a node: the highest number of its heads. */
   readonly #highest = new Map<string, number>()
   /** By hash in lower-case hex. */
   readonly #invalid = new Map<string, BadBlockError>()
@@ -37,7 +39,7 @@ export class NodeSetbacks {
     this.#report = report
   }
 
-  /** Why the head does not move; undefined where it does. */
+  /** Why the head does not move; undefined if it does. */
   get trouble(): string | undefined {
     return this.#trouble?.why
   }
@@ -47,8 +49,8 @@ export class NodeSetbacks {
   }
 
   /**
-   * The chain of a node with the head `number` cannot be followed: it is looked at again later, and others lead
-   * meanwhile. The operator is told once where there are none, or they do not help, or this one does not lead alone.
+   * Pauses a node with the head `number` whose chain cannot be followed; other nodes lead meanwhile. The operator gets
+   * one message if there are no others, or they do not help, or the node does not lead alone.
    */
   pauseNode(upstream: Upstream, number: number, why: string): void {
     const before = this.#latelyHeldOff(upstream)
@@ -57,28 +59,28 @@ export class NodeSetbacks {
     this.#upstreams.choice.doubt()
     const isAlone = this.#upstreams.answering.every((other) => other === upstream)
     const isError = isAlone || before !== undefined || this.#upstreams.quorum > 1
-    // A lie was told of already.
+    // A lie was reported already.
     if (isError ? this.#trouble === undefined : !upstream.isQuarantined) {
       this.#report({ type: 'said', text: why, isError })
     }
     if (isError) this.#trouble = { why, number }
   }
 
-  /** How a node was held off before; one that others led without for twice as long begins anew. */
+  /** The last pause of a node. It starts over if others led without it for twice as long. */
   #latelyHeldOff(upstream: Upstream): { readonly ms: number } | undefined {
     const before = this.#heldOff.get(upstream)
     return before && performance.now() <= before.untilMs + 2 * before.ms ? before : undefined
   }
 
-  /** The head of a node, `number`, was reached, or a block towards it was taken. */
+  /** The head `number` of a node was imported, or a block on the path to it. */
   overcome(upstream: Upstream, number: number, isBlockTaken: boolean): void {
     this.#heldOff.delete(upstream)
     this.#missedSince.delete(upstream)
-    // A node that is behind has no head yet that cannot be followed.
+    // A node that is behind has not yet claimed the head that could not be followed.
     if (isBlockTaken || number >= (this.#trouble?.number ?? 0)) this.#trouble = undefined
   }
 
-  /** Nobody has what a node claims. Returns whether that has been so for too long. */
+  /** Notes that no node has a claimed block. Returns whether that has lasted too long. */
   missed(upstream: Upstream): boolean {
     const now = performance.now()
     const since = this.#missedSince.get(upstream) ?? now
@@ -92,20 +94,23 @@ export class NodeSetbacks {
     putNewest(this.#invalid, error.hash, error, invalidMax)
   }
 
-  /** Throws BadBlockError where a block is known to be invalid. */
+  /** Throws BadBlockError if a block is known to be invalid. */
   refuseInvalid({ hash }: BlockName): void {
     const error = this.#invalid.get(bytesToHex(hash))
     if (error !== undefined) throw error
   }
 
-  /** Notes how high the heads of the nodes are. */
+  /** Records the highest heads of the nodes. */
   noteHeads(): void {
     for (const { name, head } of this.#upstreams.states()) {
       if (head !== undefined && head > (this.#highest.get(name) ?? -1)) this.#highest.set(name, head)
     }
   }
 
-  /** Whether a node once had a head of this height. The only node has: what it said before a restart is not known. */
+  /**
+   * Whether a node once had a head of this height. For a single node it is assumed: its heads before a restart are not
+   * known.
+   */
   wasAt({ name }: Upstream, number: number): boolean {
     return this.#upstreams.count === 1 || (this.#highest.get(name) ?? -1) >= number
   }

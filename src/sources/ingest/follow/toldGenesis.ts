@@ -1,7 +1,7 @@
 /**
- * A genesis file made of what a node tells of its chain, for a follower that was given none. Header and state are
- * proved by the hash of block 0; the rules of the chain no hash covers, so those are believed. Of anvil, which tells
- * neither rules nor state, the name of its fork stands for its rules, and its own accounts are added elsewhere.
+ * Makes a genesis file from a node's answers, for a follower without one. The hash of block 0 proves header and state.
+ * No hash covers the rules of the chain, so these are trusted. anvil reports neither rules nor state. The name of its
+ * fork implies its rules, and its own accounts are added elsewhere.
  */
 import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import { type EthereumFork, forkNames, forksByTime, forksUpToLondon } from '../../../data/chain/forks.js'
@@ -16,10 +16,10 @@ import type { Upstream } from '../../upstream/upstream.js'
 import { parseGenesis } from '../genesis.js'
 import { chainIdOf, memberOf, toldConfig } from '../nodes/chainOf.js'
 
-/** Answers of one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
+/** Most answers for one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
 const answersMax = 100
 
-/** Where the genesis of a client is to be found, by how `web3_clientVersion` begins. */
+/** Location of a client's genesis, by the start of `web3_clientVersion`. */
 const filesByClient: readonly (readonly [client: RegExp, file: string])[] = [
   [/^anvil/i, 'the file of its --init'],
   [/^geth/i, 'the one of `geth init`, or what `geth dumpgenesis` prints'],
@@ -31,8 +31,8 @@ const filesByClient: readonly (readonly [client: RegExp, file: string])[] = [
 ]
 
 /**
- * The text of a geth-format genesis. Throws OperatorError that names the file to give where the node does not tell it;
- * otherwise rejects as {@link Upstream.ask} does. `notice` is told what is believed.
+ * The text of a geth-format genesis. If the node does not provide it, throws OperatorError that names the required
+ * file; otherwise rejects as {@link Upstream.ask} does. `notice` gets a sentence about the unverified parts.
  */
 export async function toldGenesis(upstream: Upstream, notice: (text: string) => void): Promise<string> {
   const deadline = performance.now() + upstream.options.timeoutMs
@@ -62,7 +62,7 @@ export async function toldGenesis(upstream: Upstream, notice: (text: string) => 
   const alloc = isEmpty ? {} : await toldState(upstream)
   if (alloc === undefined) throw untold('the state of its genesis')
   const text = JSON.stringify({ ...membersOf(header), config, alloc })
-  // anvil's own accounts are not in its header, and are completed and compared elsewhere.
+  // anvil's own accounts are not in its header; they are completed and compared elsewhere.
   if (!isAnvil && !equalBytes(parseGenesis(text).blockDiff.hash, headerHash(rlp)))
     throw untold('its whole genesis')
   notice(
@@ -94,7 +94,7 @@ function membersOf(header: Header) {
   }
 }
 
-/** The rules of anvil, all from the first block on; undefined for a fork before the Merge, or one that is not known. */
+/** The rules of anvil, all from the first block on; undefined for an unknown fork, or one before the Merge. */
 function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): object | undefined {
   const fork = String(memberOf(info, 'hardFork')).toLowerCase()
   const at = forkNames.indexOf((fork === 'merge' ? 'paris' : fork) as EthereumFork)
@@ -107,12 +107,14 @@ function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): objec
     ...forksUpToLondon,
     terminalTotalDifficulty: 0,
     ...Object.fromEntries(times.map((name) => [`${name}Time`, 0])),
-    // Those that are in force are all that count, since no fork comes later.
+    // Only the parameters in force matter, because no fork comes later.
     ...(blobs !== undefined && { blobSchedule: Object.fromEntries(withBlobs.map((name) => [name, blobs])) }),
   }
 }
 
-/** The accounts of block 0 as a genesis file has them; undefined where the node does not tell them, or has too many. */
+/**
+ * The accounts of block 0 in the form of a genesis file; undefined if the node does not provide them, or has too many.
+ */
 async function toldState(upstream: Upstream): Promise<Record<string, unknown> | undefined> {
   const alloc: Record<string, unknown> = {}
   let start: string | undefined = '0x'
@@ -127,7 +129,7 @@ async function toldState(upstream: Upstream): Promise<Record<string, unknown> | 
   return start === undefined ? alloc : undefined
 }
 
-/** go-ethereum gives the values of slots without `0x`. */
+/** go-ethereum writes the values of slots without `0x`. */
 function entryOf(account: unknown) {
   const storage = Object.entries((memberOf(account, 'storage') ?? {}) as Record<string, unknown>)
   return {

@@ -1,4 +1,4 @@
-/** Block access lists from their JSON, as execution-apis has it. What is wrong shows in the hash of the RLP. */
+/** Block access lists from the JSON of execution-apis. Errors show in the hash of the RLP. */
 import {
   type AccountAccess,
   encodeBlockAccessList,
@@ -10,7 +10,7 @@ import { bytesOf, quantityOf } from './receiptsFromJson.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** RLP. Throws {@link LieError} for what is no list. */
+/** RLP of the list. Throws {@link LieError} for a malformed answer. */
 export function accessListFromJson(answer: unknown): Uint8Array {
   try {
     return encodeBlockAccessList(listOf(answer).map(accountOf))

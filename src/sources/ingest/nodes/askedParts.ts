@@ -1,4 +1,4 @@
-/** Questions about parts of blocks, in the forms that nodes have them: raw bytes where they can, JSON otherwise. */
+/** Requests for parts of blocks, in the methods that nodes support: raw bytes if possible, JSON otherwise. */
 import {
   type BlockAccessList,
   BlockAccessListError,
@@ -17,19 +17,19 @@ import { LieError } from './lie.js'
 import type { Attempt, Question } from './proving.js'
 import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
 
-/** Methods that tell a block's access list, the shorter answer first. */
+/** Methods for a block's access list, the one with the shorter answer first. */
 export const accessListMethods: readonly string[] = ['debug_getRawBlockAccessList', 'eth_getBlockAccessList']
 
 export const witnessMethods: readonly string[] = ['debug_executionWitness']
 
-/** The question for a block by its hash or its number. */
+/** The request for a block by its hash or its number. */
 export function blockQuestion(id: Hash32 | number, isFull: boolean): Question {
   return typeof id === 'number'
     ? { method: 'eth_getBlockByNumber', params: [toQuantity(id), isFull] }
     : { method: 'eth_getBlockByHash', params: [bytesToHex(id), isFull] }
 }
 
-/** RLP of a block by its hash or number, unchecked; undefined where the node does not have all of it. */
+/** RLP of a block by its hash or number, unchecked; undefined if the node does not have all of it. */
 export async function askBlockRlp(
   id: Hash32 | number,
   attempt: Attempt,
@@ -41,7 +41,7 @@ export async function askBlockRlp(
   if (result === null) return undefined
   if (method === raw.method) return bytesOf(result)
   const hashes = uncleHashesOf(result)
-  // By a false hash a node has no uncles, which would pass for a block that it lacks.
+  // With a false hash a node finds no uncles, as if it lacked the block.
   const { hash } = result as { readonly hash?: unknown }
   const told = bytesOfHex(hash, 32)
   const isNamed = told !== undefined && (typeof id === 'number' || equalBytes(told, id))
@@ -54,7 +54,7 @@ export async function askBlockRlp(
   return blockRlpFromJson(result, headers, family.transactionTypes)
 }
 
-/** The bytes of a typed transaction, unchecked; undefined where the node does not tell them. */
+/** The bytes of a typed transaction, unchecked; undefined if the node does not provide them. */
 export async function askRawTransaction(
   blockHash: Hash32,
   hash: string,
@@ -72,7 +72,10 @@ export async function askRawTransaction(
   return item instanceof Uint8Array ? item : undefined
 }
 
-/** A row of the store. `header` resolves to that of the block, undefined where nobody has it. */
+/**
+ * The receipts of a block as a row of the store. `header` resolves to the header of the block, undefined if no node has
+ * it.
+ */
 export async function askReceipts(
   hash: Hash32,
   attempt: Attempt,
@@ -80,7 +83,8 @@ export async function askReceipts(
 ): Promise<Uint8Array | undefined> {
   const text = bytesToHex(hash)
   const params = [text]
-  // go-ethereum has no raw receipts of a block that it does not have, too: where there should be some, JSON tells.
+  // go-ethereum also returns an empty list of raw receipts for a block that it lacks. If the header has receipts, JSON
+  // decides.
   const isNone = async (result: unknown) =>
     result === null ||
     (Array.isArray(result) &&
@@ -103,11 +107,11 @@ export async function askReceiptsJson(hash: Hash32, attempt: Attempt): Promise<u
 
 const receiptQuestions = (hash: string) => [
   { method: 'eth_getBlockReceipts', params: [hash], isPatient: true },
-  // Hosted nodes often have receipts one by one alone.
+  // Hosted nodes often provide receipts only one by one.
   { method: 'eth_getBlockByHash', params: [hash, false] },
 ]
 
-/** Undefined where the node has none. */
+/** Undefined if the node has none. */
 async function jsonReceipts(method: string, result: unknown, attempt: Attempt): Promise<unknown> {
   if (result === null) return undefined
   if (method === 'eth_getBlockReceipts') return result
@@ -142,7 +146,9 @@ export async function askAccessList(hash: Hash32, attempt: Attempt): Promise<Uin
   return method === 'eth_getBlockAccessList' ? accessListFromJson(result) : bytesOf(result)
 }
 
-/** Checks a block access list by its hash in the header, and then its order and limits (EIP-7928). Throws {@link LieError}. */
+/**
+ * Checks a block access list: its hash in the header, then its order and limits (EIP-7928). Throws {@link LieError}.
+ */
 export function checkAccessList(rlp: Uint8Array, header: Header, transactionCount: number): BlockAccessList {
   const what = `the access list of block ${header.number}`
   const hash = keccak256(rlp)
@@ -159,7 +165,7 @@ export function checkAccessList(rlp: Uint8Array, header: Header, transactionCoun
   }
 }
 
-/** A header that is to be canonical. Throws {@link LieError} where it has another number. */
+/** A header of the expected number. Throws {@link LieError} if it has another number. */
 function readCanonical(rlp: Uint8Array, number: number): CanonicalHeader {
   const header = decodeHeader(rlp)
   if (header.number !== number) throw new LieError(`block ${header.number} instead of ${number}`)

@@ -1,4 +1,4 @@
-/** Which chain a gateway's upstreams have, for a gateway that was told no genesis. */
+/** The chain of a gateway's upstreams, for a gateway without a genesis. */
 import { hasOwnRules } from '../../../data/chain/families/families.js'
 import { familyIdentity, provedFamilyOfConfig } from '../../../data/chain/families/provedFamilies.js'
 import { ForkSchedule, parseGenesisConfig } from '../../../data/chain/forks.js'
@@ -11,16 +11,16 @@ import { askChainId, askGenesis, type ToldChainId } from '../../upstream/askChai
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
 
-/** Methods with which nodes tell the `config` member of their genesis, and where it is in the answer. */
+/** Methods that return the `config` member of a node's genesis, and where it is in the answer. */
 const configMethods: readonly (readonly [method: string, find: (answer: unknown) => unknown])[] = [
   ['debug_chainConfig', (answer) => answer],
   ['admin_nodeInfo', (answer) => memberOf(memberOf(memberOf(answer, 'protocols'), 'eth'), 'config')],
 ]
 
 /**
- * The chain of a node: a public network by its genesis hash, or what the node says its rules are. No hash covers the
- * rules of a chain, so those are believed, which `onBelieved` is told. Rejects as {@link Upstream.ask} does, and with
- * OperatorError where the node does not tell.
+ * The chain of a node: a public network by its genesis hash, or a chain with the rules that the node reports. No hash
+ * covers the rules of a chain, so these are trusted; `onBelieved` is called then. Rejects as {@link Upstream.ask} does,
+ * and with OperatorError if the node does not report its chain.
  */
 export async function chainOf(
   upstream: Upstream,
@@ -32,7 +32,7 @@ export async function chainOf(
   const id = await chainIdOf(upstream, told, deadline)
   const chainId = id.toString()
   const identity = knownIdentity('', id)
-  // A node with pruned history; whether it is of that chain is looked at again when it is first asked.
+  // The node has pruned history; its chain is checked at the first request.
   if ('why' in genesis && identity !== undefined) return identity
   if ('why' in genesis) {
     throw new OperatorError(
@@ -44,24 +44,24 @@ export async function chainOf(
   if (identity?.genesisHash === genesisHash) return identity
   const config = await askConfig(upstream, deadline)
   const family = networkOf(id)?.family ?? (config && provedFamilyOfConfig(config))
-  // Where its rules are known it is executed; a chain that is none of Ethereum's may tell Ethereum's members alone.
+  // With known rules the chain is executed. A chain of another family may report only Ethereum's members.
   const isExecuted = config !== undefined && setsKnownRules(config)
   if (family !== undefined && !isExecuted) return familyIdentity(chainId, genesisHash, family)
   if (config !== undefined) {
     requireKnownRules(upstream, config)
     onBelieved()
-    // anvil's accounts are not in the header of its genesis; it makes headers that do not follow from their parents.
+    // anvil's accounts are not in the header of its genesis, and its headers need not follow from their parents'.
     const stateRoot = String(memberOf(block, 'stateRoot')).toLowerCase()
     const development = stateRoot === bytesToHex(emptyTrieRoot) ? { development: { stateRoot } } : {}
     return { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), ...development }
   }
-  // What has the shape of Ethereum's blocks is proved; all else is what upstreams say.
+  // Blocks in Ethereum's form are proved; everything else is as upstreams report it.
   return familyIdentity(chainId, genesisHash, 'other')
 }
 
 /**
- * The `config` member of its genesis that a node tells; undefined where it does not. Rejects as {@link Upstream.ask}
- * does, and with OperatorError for rules that are not known here.
+ * The `config` member of a node's genesis; undefined if the node does not report it. Rejects as {@link Upstream.ask}
+ * does, and with OperatorError for unknown rules.
  */
 export async function toldConfig(upstream: Upstream, deadline: number): Promise<unknown> {
   const config = await askConfig(upstream, deadline)
@@ -70,8 +70,8 @@ export async function toldConfig(upstream: Upstream, deadline: number): Promise<
 }
 
 /**
- * The chain id that a node tells, or where it does not the one of its rules, which is no network id. Rejects as {@link
- * toldConfig}, and with OperatorError where it tells none.
+ * The chain id that a node reports, or else the one of its rules; never a network id. Rejects as {@link toldConfig},
+ * and with OperatorError if it reports none.
  */
 export async function chainIdOf(
   upstream: Upstream,
@@ -86,7 +86,7 @@ export async function chainIdOf(
   )
 }
 
-/** Whether a told `config` sets rules that are not Ethereum's, and are all known. */
+/** Whether a reported `config` sets rules that are not Ethereum's, and all are known. */
 function setsKnownRules(config: object): boolean {
   try {
     return hasOwnRules(new ForkSchedule(parseGenesisConfig(config)).family)
@@ -103,7 +103,7 @@ async function askConfig(upstream: Upstream, deadline: number): Promise<object |
   return undefined
 }
 
-/** Throws OperatorError. */
+/** Throws OperatorError for unknown rules. */
 function requireKnownRules(upstream: Upstream, config: object): void {
   try {
     parseGenesisConfig(config)
@@ -114,7 +114,7 @@ function requireKnownRules(upstream: Upstream, config: object): void {
   }
 }
 
-/** A member of an answer; undefined where it has none. */
+/** A member of an answer; undefined if it has none. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 }

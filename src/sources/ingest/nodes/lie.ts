@@ -1,11 +1,12 @@
-/** An upstream's answer that is not what it must be. The message says what it was: "a proof …", "a block …". */
+/** A wrong answer of an upstream. The message describes it: "a proof …", "a block …". */
 export class LieError extends Error {
   override readonly name = 'LieError'
 }
 
 /**
- * An answer that lacks what it is to have, which is no lie: nothing proves that the node has it. It is not asked
- * by these methods for a while; none are named where a caller may have chosen what it lacks. The message says what is lacking.
+ * An answer that lacks an expected part. This is no lie, because nothing proves that the node has the part. These
+ * methods are not requested from it for a while; none are named if a caller may have chosen the missing part. The
+ * message names that part.
  */
 export class LackError extends Error {
   override readonly name = 'LackError'
@@ -19,14 +20,14 @@ export class LackError extends Error {
 }
 
 /**
- * Two answers of an upstream that do not fit: its chain moved between them, or it lied, which nothing proves. The message
- * says what they were.
+ * Two answers of an upstream that contradict each other: its chain moved between them, or it lied, which nothing
+ * proves. The message describes them.
  */
 export class MovedError extends Error {
   override readonly name = 'MovedError'
 }
 
-/** An answer of a form that is not known here, or of a part that nothing proves: no lie. The message says what it is. */
+/** An answer of an unknown form, or about a part that nothing proves. This is no lie. The message describes it. */
 export class NotProvedError extends Error {
   override readonly name = 'NotProvedError'
 }

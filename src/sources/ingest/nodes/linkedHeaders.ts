@@ -1,20 +1,20 @@
 import { equalBytes, type Hash32 } from '../../../primitives/bytes.js'
 
-/** How headers are asked for. */
+/** Requests for headers. */
 interface HeaderQuestions<H> {
-  /** What some node has at a number; undefined, or rejected, where none answers. */
+  /** The header of some node at a number; undefined, or rejected, if none answers. */
   at(number: number): Promise<H | undefined>
-  /** The header with this hash, which is that of a number; undefined where nobody has it. */
+  /** The header with this hash and number; undefined if no node has it. */
   byHash(hash: Hash32, number: number): Promise<H | undefined>
   parentOf(header: H): Hash32
-  /** Whether a hash is that of a block that is not wanted, nor what is below; absent: none is. */
+  /** Whether the block with this hash, and all below it, are not wanted; absent: all are wanted. */
   isEnd?(hash: Hash32): boolean
 }
 
 /**
- * At most `count` headers, from the one with this hash and number downwards, newest first: each by the hash that the one
- * above names. Nodes are asked for the numbers at once; where they have another branch at one, for its hash. Fewer where
- * one further down cannot be had. Rejects as `byHash` does where that is the first.
+ * At most `count` headers, from the one with this hash and number downwards, newest first; each is named by the hash in
+ * the one above. All numbers are requested at once. If a node has another branch at one of them, the header is
+ * requested by hash. Fewer headers if one further down is missing. Rejects as `byHash` does if the first is missing.
  */
 export async function linkedHeaders<H extends { readonly hash: Hash32 }>(
   { hash, number }: { readonly hash: Hash32; readonly number: number },

@@ -1,7 +1,7 @@
 /**
- * Asks upstreams until one's answers are right. Owns who is asked next, and what happens to one that lied. All questions
- * about one thing go to one node: of two nodes one may be behind the other, so that their answers fit badly though
- * neither lied.
+ * Asks upstreams until one gives right answers. Owns which node is next, and the consequences for one that lied. All
+ * requests about one thing go to one node. Of two nodes one may be behind the other; then their answers contradict each
+ * other, though neither lied.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BlockJsonError } from '../../../data/chain/blockFromJson.js'
@@ -15,28 +15,28 @@ import { LackError, LieError, MovedError, NotProvedError } from './lie.js'
 
 export type Asking = Pick<Upstreams, 'ask' | 'candidates' | 'count' | 'quorum'>
 
-/** Least nodes that have to say that there is no such block or transaction, where there are so many. */
+/** Least number of nodes that must deny a block or transaction, if there are so many. */
 const denialsMin = 2
 
 /**
- * How long further nodes may take to send a claimed block once its claimer said that it does not have it: mostly it is
- * nowhere then, and a node that is silent must not hold up the others.
+ * How long other nodes may take to send a claimed block after its claimer denied it. Mostly no node has it then, and a
+ * silent node must not delay the others.
  */
 const deniedMs = 1_000
 
-/** Wait before nodes that all failed are asked again, at first and at most; doubled each time. */
+/** Wait before nodes that all failed are asked again: the first and the longest; it doubles each time. */
 const retryMs = 50
 const retryMsMax = 2_000
 
 export interface ProvingOptions {
-  /** Longest time for one thing that is proved, with all repetitions. */
+  /** Longest time for one proof, with all repetitions. */
   readonly fetchMsMax: number
 }
 
 export interface ProveOptions {
-  /** Asked before all others, if it may be. */
+  /** Asked before all others, if it may be asked. */
   readonly first?: Upstream | undefined
-  /** Nodes that have none of these methods are not asked; absent: all may be. */
+  /** Nodes that have none of these methods are skipped; absent: all nodes may be asked. */
   readonly methods?: readonly string[]
   /** Longest time; absent: {@link ProvingOptions.fetchMsMax}. */
   readonly msMax?: number
@@ -45,21 +45,21 @@ export interface ProveOptions {
 export interface Question {
   readonly method: string
   readonly params: readonly unknown[]
-  /** Whether it is asked again where there is no answer, because what comes after it takes many questions. */
+  /** Whether it is repeated if there is no answer, because the alternative takes many requests. */
   readonly isPatient?: boolean
-  /** Tells an answer that is none; absent: null, and no bytes. */
+  /** Recognises an answer that means "absent"; default: null, and no bytes. */
   readonly isNone?: (result: unknown) => unknown
 }
 
-/** Questions to one node: the one that answered the first of them. */
+/** Requests to one node: the one that answered the first of them. */
 export interface Attempt {
   /** The node that answered; undefined before. */
   readonly node?: Upstream | undefined
   /** Rejects with NodeError or NoAnswerError. */
   ask(method: string, params: readonly unknown[]): Promise<unknown>
   /**
-   * The answer to the first of these questions, all about the same, that the node answers; those before the last one not
-   * every node has. Rejects as {@link ask} does where the last one fails.
+   * The first usable answer to one of these requests, which are alternatives. Not every node supports those before the
+   * last. Rejects as {@link ask} does if the last one fails.
    */
   askOneOf(questions: readonly Question[]): Promise<MethodAnswer>
 }
@@ -72,9 +72,9 @@ interface MethodAnswer {
 interface Tried<T> {
   readonly node: Upstream
   readonly found: T | undefined
-  /** Why there is nothing found; absent where the node says that there is no such thing. */
+  /** Why nothing is found; absent if the node denies that the thing exists. */
   readonly reason: string | undefined
-  /** Whether the reason is that what it answered cannot be proved. */
+  /** Whether the reason is that its answer cannot be proved. */
   readonly isUnproved: boolean
 }
 
@@ -87,7 +87,7 @@ export class Proving {
     this.#options = options
   }
 
-  /** An answer that nothing proves; undefined where no node gives one. */
+  /** An answer that nothing proves; undefined if no node gives one. */
   async guess(method: string, params: readonly unknown[]): Promise<unknown> {
     const deadline = performance.now() + this.#options.fetchMsMax
     try {
@@ -99,10 +99,10 @@ export class Proving {
   }
 
   /**
-   * What `prove` returns for the first node whose answers are right; undefined where so many know nothing of it that
-   * fewer than a quorum are left to have it, or all that answer. `prove` asks, throws {@link LieError} or RlpError for
-   * what is wrong, and returns undefined for what the node does not have, which is no lie: it may be behind. Rejects
-   * with FaultError where nobody gives a right answer.
+   * The result of `prove` for the first node with right answers. Returns undefined if fewer than a quorum of nodes can
+   * still have it, or if all answering nodes deny it. `prove` makes requests. It throws {@link LieError} or RlpError
+   * for a wrong answer, and returns undefined if the node lacks the thing. That is no lie: the node may be behind.
+   * Rejects with FaultError if no node gives a right answer.
    */
   async prove<T>(
     what: string,
@@ -128,8 +128,8 @@ export class Proving {
   }
 
   /**
-   * What `read` returns for the first node whose answers are right; undefined where no node has it. Each is asked once; of
-   * what a `claimer` said to have, others are not waited for long once it denied that. Rejects with NoAnswerError.
+   * The result of `read` for the first node with right answers; undefined if no node has it. Each node is asked once.
+   * After a `claimer` denied its own claim, the others get little time. Rejects with NoAnswerError.
    */
   async find<T>(
     read: (attempt: Attempt) => Promise<T | undefined>,
@@ -161,8 +161,8 @@ export class Proving {
   }
 
   /**
-   * What so many nodes say as the quorum is; undefined where fewer agree. `keyOf` tells whether two say the same. Rejects as
-   * {@link prove}.
+   * The answer that a quorum of nodes agrees on; undefined if fewer agree. Two answers are equal if `keyOf` is. Rejects
+   * as {@link prove}.
    */
   async agree<T>(
     read: (attempt: Attempt) => Promise<T | undefined>,
@@ -180,7 +180,7 @@ export class Proving {
     return undefined
   }
 
-  /** The best node that may have one of these methods; undefined where none may. */
+  /** The best node that may have one of these methods; undefined if there is none. */
   bestWith(methods: readonly string[]): Upstream | undefined {
     return this.#upstreams.candidates.find(
       (upstream) => upstream.isAnswering !== false && hasOneOf(upstream, methods),
@@ -188,8 +188,8 @@ export class Proving {
   }
 
   /**
-   * Runs `prove` with node after node, best first, and again with those that failed until the time is over; whoever lies
-   * is accused.
+   * Runs `prove` with node after node, best first, and again with those that failed until the time is over. Nodes that
+   * lie are accused.
    */
   async *#tries<T>(
     prove: (attempt: Attempt) => Promise<T | undefined>,
@@ -201,12 +201,12 @@ export class Proving {
     let isDenied = false
     let waitMs = retryMs
     for (;;) {
-      // Another question may have shown since the last node that one lacks the methods.
+      // Since the last node, another request may have shown that a node lacks the methods.
       const left = this.#upstreams.candidates.filter(
         (upstream) => !passed.has(upstream) && (methods.length === 0 || hasOneOf(upstream, methods)),
       )
       if (left.length === 0) {
-        // Whoever is silent is not waited for where others say that there is no such thing.
+        // A silent node is not waited for if others deny that the thing exists.
         const again = [...failed].filter(({ isAnswering }) => !isDenied || isAnswering !== false)
         if (again.length === 0 || performance.now() + waitMs >= deadline) return
         await sleep(waitMs)
@@ -251,7 +251,7 @@ function hasOneOf(upstream: Upstream, methods: readonly string[]): boolean {
 interface OneNodeOptions {
   readonly deadline: number
   readonly first: Upstream | undefined
-  /** Whether nobody is asked again. */
+  /** Whether a failed request is not repeated. */
   readonly once: boolean
 }
 
@@ -262,7 +262,7 @@ class OneNode implements Attempt {
   readonly #not: readonly Upstream[]
   readonly #options: OneNodeOptions
 
-  /** `not` are not asked. */
+  /** `not`: nodes that are not asked. */
   constructor(upstreams: Asking, not: readonly Upstream[], options: OneNodeOptions) {
     this.#upstreams = upstreams
     this.#not = not
@@ -271,7 +271,7 @@ class OneNode implements Attempt {
 
   async ask(method: string, params: readonly unknown[]): Promise<unknown> {
     const { first, once } = this.#options
-    // Where there are others it is asked once, so that they get their turn.
+    // If there are other nodes it is asked only once, so that they get their turn.
     const isFirst = this.node === undefined || this.#upstreams.count === 1
     return this.#ask(
       method,
@@ -290,12 +290,12 @@ class OneNode implements Attempt {
     }
     const { method, params } = questions.at(-1) as Question
     const result = await this.ask(method, params)
-    // It has what was asked for, so it does not have these.
+    // It has the requested thing, so it lacks these methods.
     if (result !== null) for (const other of inVain) this.node?.noteLack(other)
     return { method, result }
   }
 
-  /** Undefined where this node, or of those that may be asked none, gives an answer. */
+  /** Undefined if this node gives no answer, or none of the permitted ones does. */
   async #askIfKnown({ method, params, isPatient = false }: Question): Promise<unknown> {
     for (let waitMs = retryMs; ; waitMs = Math.min(2 * waitMs, retryMsMax)) {
       const candidates = this.node === undefined ? this.#upstreams.candidates : [this.node]
@@ -327,12 +327,12 @@ class OneNode implements Attempt {
   }
 }
 
-/** Some nodes have no null for a raw block that they do not have. */
+/** Some nodes return this instead of null for a raw block that they lack. */
 function isNull(result: unknown): unknown {
   return result === null || result === '0x'
 }
 
-/** Whether a node gave no answer that can be used, and did not lie. */
+/** Whether a node gave no usable answer, but did not lie. */
 function isFailure(error: unknown): error is Error {
   const kinds = [NodeError, NoAnswerError, MovedError, LackError, NotProvedError, UnknownForkError]
   return kinds.some((kind) => error instanceof kind)

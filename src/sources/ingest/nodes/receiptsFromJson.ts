@@ -1,4 +1,4 @@
-/** Receipts of a block from the JSON of eth_getBlockReceipts. What is wrong shows in the receipts root. */
+/** Receipts of a block from the JSON of eth_getBlockReceipts. Errors show in the receipts root. */
 import { Blooms, encodeReceipt } from '../../../execution/evm/blocks/receipts.js'
 import { hexToBytes, parseQuantity } from '../../../primitives/bytes.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
@@ -13,10 +13,10 @@ export function receiptsFromJson(answer: unknown): Uint8Array {
 }
 
 const blooms = new Blooms()
-/** What receipts of deposits of the OP Stack have after their logs. */
+/** Members that receipts of OP Stack deposits have after their logs. */
 const depositMembers: readonly string[] = ['depositNonce', 'depositReceiptVersion']
 
-/** A receipt in consensus encoding; `more` are members that are integers after its logs. Throws {@link LieError}. */
+/** A receipt in consensus encoding; `more` names integer members after its logs. Throws {@link LieError}. */
 export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
   try {
     const { type, status, root, cumulativeGasUsed, logs } = receipt
@@ -40,7 +40,7 @@ export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
   }
 }
 
-/** The same from the hex of debug_getRawReceipts. Throws {@link LieError}. */
+/** As {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link LieError}. */
 export function receiptsFromRaw(answer: unknown): Uint8Array {
   if (!Array.isArray(answer)) throw new LieError('receipts that are no list')
   return encodeRlp(answer.map(bytesOf))
@@ -58,7 +58,7 @@ export function bytesOf(value: unknown): Uint8Array {
   try {
     if (typeof value === 'string') return hexToBytes(value)
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new LieError('a value that is not hex')
 }

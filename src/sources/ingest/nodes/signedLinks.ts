@@ -6,10 +6,12 @@ import type { UpstreamBlocks } from './upstreamBlocks.js'
 
 /** Most blocks between ours and the signed one, whose hashes wait in memory: 32 MB, four months of Ethereum. */
 const linksMax = 1_000_000
-/** Headers that are asked for at once. */
+/** Headers per request. */
 const linkBatch = 64
 
-/** The hashes of the blocks below a signed one, each named by the one above, so that no node can lead astray on the way. */
+/**
+ * The hashes of the blocks below a signed one, each named by the block above, so that no node can forge one of them.
+ */
 export class SignedLinks {
   readonly #blocks: UpstreamBlocks
   /** Number → hash, all on the branch of the newest signed block. */
@@ -20,8 +22,8 @@ export class SignedLinks {
   }
 
   /**
-   * Hashes by number from `first` up to a signed block; undefined where no node has one of their headers now. Throws
-   * OperatorError where these are too many.
+   * Hashes by number from `first` up to a signed block; undefined if no node has one of their headers now. Throws
+   * OperatorError if these are too many.
    */
   async from(first: number, signed: BlockLink): Promise<ReadonlyMap<number, Hash32> | undefined> {
     if (signed.number - first >= linksMax) {
@@ -45,14 +47,19 @@ export class SignedLinks {
     return this.#hashes
   }
 
-  /** The block of a number from `first` up to the signed block with this hash; undefined where no node has the way. */
+  /**
+   * The block of a number from `first` up to the signed block with this hash; undefined if no node has the headers
+   * between.
+   */
   async at(number: number, first: number, hash: Hash32): Promise<BlockName | undefined> {
     const signed = await this.#blocks.linkByHash(hash)
     const found = signed && (await this.from(first, signed))?.get(number)
     return found && { number, hash: found }
   }
 
-  /** Goes down from a block by what nodes have at the numbers below, as far as that links; at least by one block. */
+  /**
+   * Goes down from a block by the headers of nodes at the numbers below, as far as they link; at least by one block.
+   */
   async #below(link: BlockLink, first: number): Promise<BlockLink | undefined> {
     const links = await this.#blocks.linksBelow(link, Math.min(linkBatch, link.number - first))
     for (const { number, hash } of links.slice(0, -1)) this.#hashes.set(number, hash)

@@ -1,4 +1,4 @@
-/** The nodes of a source, as followers, gateways and imports of a state have them: their head, and their blocks. */
+/** The nodes of a source (a follower, a gateway, or an import of a state): their head, and their blocks. */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import type { ChainReader } from '../../../data/store/chainReader.js'
 import type { ChainIdentity } from '../../../data/store/chainRows.js'
@@ -19,21 +19,24 @@ interface NodesPlan {
 interface NodesOptions {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
-  /** Absent where it is still to be made. */
+  /** Absent if the store is not made yet. */
   readonly store?: Pick<ChainReader, 'readMarker' | 'readCheckpoint'>
   /** Longest time for one block, over all attempts. */
   readonly requestMs: number
   readonly log: (text: string) => void
-  /** Takes what closes them. */
+  /** Registers functions that close the nodes. */
   readonly onEnd: (end: () => unknown) => void
 }
 
-/** Opens them; a signed head becomes that of the upstreams once it runs. Throws OperatorError for one without a checkpoint. */
+/**
+ * Opens the nodes; once a signed head runs, it becomes the head of the upstreams. Throws OperatorError for a signed
+ * head without a checkpoint.
+ */
 export function openNodes(
   { upstreams: nodes, pollMs, quorum, beacon }: NodesPlan,
   { identity, schedule, store, requestMs, log, onEnd }: NodesOptions,
 ) {
-  /** By what they are compared with the chain: what is final stays. */
+  /** The block by which their chain is compared with the store: finalized blocks never change. */
   const held = () => {
     const block = store?.readMarker('finalized')
     return block && { number: block.number, hash: bytesToHex(block.hash) }

@@ -1,6 +1,6 @@
 /**
- * Blocks of an upstream node as RLP, each with a hash that was computed here and a body that its header commits to. A
- * node that sends anything else is accused.
+ * Blocks of upstream nodes as RLP. Their hashes are computed here, and their bodies compared with the headers. A node
+ * that sends a wrong block is accused.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
 import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
@@ -18,17 +18,17 @@ import { linkedHeaders } from './linkedHeaders.js'
 import { type Attempt, Proving } from './proving.js'
 
 export interface FetchedBlock extends BlockLink {
-  /** May be empty where the block is of a fork that is not known. */
+  /** May be empty for a block of an unknown fork. */
   readonly rlp: Uint8Array
-  /** Undefined for a block of a fork that is not known. */
+  /** Undefined for a block of an unknown fork. */
   readonly block: Block | undefined
   readonly upstream: Upstream
 }
 
-/** Longest time for the nodes to say which block a number is. */
+/** Longest time for the nodes to agree on the block of a number. */
 const agreeMs = 5_000
 
-/** A place, and the header that has it. */
+/** Number, hash and parent of a block, with its header. */
 export interface HeaderLink extends BlockLink {
   readonly headerRlp: Uint8Array
 }
@@ -45,7 +45,7 @@ export class UpstreamBlocks {
     this.#schedule = schedule
   }
 
-  /** The block of this number; undefined where no node has one. Rejects with NoAnswerError. */
+  /** The block of this number; undefined if no node has one. Rejects with NoAnswerError. */
   byNumber(number: number): Promise<FetchedBlock | undefined> {
     return this.proving.find(async (attempt) => {
       const block = await this.#fetch(number, attempt)
@@ -54,17 +54,17 @@ export class UpstreamBlocks {
     })
   }
 
-  /** As {@link byNumber}, by hash. `claimer` is a node that said to have it. */
+  /** As {@link byNumber}, by hash. `claimer` is a node that claims to have it. */
   byHash(hash: Hash32, claimer?: Upstream): Promise<FetchedBlock | undefined> {
     return this.proving.find(async (attempt) => mustBe(await this.#fetch(hash, attempt), hash), claimer)
   }
 
-  /** The place of a block by its header alone; undefined where no node has it. */
+  /** Number and parent of a block from its header; undefined if no node has it. */
   linkByHash(hash: Hash32, claimer?: Upstream): Promise<HeaderLink | undefined> {
     return this.proving.find(async (attempt) => mustBe(await askLink(hash, attempt), hash), claimer)
   }
 
-  /** What some node has at a number, by its header alone; undefined where none answers. Nothing says that it is right. */
+  /** The header of some node at a number, unverified; undefined if none answers. */
   async linkByNumber(number: number): Promise<HeaderLink | undefined> {
     const found = await this.proving.find((attempt) => askHeaderAt(number, attempt)).catch(() => undefined)
     return found && readLink(found.header)
@@ -80,8 +80,8 @@ export class UpstreamBlocks {
   }
 
   /**
-   * The hash that as many nodes say a number to be as must have the head; where one is enough, what the node says that
-   * leads. Undefined where they do not agree, or not in `msMax`.
+   * The hash of a number on which a quorum of nodes agrees; if one is enough, the hash that the leading node reports.
+   * Undefined if they do not agree within `msMax`.
    */
   async agreedHash(number: number, leader: Upstream, msMax = agreeMs): Promise<Hash32 | undefined> {
     const { method, params } = blockQuestion(number, false)
@@ -96,7 +96,7 @@ export class UpstreamBlocks {
     return (await agreed.catch(() => undefined))?.hash
   }
 
-  /** What a node says, checked but for its hash or number. */
+  /** The block of a node, checked except for its hash or number. */
   async #fetch(id: Hash32 | number, attempt: Attempt): Promise<FetchedBlock | undefined> {
     try {
       const rlp = await askBlockRlp(id, attempt, this.#schedule)
@@ -118,14 +118,14 @@ async function askLink(id: Hash32 | number, attempt: Attempt): Promise<HeaderLin
 function readFetched(rlp: Uint8Array, upstream: Upstream, schedule: ForkSchedule): FetchedBlock {
   const parsed = parseBlock(rlp)
   const link = linkOf(parsed)
-  // What belongs to a block of a fork that is not known is not known either.
+  // The content of a block of an unknown fork cannot be checked.
   if (link.unknownFork !== undefined) return { ...link, rlp, block: undefined, upstream }
   checkContent(parsed.header, bodyItems(parsed.items), schedule.forkOf(parsed.header))
   checkList(parsed)
   return { ...link, rlp, block: { ...parsed, isContentChecked: true }, upstream }
 }
 
-/** A list that came with a block is no part of it: that it is another one says nothing against the block. */
+/** A list that came with a block is not part of it: a wrong list does not make the block wrong, but the node lied. */
 function checkList({ header, blockAccessList: list }: Block): void {
   const wanted = header.blockAccessListHash
   if (list === undefined || (wanted && equalBytes(blockAccessListHash(list), wanted))) return
@@ -136,7 +136,7 @@ function readLink(headerRlp: Uint8Array): HeaderLink {
   return { ...linkOf({ header: decodeHeader(headerRlp), hash: headerHash(headerRlp) }), headerRlp }
 }
 
-/** Throws {@link LieError} where a block has another hash. */
+/** Throws {@link LieError} if a block has another hash. */
 function mustBe<B extends BlockLink>(block: B | undefined, wanted: Hash32): B | undefined {
   if (block === undefined || equalBytes(block.hash, wanted)) return block
   throw new LieError(

@@ -1,6 +1,6 @@
 /**
- * Writes the state after a block as the JSON lines that `reth init-state` reads, and that block with the headers before it
- * that BLOCKHASH may ask for: all that another store needs to begin there (makeStart.ts).
+ * Writes the state after a block as the JSON lines that `reth init-state` reads, and that block with the headers before
+ * it that BLOCKHASH may need. Another store can begin there (makeStart.ts).
  */
 import { createWriteStream, renameSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,18 +18,18 @@ import { emptyCodeHash } from '../../../primitives/keccak.js'
 import { syncPath } from '../../../primitives/syncPath.js'
 
 interface ExportedStart {
-  /** Begins the names of the files. */
+  /** Prefix of the file names. */
   readonly network: string
   readonly number: number
   readonly folder: string
 }
 
-/** Characters that are given to the packer at once. */
+/** Characters that are passed to the packer at once. */
 const textMax = 64 * 1024
 
 /**
- * Writes the state after canonical block `number`, and its block with the headers before it; resolves to the paths of both
- * files, which are on disk then. Rejects with OperatorError where a file is there already.
+ * Writes the state after canonical block `number`, and its block with the headers before it. Resolves to the paths of
+ * both files, which are on disk then. Rejects with OperatorError if a file exists already.
  */
 export async function exportStart(
   store: ChainReader,
@@ -42,7 +42,7 @@ export async function exportStart(
   return { state, blocks }
 }
 
-/** The file has its name once it is whole. */
+/** The file gets its name once it is complete. */
 async function write(
   path: string,
   parts: Iterable<Uint8Array | string>,
@@ -62,7 +62,7 @@ async function write(
   renameSync(draft, path)
 }
 
-/** The block, where all of it is kept, and the headers before it. */
+/** The block, if its body is kept, and the headers before it. */
 function* headersUpTo(store: ChainReader, number: number): Generator<Uint8Array> {
   for (let at = number; at >= Math.max(0, number - ancestorsMax); at--) {
     const hash = store.readCanonicalHash(at)

@@ -1,7 +1,7 @@
 /**
- * Fetches the whole state after a block from nodes (`debug_accountRange`, `debug_storageRangeAt`) into a file of the form
- * that `stateDump.ts` reads. Beside it stands how far it is, on disk once a second, so that a fetch goes on where it ended.
- * Owns what can be checked of a page: names against hashes, code, the slots of an account against their root.
+ * Fetches the whole state after a block from nodes (`debug_accountRange`, `debug_storageRangeAt`) into a file that
+ * `stateDump.ts` can read. A second file has the progress, which is flushed once a second, so that an interrupted fetch
+ * continues. Owns the checks of a page: names against hashes, code, and an account's slots against their root.
  */
 import {
   closeSync,
@@ -40,43 +40,43 @@ import { noPreimages } from './stateDump.js'
 
 /** Slots of one answer: 1 MB. */
 const slotsPerAnswer = 4_096
-/** Contracts whose first slots are under way: round trips are what a fetch waits for. */
+/** Contracts whose first slots are requested in parallel, because a fetch mostly waits for round trips. */
 const contractsAhead = 16
-/** Time between two notes of how far it is, after which nothing is fetched again. */
+/** Time between two notes of the progress; data before a note is not fetched again. */
 const noteMs = 1_000
-/** Text that waits to be written: not one answer of the longest code and slots. */
+/** Most characters of text that wait to be written, except for one answer with the longest code and slots. */
 const textMax = 2 ** 20
 const firstKey = `0x${'0'.repeat(64)}`
 
-/** What is asked of the nodes; see {@link StartNodes}. */
+/** Requests to the nodes; see {@link StartNodes}. */
 export interface StateSource {
   ask(method: string, params: readonly unknown[]): Promise<Asked>
-  /** Hash of the block after one. */
+  /** Hash of the block after a block. */
   child(number: number, hash: Hash32): Promise<string>
 }
 
-/** The block whose state it is. */
+/** The block whose state is fetched. */
 export interface FetchedBlock {
   readonly number: number
   readonly hash: Hash32
   readonly stateRoot: Hash32
 }
 
-/** How far a fetch is: all before is in the file. */
+/** Progress of a fetch: everything before it is in the file. */
 interface Place {
   /** Hash of the block. */
   readonly block: string
   readonly bytes: number
-  /** Where the page of accounts begins that comes next, and how many of it are done; undefined: all is there. */
+  /** Start of the next page of accounts, and how many of it are done; undefined: all is fetched. */
   readonly start: string | undefined
   readonly done: number
-  /** Where the account after these goes on, some slots of which are written. */
+  /** Next slot of the account after these, if some of its slots are written. */
   readonly slot?: string | undefined
 }
 
 const placePath = (path: string) => `${path}.place`
 
-/** Hash of the block whose state a file gets; undefined where none has begun. */
+/** Hash of the block whose state is fetched into a file; undefined if no fetch has begun. */
 export function fetchBegun(path: string): string | undefined {
   return readPlace(path)?.block
 }
@@ -92,9 +92,9 @@ function readPlace(path: string): Place | undefined {
 }
 
 /**
- * Fetches into the file `path`, from where an earlier call for this block ended. `goOn` gets the bytes of this call, and how
- * many it will be about; where it returns false, the fetch ends, and resolves to false. Rejects with OperatorError where
- * nodes do not have the state, do not know its names, or tell what cannot be.
+ * Fetches into the file `path`, from the end of an earlier call for this block. `goOn` gets the bytes of this call, and
+ * an estimate of its total. If it returns false, the fetch ends and resolves to false. Rejects with OperatorError if
+ * nodes do not have the state, do not know its names, or give impossible answers.
  */
 export async function fetchState(
   path: string,
@@ -117,7 +117,7 @@ export async function fetchState(
   }
 }
 
-/** The file, written in order, and its place. */
+/** The file, written in order, and its progress. */
 class FetchedFile {
   readonly first: Place
   readonly #path: string
@@ -143,7 +143,7 @@ class FetchedFile {
     if (this.#text.length >= textMax) this.#flush()
   }
 
-  /** Notes how far it is, now or as soon as it is due. */
+  /** Notes the progress, now or as soon as it is due. */
   note(place: Omit<Place, 'block' | 'bytes'>, isDue = performance.now() - this.#notedMs >= noteMs): void {
     if (!isDue) return
     this.#flush()
@@ -175,14 +175,14 @@ class FetchedFile {
 interface FetchedAccount {
   readonly address: string
   readonly storageRoot: Uint8Array
-  /** Its line but for its slots and the end. */
+  /** Its line without its slots and the end. */
   readonly text: string
 }
 
 interface SlotPage {
   readonly slots: readonly { readonly hash: Uint8Array; readonly slot: string; readonly value: Uint8Array }[]
   readonly next: string | undefined
-  /** The node that told it. */
+  /** The node that sent it. */
   readonly name: string
 }
 
@@ -234,7 +234,7 @@ class StateFetch {
     return true
   }
 
-  /** Accounts with their first slots, or those from `slot` on of the first, which are asked for ahead. */
+  /** Accounts with their first slots, which are requested ahead; those of the first account begin at `slot`. */
   async *#withSlots(
     accounts: readonly FetchedAccount[],
     slot: string | undefined,
@@ -250,7 +250,10 @@ class StateFetch {
     }
   }
 
-  /** Writes slots, and the end of the line. Of an account that goes on here the loader alone compares the root. */
+  /**
+   * Writes slots, and the end of the line. For an account that was begun in an earlier call, only the loader compares
+   * the root.
+   */
   async #writeSlots(
     account: FetchedAccount,
     first: SlotPage | undefined,
@@ -358,7 +361,7 @@ function wrong(node: string, what: string): OperatorError {
   return new OperatorError(`${node}: ${what}; name another node`)
 }
 
-/** Where a key is among all. */
+/** Position of a key among all keys, from 0 to 1. */
 function shareOf(key: string | undefined): number {
   return key === undefined ? 1 : Number.parseInt(key.slice(2, 14).padEnd(12, '0'), 16) / 2 ** 48
 }

@@ -1,8 +1,8 @@
 /**
- * Loads the whole state after a block, from a dump of it, into a new store, and compares its root with the block's header.
- * First all accounts and slots are sorted by the hashes under which their tries have them; then the tries are made in that
- * order, and their rows, and those of the flat state, sorted by their own keys; then the store is written. So memory stays
- * the same however large the state is, and nothing is read back from the store.
+ * Loads the whole state after a block, from a dump, into a new store, and compares its root with the block's header.
+ * First all accounts and slots are sorted by the hashes that are their keys in the tries. Then the tries are made in
+ * that order; their rows, and those of the flat state, are sorted by their own keys. Then the store is written. So
+ * memory does not grow with the state, and nothing is read back from the store.
  */
 
 import { encodeAccount } from '../../../data/state/account.js'
@@ -28,21 +28,21 @@ import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
 import { Turns } from '../pace.js'
 import type { DumpedAccount, DumpSink } from './stateDump.js'
 
-/** Entries between two looks at the clock. */
+/** Entries between two checks of the clock. */
 const entriesPerLook = 256
 
-/** Takes what a dump has, sorts it by hashes, and makes the tries of it. */
+/** Takes the entries of a dump, sorts them by hashes, and makes their tries. */
 export class StateLoader implements DumpSink {
   readonly #load: StateLoad
   readonly #block: string
   readonly #stateRoot: Hash32
   /** Hash of an address → account; hash of an address ‖ hash of a slot → slot ‖ value. */
   readonly #byHash: SortedRuns
-  /** Slots of the account that comes next, by their keys: there may be more than fit in memory. */
+  /** Slots of the next account, by their keys: there may be more than fit in memory. */
   readonly #slots: SortedRuns
   #count = 0
 
-  /** `block` names the block in messages: its state root has to be `stateRoot`. */
+  /** `block` names the block in messages; its state root must be `stateRoot`. */
   constructor(load: StateLoad, block: string, stateRoot: Hash32) {
     this.#load = load
     this.#block = block
@@ -86,8 +86,9 @@ export class StateLoader implements DumpSink {
   }
 
   /**
-   * Makes the tries, after all was taken. `onMade` gets the share of accounts that is done, and ends it where it returns
-   * false; resolves to whether all were made. Rejects with OperatorError where the root is not the one of the block.
+   * Makes the tries, after all entries were taken. `onMade` gets the finished share of accounts, and stops this by
+   * returning false. Resolves to whether all were made. Rejects with OperatorError if the root is not that of the
+   * block.
    */
   async finish(onMade: (share: number) => boolean): Promise<boolean> {
     const load = this.#load
@@ -126,7 +127,7 @@ export class StateLoader implements DumpSink {
   }
 }
 
-/** An account whose slots come one after the other. */
+/** An account whose slots follow one by one. */
 class LoadedAccount {
   readonly hash: Hash32
   readonly #load: StateLoad
@@ -139,7 +140,10 @@ class LoadedAccount {
   readonly #storage: SortedTrie
   #contract: number | undefined
 
-  /** The account of an entry, which the next step overwrites. Throws OperatorError where it is the one `before`, too. */
+  /**
+   * The account of an entry, whose bytes the next step overwrites. Throws OperatorError if `before` is the same
+   * account.
+   */
   static after(before: LoadedAccount | undefined, entry: Entry, load: StateLoad): LoadedAccount {
     const account = new LoadedAccount(entry, load)
     if (before === undefined || !equalBytes(before.hash, account.hash)) return account
@@ -163,7 +167,7 @@ class LoadedAccount {
     this.#storage = new SortedTrie((path, row) => load.addTrieRow(this.#contract, path, row))
   }
 
-  /** The next slot: the key and value of its entry. */
+  /** Adds the next slot, from the key and value of its entry. */
   addSlot(key: Uint8Array, slotAndValue: Uint8Array): void {
     this.#contract ??= this.#load.addContract(this.#address)
     const value = slotAndValue.subarray(hashBytes)

@@ -1,4 +1,7 @@
-/** Makes the store of a chain that begins at a block: which block that is, the state after it, and what is said of it. */
+/**
+ * Makes the store of a chain that begins at a block: chooses the block, loads the state after it, and stores the
+ * headers before it.
+ */
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { decodeHeader } from '../../../data/chain/header.js'
@@ -19,13 +22,12 @@ import { readStartHeaders, startBlocks } from './startBlocks.js'
 import { StartNodes } from './startNodes.js'
 import { readStateDump } from './stateDump.js'
 
-/** Shares of the time that it takes to read a dump, and to make the tries of it; the rest is to write the store. */
+/** Shares of the time for reading a dump, and for making its tries; the rest is for writing the store. */
 const shares = { read: 0.4, tries: 0.4 }
 
 /**
- * Makes the store of `task`; nothing where it begins at that block already. Resolves to false where it was stopped, and
- * nothing is left then. Rejects with OperatorError where the state is not that of the block, and where there is another
- * store.
+ * Makes the store of `task`; does nothing if it begins at that block already. Resolves to false if it was stopped; then
+ * nothing is left. Rejects with OperatorError if the state is not that of the block, and if there is another store.
  */
 export async function makeStart(task: IngestStore, plan: StartPlan, host: SourceHost): Promise<boolean> {
   if (task.genesis === undefined)
@@ -39,7 +41,7 @@ export async function makeStart(task: IngestStore, plan: StartPlan, host: Source
     await nodes?.check(checkMs)
     return await beginAt(task, plan, { genesis, nodes, host })
   } catch (error) {
-    // Whoever stops it ends what is asked of nodes.
+    // A stop also ends the requests to nodes.
     const hasNoAnswer = error instanceof NoAnswerError
     if (nodes !== undefined && host.signal.aborted && (hasNoAnswer || error instanceof OperatorError))
       return false
@@ -83,7 +85,7 @@ async function beginAt(task: IngestStore, plan: StartPlan, beginning: Beginning)
     host.report({ type: 'said', text: `${what} is fetched from ${nodes?.names}` })
     if (!(await fetchState(fetched, nodes as StartNodes, block, progressOf(number, host)))) return false
     const isMade = await loadInto(load, fetched, blocks, beginning).catch((error) => {
-      // It is not the state of the block, and would not be the next time.
+      // The fetched state is not that of the block, so it is not reused.
       if (error instanceof OperatorError) removeFetched(fetched)
       throw error
     })
@@ -94,7 +96,7 @@ async function beginAt(task: IngestStore, plan: StartPlan, beginning: Beginning)
   }
 }
 
-/** Loads a dump of the state after the last of `blocks`, and makes the store of it; false where it was stopped. */
+/** Loads a dump of the state after the last of `blocks`, and makes the store from it; false if it was stopped. */
 async function loadInto(
   load: StateLoad,
   dump: string,
@@ -128,14 +130,16 @@ async function loadInto(
   }
 }
 
-/** Where a store begins: hashes of its block, if that is another, and of the genesis; undefined where there is none. */
+/**
+ * Where a store begins: hashes of its block, unless that is the genesis, and of the genesis; undefined without a store.
+ */
 function begunAt({ storePath, mapBytes }: IngestStore) {
   if (!isThere(storePath)) return undefined
   const identity = readStoredIdentity(storePath, mapBytes)
   return { start: identity?.start?.hash, genesis: identity?.genesisHash ?? 'it is empty' }
 }
 
-/** Reports what is done, in bytes, now and then, and returns whether to go on. */
+/** Reports progress, in bytes, at intervals; returns whether to continue. */
 function progressOf(number: number, { report, signal }: SourceHost) {
   const begunMs = performance.now()
   let reportedMs = begunMs

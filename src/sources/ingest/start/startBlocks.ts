@@ -1,6 +1,6 @@
 /**
- * The block at which a store begins, and the headers before it that BLOCKHASH may ask for: read from files, each linked to
- * the next by its hash. Owns what is asked of them; loadState.ts compares the state with it.
+ * The block at which a store begins, and the headers before it that BLOCKHASH may need: read from files, each linked to
+ * the next by its hash. Owns their checks; loadState.ts compares the state with the block.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, requireKnownFork } from '../../../data/chain/header.js'
@@ -19,7 +19,7 @@ import { readChainFile } from '../chainFile.js'
 import type { Genesis } from '../genesis.js'
 import type { StartPlan } from '../messages.js'
 
-/** A header, with the block that it is of where that is known. */
+/** A header, with its block if that is known. */
 export interface StartHeader {
   readonly rlp: Uint8Array
   readonly header: Header
@@ -27,12 +27,12 @@ export interface StartHeader {
   readonly block: Block | undefined
 }
 
-/** In files there may be many more blocks than are needed; of each the header is held. */
+/** Files may have many more blocks than needed; all their headers are kept in memory. */
 const headersMax = 65_536
 
 /**
- * Headers and blocks of files, each RLP, one after another in any order, plain or gzip. Rejects with OperatorError for
- * what is neither.
+ * Headers and blocks from files, each RLP, one after another in any order, plain or gzip. Rejects with OperatorError
+ * for other data.
  */
 export async function readStartHeaders(paths: readonly string[]): Promise<StartHeader[]> {
   const headers: StartHeader[] = []
@@ -53,7 +53,7 @@ export async function readStartHeaders(paths: readonly string[]): Promise<StartH
   return headers
 }
 
-/** Of the RLP of a header, or of a block. */
+/** From the RLP of a header, or of a block. */
 export function startHeader(rlp: Uint8Array): StartHeader {
   const isBlock = Array.isArray(decodeRlpList(rlp)[0])
   const block = isBlock ? parseBlock(rlp) : undefined
@@ -62,8 +62,8 @@ export function startHeader(rlp: Uint8Array): StartHeader {
 }
 
 /**
- * The rows of the newest of these blocks, which comes last, and of the headers before it. Throws OperatorError where it is
- * not the one that the operator named, headers are missing, or its total difficulty is not known.
+ * The rows of the newest of these blocks, which comes last, and of the headers before it. Throws OperatorError if it is
+ * not the block that the operator named, headers are missing, or its total difficulty is not known.
  */
 export function startBlocks(
   headers: readonly StartHeader[],
@@ -105,7 +105,7 @@ export function startBlocks(
   return rows
 }
 
-/** Where the chain has merged, only that it has; on a chain that began merged, what its genesis says. */
+/** The total difficulty after the Merge: the terminal one, or on a chain that began merged, the one of its genesis. */
 function impliedTotal({ difficulty, number }: Header, schedule: ForkSchedule, genesis: Uint8Array): bigint {
   const { terminalTotalDifficulty: terminal } = schedule.config
   if (difficulty === 0n && terminal !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * The nodes that are asked for the block at which a store begins, where files do not tell it, and that vouch for it: as
- * many of them as must have a head, or what validators signed. Owns which block that is; `fetchState.ts` owns its state.
+ * Nodes that provide the block at which a store begins, if it is in no file, and that confirm it: by a quorum of them,
+ * or by validators' signatures. Owns which block that is; `fetchState.ts` owns its state.
  */
 
 import { ancestorsMax } from '../../../data/store/chainRows.js'
@@ -27,11 +27,14 @@ import type { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import { Ends, type SourceHost } from '../runSource.js'
 import { type StartHeader, startHeader } from './startBlocks.js'
 
-/** How long nodes may be away, or behind, until the import ends; it goes on where it stopped when it is run again. */
+/** How long nodes may be away, or behind, before the import ends; the next run continues it. */
 const patienceMs = 10 * 60_000
-/** Longest time for nodes to say that a block is on their chain: a busy one takes seconds, and an import is worth the wait. */
+/**
+ * Longest time for nodes to confirm that a block is on their chain: a busy one takes seconds, and an import is worth
+ * the wait.
+ */
 const vouchMs = 30_000
-/** Time between two looks whether the signed head is known. */
+/** Time between two checks whether the signed head is known. */
 const signedMs = 200
 
 export class StartNodes {
@@ -71,8 +74,8 @@ export class StartNodes {
   }
 
   /**
-   * What a node answers; all are asked before an error of one counts. Rejects with {@link NodeError} where none answers
-   * with a result, with OperatorError where none answers.
+   * The answer of a node; an error counts only after all were asked. Rejects with {@link NodeError} if all that answer
+   * give an error, with OperatorError if none answers.
    */
   async ask(method: string, params: readonly unknown[]): Promise<Asked> {
     const not: Upstream[] = []
@@ -95,7 +98,9 @@ export class StartNodes {
     throw refusal ?? new Error('there are no nodes')
   }
 
-  /** The block with this hash, whole, or the last final one, and the headers before it. Rejects with OperatorError. */
+  /**
+   * The whole block with this hash, or the last finalized one, and the headers before it. Rejects with OperatorError.
+   */
   async headers(hash: string | undefined): Promise<StartHeader[]> {
     const named = hash === undefined ? (await this.#final()).hash : toHash32(hexToBytes(hash))
     const fetched = await this.#blocks.byHash(named)
@@ -115,7 +120,7 @@ export class StartNodes {
     return headers
   }
 
-  /** Hash of the block after a block, of which the slots before it can be asked for. Rejects with OperatorError. */
+  /** Hash of the block after a block; nodes provide the slots before that block. Rejects with OperatorError. */
   async child(number: number, hash: Hash32): Promise<string> {
     const { result } = await this.ask('eth_getBlockByNumber', [toQuantity(number + 1), false])
     const block = (result ?? {}) as { readonly hash?: unknown; readonly parentHash?: unknown }
@@ -125,7 +130,7 @@ export class StartNodes {
     )
   }
 
-  /** Rejects with OperatorError unless the block is one that nodes agree on, or that leads to a signed one. */
+  /** Rejects with OperatorError unless nodes agree on the block, or it is an ancestor of a signed one. */
   async vouch({ number, hash }: Pick<BlockLink, 'number' | 'hash'>): Promise<void> {
     const what = `block ${number} (${bytesToHex(hash)})`
     if (this.#signed !== undefined) {
@@ -150,7 +155,7 @@ export class StartNodes {
     await this.#running?.catch(() => undefined)
   }
 
-  /** The last final block: the signed one, or as nodes say. */
+  /** The last finalized block: the signed one, or the one that nodes report. */
   async #final(): Promise<Pick<BlockLink, 'number' | 'hash'>> {
     const signed = this.#signed
     if (signed === undefined) {

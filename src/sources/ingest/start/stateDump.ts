@@ -1,12 +1,13 @@
 /**
- * Reads files that have the whole state after a block, one account a line: the JSON lines of `reth init-state`, and those
- * of `geth dump --iterative`. Owns what a line may say; nothing is checked against a root here.
+ * Reads files with the whole state after a block, one account per line: the JSON lines of `reth init-state`, and those
+ * of `geth dump --iterative`. Owns the syntax of a line; nothing is checked against a root here.
  *
  *   {"root":"0x…"}                                                  the first line
  *   {"address":"0x…","balance":"0x…","nonce":1,"code":"0x…","storage":{"0x…":"0x…"}}
  *
- * go-ethereum writes the balance in decimal, values of slots without `0x`, and adds `root` (of the storage), `codeHash` and
- * `key` (the hash of the address). A contract may have more slots than fit in memory, so a line is read token by token.
+ * go-ethereum writes the balance in decimal, values of slots without `0x`, and adds `root` (of the storage), `codeHash`
+ * and `key` (the hash of the address). A contract may have more slots than fit in memory, so a line is read token by
+ * token.
  */
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
@@ -24,7 +25,7 @@ import { excerpt } from '../../../primitives/excerpt.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { firstBytes } from '../chainFile.js'
 
-/** An account as a dump has it, but for its slots, which were told before. */
+/** An account of a dump without its slots, which were passed before it. */
 export interface DumpedAccount {
   readonly line: number
   readonly address: Uint8Array
@@ -32,36 +33,36 @@ export interface DumpedAccount {
   readonly balance: bigint
   /** Empty for none. */
   readonly code: Uint8Array
-  /** Where the dump tells them. */
+  /** Undefined if the dump does not have it; so is `storageRoot`. */
   readonly codeHash: Uint8Array | undefined
   readonly storageRoot: Uint8Array | undefined
 }
 
-/** Gets what a dump has, in its order. */
+/** Receives the entries of a dump, in its order. */
 export interface DumpSink {
-  /** The state root that it says it has; before all else. */
+  /** The state root that the dump claims; called first. */
   root(root: Uint8Array): void
-  /** A slot of the account that is told next; zeros are left out, and values have no leading ones. */
+  /** A slot of the account that follows. Zero slots are skipped, and values have no leading zeros. */
   slot(slot: Uint8Array, value: Uint8Array): void
   account(account: DumpedAccount): void
 }
 
-/** A line of a dump that is not as it should be; the message says why. */
+/** A wrong line of a dump; the message has the reason. */
 export class DumpError extends Error {}
 
-/** Of an account or slot whose name is not there. */
+/** The reason for an account or slot without a name. */
 export const noPreimages =
   'the node that tells it knows only its hash; take a node that keeps preimages (geth --cache.preimages, from the first ' +
   'block on), or the state of another client'
 
-/** Longest text in a dump: no code has more, not even in the genesis of a private chain. */
+/** Longest text in a dump: no code is longer, not even in the genesis of a private chain. */
 const tokenBytesMax = 32 * 2 ** 20
 const readBytes = 2 ** 20
 
 /**
- * Reads a dump, plain or packed by gzip or zstd, which its first bytes tell, and passes all of it to `sink`. `onRead` gets
- * the bytes of the file that were read, after each part; reading ends early where it resolves to false. Rejects with
- * OperatorError that names the line which is wrong.
+ * Reads a dump, plain or packed by gzip or zstd (recognised by its first bytes), and passes its entries to `sink`.
+ * After each part `onRead` gets the number of bytes read; reading ends early if it resolves to false. Rejects with
+ * OperatorError that names the wrong line.
  */
 export async function readStateDump(
   path: string,
@@ -89,7 +90,7 @@ export async function readStateDump(
   }
 }
 
-/** Unpacks what the file has, by its first bytes. */
+/** The unpacker for a file, chosen by its first bytes; undefined for a plain one. */
 async function unpackerOf(path: string): Promise<(Readable & NodeJS.WritableStream) | undefined> {
   const begin = bytesToHex(await firstBytes(path, 4))
   if (begin.startsWith('0x1f8b')) return zlib.createGunzip({ chunkSize: readBytes })
@@ -101,20 +102,20 @@ async function unpackerOf(path: string): Promise<(Readable & NodeJS.WritableStre
   )
 }
 
-/** What may come next. */
+/** Kinds of the next token. */
 type Expected = 'object' | 'first' | 'name' | 'colon' | 'value' | 'next'
 
-/** Where `open` objects are open: none, that of a line, its storage. */
+/** Number of open objects: none, a line, or a line and its storage. */
 type Depth = 0 | 1 | 2
 
-/** Reads a dump as its bytes come. Throws {@link DumpError}; {@link DumpParser.line} is the line then. */
+/** Reads a dump as its bytes arrive. Throws {@link DumpError}; {@link DumpParser.line} is then the wrong line. */
 export class DumpParser {
-  /** Number of the line that is read, from 1 on. */
+  /** Number of the current line, from 1 on. */
   line = 1
   readonly #sink: DumpSink
   #expected: Expected = 'object'
   #depth: Depth = 0
-  /** Objects and lists that are open in a member that is passed over. */
+  /** Number of open objects and lists within a skipped member. */
   #passed = 0
   #carried: Uint8Array = noBytes
   #name = ''
@@ -127,7 +128,7 @@ export class DumpParser {
     this.#sink = sink
   }
 
-  /** Takes the next bytes of the dump, which are kept. */
+  /** Takes the next bytes of the dump, and keeps them. */
   feed(chunk: Uint8Array): void {
     const bytes = this.#carried.length === 0 ? chunk : Buffer.concat([this.#carried, chunk])
     let at = 0
@@ -141,13 +142,13 @@ export class DumpParser {
       throw new DumpError('it has a text that is too long for a state')
   }
 
-  /** Nothing comes after what was taken. */
+  /** Ends the input. Throws if it is incomplete. */
   end(): void {
     if (this.#depth > 0 || this.#carried.length > 0) throw new DumpError('the file ends within it')
     if (!this.#hasRoot) throw new DumpError('the file is empty')
   }
 
-  /** Takes the token at `at`; returns where it ends, undefined where that is not there yet. */
+  /** Reads the token at `at`; returns its end, or undefined if it is not complete yet. */
   #token(bytes: Uint8Array, at: number): number | undefined {
     const byte = bytes[at] as number
     if (byte === 0x0a) this.line++
@@ -187,7 +188,7 @@ export class DumpParser {
     else throw new DumpError(`it is no JSON of one account: unexpected ${mark}`)
   }
 
-  /** A member that is an object. */
+  /** Opens a member that is an object. */
   #open(): void {
     if (this.#name === 'accounts')
       throw new DumpError('all accounts are in one object; make the dump again with --iterative')
@@ -278,7 +279,9 @@ function isMark(byte: number): boolean {
   return byte === 0x7b || byte === 0x7d || byte === 0x3a || byte === 0x2c || byte === 0x5b || byte === 0x5d
 }
 
-/** Of numbers, `true`, `false` and `null`; others are no JSON, and no member that is read has them. */
+/**
+ * Characters of numbers, `true`, `false` and `null`; other words are invalid JSON, and no member that is read has them.
+ */
 function isOfWord(byte: number): boolean {
   return !isMark(byte) && byte > 0x20 && byte !== 0x22
 }
