@@ -60,7 +60,13 @@ t.test(
     const epoch = (await late.acquire('publisher', leaseMs)) ?? 0
     const stop = new AbortController()
     t.teardown(() => stop.abort())
-    const publisher = new Publisher(plan, { epoch, holder: 'publisher', tip: await late.readTip() }, store, t.comment, stop.signal)
+    const publisher = new Publisher(
+      plan,
+      { epoch, holder: 'publisher', tip: await late.readTip() },
+      store,
+      t.comment,
+      stop.signal,
+    )
     await until(() => publisher.figures().sequence === 2)
     // Of three blocks that are committed, two were on their way when the connection was lost.
     await grow(3)
