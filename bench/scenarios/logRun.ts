@@ -114,7 +114,7 @@ export const manyLogs: SpecialScenario = {
       const head = store.readHead()
       if (head === undefined) throw new Error('the chain has no head')
       const criteria = { addresses: [toAddress(spreadToken)], topics: [] }
-      const bounds = { logsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER }
+      const bounds = { logsMax: Number.MAX_SAFE_INTEGER, logBytesMax: Number.MAX_SAFE_INTEGER }
       const search = () =>
         searchLogs(store, { criteria, head, first: 0, last: head.number }, bounds, () => false)?.json.length
       const known = findAll(store, head.number, new LogFilter(criteria))

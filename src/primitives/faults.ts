@@ -33,7 +33,7 @@ export type Fault =
   | {
       readonly kind: 'TooManyLogs'
       readonly logsMax: number
-      readonly bytesMax: number
+      readonly logBytesMax: number
       readonly first: number
       readonly last: number
     }

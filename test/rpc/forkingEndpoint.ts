@@ -44,7 +44,7 @@ export function openForkingEndpoint(
         head: chain.head,
         chain: new ChainView(chain, chain.head, false),
         jobs: { run },
-        logBounds: bounds ?? { logsMax: 10_000, bytesMax: 2 ** 24 },
+        limits: bounds ?? { logsMax: 10_000, logBytesMax: 2 ** 24 },
         filters,
       } as unknown as Network
     },

@@ -69,7 +69,7 @@ export interface LogSearch {
 export interface LogBounds {
   readonly logsMax: number
   /** Bytes of the JSON. */
-  readonly bytesMax: number
+  readonly logBytesMax: number
 }
 
 export interface FoundLogs {
@@ -99,7 +99,7 @@ export function requireLogs({ hasReceipts }: StoreKind): void {
 export function searchLogs(
   rows: ChainRows,
   { criteria, head, first, last }: LogSearch,
-  { logsMax, bytesMax }: LogBounds,
+  { logsMax, logBytesMax }: LogBounds,
   shouldStop: () => boolean,
   isBrief = false,
 ): FoundLogs | undefined {
@@ -114,7 +114,7 @@ export function searchLogs(
       } catch (thrown) {
         throw withOthers(thrown, rows, blocks, { number: block.number, first, last })
       }
-      const isTooMuch = writer.count > logsMax || writer.bytes > bytesMax
+      const isTooMuch = writer.count > logsMax || writer.bytes > logBytesMax
       if (isTooMuch && before.count > 0 && writer.count > before.count) {
         writer.takeBack(before)
         return { ...writer.finish(), last: block.number - 1 }

@@ -20,21 +20,9 @@ import { PendingStreams } from '../../serving/streams/pendingStreams.js'
 
 /** Options of a chain's views besides its rows. */
 export interface ChainViewsOptions
-  extends Pick<
-    Network,
-    | 'name'
-    | 'jobs'
-    | 'execution'
-    | 'logBounds'
-    | 'proofKeysMax'
-    | 'requestMsMax'
-    | 'layouts'
-    | 'clientVersion'
-    | 'openRpc'
-  > {
+  extends Pick<Network, 'name' | 'jobs' | 'execution' | 'limits' | 'layouts' | 'clientVersion' | 'openRpc'> {
   readonly chain: ChainOptions
   readonly proofCacheBytes: number
-  readonly replayBlocksMax: number
   /** The answer of `net_version`; undefined: the network id of the genesis. */
   readonly networkId: number | undefined
   /** Makes, or returns, the filters that callers poll. */
@@ -57,11 +45,9 @@ export class ChainViews implements NetworkViews<Network> {
 
   /** Throws OperatorError if the rows have no chain, or one that this version cannot read. */
   constructor(rows: ChainRows, state: StateReader, options: ChainViewsOptions) {
-    const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, openRpc, networkId } =
-      options
+    const { name, jobs, execution, limits, layouts, clientVersion, openRpc, networkId } = options
     this.chain = new Chain(rows, options.chain)
-    const { replayBlocksMax } = options
-    this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
+    this.streams = new NetworkStreams(this.chain, limits, options.reportDefect)
     this.fetchMissing = options.fetchMissing
     const { upstreamCalls, signsForAccounts = false, reportDefect } = options
     const headNumber = () => this.chain.head.number
@@ -75,10 +61,8 @@ export class ChainViews implements NetworkViews<Network> {
       trials: options.fetchMissing === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
       proofs: new AnswerCache(options.proofCacheBytes, new SeenOnceFilter()),
       execution,
-      logBounds,
       filters: options.filters(() => this.current),
-      proofKeysMax,
-      requestMsMax: options.requestMsMax,
+      limits,
       layouts,
       networkId: String(networkId ?? this.chain.identity.networkId),
       clientVersion,

@@ -112,8 +112,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           mapBytes: config.mapBytes,
           answerCacheBytes: share(answerCacheBytes, config.edges * config.networks.length),
           proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
-          requestMsMax: config.limits.requestMsMax,
-          logBounds: { logsMax: config.limits.logsMax, bytesMax: config.limits.logBytesMax },
+          limits: config.limits,
           filters: (current) =>
             options.filtersOf?.(network.name) ??
             new PolledFilters(current, {
@@ -121,13 +120,9 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
               bytesPerKeyMax: config.limits.keyFilterBytesMax,
               bytesMax: config.limits.filterBytesMax,
             }),
-          proofKeysMax: config.limits.proofKeysMax,
-          replayBlocksMax: config.limits.replayBlocksMax,
           clientVersion: options.clientVersion,
           openRpc,
           jobs: options.jobsOf(network.name),
-          gasCapBlocks: config.limits.executionGasBlocks,
-          simulationGasMax: config.limits.simulationGasMax,
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
           fetch: network.gateway && options.callsOf(network.name)?.fetch,

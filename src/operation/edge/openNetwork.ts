@@ -66,9 +66,6 @@ export interface OpenOptions
   > {
   readonly mapBytes: number
   readonly answerCacheBytes: number
-  /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
-  readonly gasCapBlocks: number
-  readonly simulationGasMax: number
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
   /** Fetches for a gateway; see {@link SourceCalls.fetch}. */
@@ -105,9 +102,7 @@ function openStore(
       answerCacheBytes: options.answerCacheBytes,
     },
     execution: {
-      gasCapBlocks: options.gasCapBlocks,
       marginBps: config.estimateMarginBps,
-      simulationGasMax: options.simulationGasMax,
       javascriptTracers: config.javascriptTracers === true,
     },
     networkId: config.networkId,

@@ -13,13 +13,18 @@ import type { PendingStreams } from '../streams/pendingStreams.js'
 import type { FilterService } from './logs/filterService.js'
 import { defineMethod, type Method, type MethodDefinition, type Param, type RpcNetwork } from './method.js'
 
+/** Limits of one request, by their names in the configuration; config/limits.ts has units and reasons. */
+export interface NetworkLimits extends LogBounds {
+  readonly requestMsMax: number
+  readonly proofKeysMax: number
+  readonly replayBlocksMax: number
+  readonly executionGasBlocks: number
+  readonly simulationGasMax: number
+}
+
 interface ExecutionSettings {
-  /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
-  readonly gasCapBlocks: number
   /** Added to estimates, in hundredths of a percent. */
   readonly marginBps: number
-  /** Most gas of all messages of a simulation together. */
-  readonly simulationGasMax: number
   /** Whether tracers that callers write in JavaScript are run. */
   readonly javascriptTracers: boolean
 }
@@ -37,7 +42,7 @@ export interface JobNetwork extends RpcNetwork {
   /** Cache of proofs, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
-  readonly proofKeysMax: number
+  readonly limits: NetworkLimits
 }
 
 /** A network at one block, as methods see it. */
@@ -47,10 +52,6 @@ export interface Network extends JobNetwork {
   readonly signsForAccounts: boolean
   /** Absent on a network without upstreams. */
   readonly pendingStreams?: PendingStreams | undefined
-  /** Longest time of a request. */
-  readonly requestMsMax: number
-  /** Limits of one answer with logs. */
-  readonly logBounds: LogBounds
   readonly filters: FilterService
   /** Lower-case hex address → storage layout. */
   readonly layouts: ReadonlyMap<string, StorageLayout>

@@ -59,7 +59,7 @@ t.test('whoever follows the changes has the logs and blocks of the chain, whatev
       async (moves, filter, logsMax) => {
         const forks = ForkingChain.openIn(join(folder, String(run++)))
         try {
-          const { ask } = openForkingEndpoint(t, { bounds: { logsMax, bytesMax: 2 ** 24 } }, forks)
+          const { ask } = openForkingEndpoint(t, { bounds: { logsMax, logBytesMax: 2 ** 24 } }, forks)
           const id = await ask('eth_newFilter', [filter])
           const blockId = await ask('eth_newBlockFilter', [])
           const known: string[] = []

@@ -21,7 +21,7 @@ t.test('answers what eth_getLogs would, and leaves the changes as they are', asy
 })
 
 t.test('refuses what is too much as eth_getLogs does', async (t) => {
-  const { forks, ask, answer } = openForkingEndpoint(t, { bounds: { logsMax: 1, bytesMax: 2 ** 20 } })
+  const { forks, ask, answer } = openForkingEndpoint(t, { bounds: { logsMax: 1, logBytesMax: 2 ** 20 } })
   forks.extend(some, some)
   const id = await ask('eth_newFilter', [{ fromBlock: '0x1' }])
   t.match((await answer('eth_getFilterLogs', [id])).error, { code: -32005, data: [1, 1] })

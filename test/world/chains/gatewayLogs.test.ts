@@ -125,7 +125,7 @@ for (const { name, skip, open } of chains) {
         const first = from + dice.throw(head.number - from + 1)
         const last = first + dice.throw(head.number - first + 1)
         const search = { criteria: chooseCriteria(met, dice), head, first, last }
-        const bounds = { logsMax: 1 + dice.throw(2_000), bytesMax: 2 ** 24 }
+        const bounds = { logsMax: 1 + dice.throw(2_000), logBytesMax: 2 ** 24 }
         const [mine, its] = [rows, archive].map((each: ChainRows) =>
           searchLogs(each, search, bounds, () => false),
         )

@@ -72,7 +72,7 @@ function makeQuestions(store: ChainReader): Question[] {
         const head = store.readHead()
         if (head === undefined) throw new RangeError('the head is missing')
         const criteria = { addresses: message.to === undefined ? [] : [toAddress(message.to)], topics: [] }
-        const bounds = { logsMax: 1 + (i % 100), bytesMax: 2 ** 24 }
+        const bounds = { logsMax: 1 + (i % 100), logBytesMax: 2 ** 24 }
         return {
           name: 'searchLogs',
           args: { search: { criteria, head, first: 1, last: head.number }, bounds },

@@ -65,10 +65,10 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
       number,
     ),
   // Clients parse the range from this message, which is Infura's, or from `data`.
-  TooManyLogs: ({ logsMax, bytesMax, first, last }) =>
+  TooManyLogs: ({ logsMax, logBytesMax, first, last }) =>
     wire(
       -32005,
-      `query returned more than ${logsMax} results or ${bytesMax} bytes. Try with this block range [${toQuantity(first)}, ${toQuantity(last)}].`,
+      `query returned more than ${logsMax} results or ${logBytesMax} bytes. Try with this block range [${toQuantity(first)}, ${toQuantity(last)}].`,
       [first, last],
     ),
   TooManySubscriptions: ({ max, whose }) =>

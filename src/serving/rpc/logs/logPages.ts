@@ -88,8 +88,8 @@ export interface Page {
 }
 
 /** Throws FaultError: as {@link toLogSearch}, and CursorLeft where logs already sent are invalid. */
-export function toPage(chain: ChainView, query: PageQuery, { logsMax, bytesMax }: LogBounds): Page {
-  const bounds = { logsMax: Math.min(query.limit ?? logsMax, logsMax), bytesMax }
+export function toPage(chain: ChainView, query: PageQuery, { logsMax, logBytesMax }: LogBounds): Page {
+  const bounds = { logsMax: Math.min(query.limit ?? logsMax, logsMax), logBytesMax }
   const { cursor, criteria } = query
   if (cursor === undefined) {
     const search = toLogSearch(chain, query)

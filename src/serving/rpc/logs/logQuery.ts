@@ -119,11 +119,12 @@ interface SearchedNetwork {
 export function findLogs(
   { chain, jobs }: SearchedNetwork,
   search: LogSearch,
-  bounds: LogBounds,
+  { logsMax, logBytesMax }: LogBounds,
   context: RequestContext,
   turnMsMax: number,
 ): FoundLogs | Promise<FoundLogs> {
   requireLogs(chain.kind)
+  const bounds = { logsMax, logBytesMax }
   return inOneSlice(new RequestSlices(turnMsMax, context, 0), () => {
     const startedAtMs = performance.now()
     const found = chain.searchLogs(search, bounds, () => performance.now() - startedAtMs >= inlineMsMax)
@@ -134,23 +135,23 @@ export function findLogs(
 
 /** As {@link findLogs}; throws FaultError with a range that would fit where there are more than one answer may contain. */
 export function findWholeLogs(
-  network: SearchedNetwork & { readonly logBounds: LogBounds },
+  network: SearchedNetwork & { readonly limits: LogBounds },
   query: LogQuery,
   context: RequestContext,
   turnMsMax: number,
 ): Uint8Array | Promise<Uint8Array> {
-  const { chain, logBounds } = network
+  const { chain, limits } = network
   const search = toLogSearch(chain, query)
-  const found = findLogs(network, search, logBounds, context, turnMsMax)
-  if (!(found instanceof Promise)) return wholeLogs(found, search, logBounds)
-  return found.then((settled) => wholeLogs(settled, search, logBounds))
+  const found = findLogs(network, search, limits, context, turnMsMax)
+  if (!(found instanceof Promise)) return wholeLogs(found, search, limits)
+  return found.then((settled) => wholeLogs(settled, search, limits))
 }
 
 /** The logs found, if they are complete. Otherwise throws FaultError with a range that would fit. */
 function wholeLogs(found: FoundLogs, { first, last }: LogSearch, bounds: LogBounds): Uint8Array {
   if (found.last < last) {
-    const { logsMax, bytesMax } = bounds
-    throw new FaultError({ kind: 'TooManyLogs', logsMax, bytesMax, first, last: found.last })
+    const { logsMax, logBytesMax } = bounds
+    throw new FaultError({ kind: 'TooManyLogs', logsMax, logBytesMax, first, last: found.last })
   }
   return found.json
 }

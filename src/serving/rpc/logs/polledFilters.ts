@@ -275,7 +275,7 @@ function* newLogs(
     turnMsMax,
   }: { readonly context: RequestContext; readonly turns: RequestSlices; readonly turnMsMax: number },
 ): SlicedWork<Json> {
-  const { chain, head, logBounds } = network
+  const { chain, head, limits } = network
   const { left, base } = yield* leftBlocks(filter.cursor, network, turns)
   const { first, last } = filter.within ?? { first: 0, last: Number.POSITIVE_INFINITY }
   const matcher = new LogFilter(criteria)
@@ -301,7 +301,7 @@ function* newLogs(
     filter.cursor = { number: head.number, hash: head.hash }
     return `[${removed.join(',')}]`
   }
-  let found = findLogs(network, search, logBounds, context, turnMsMax)
+  let found = findLogs(network, search, limits, context, turnMsMax)
   if (found instanceof Promise) {
     let settled: FoundLogs | undefined
     yield found.then((logs) => {

@@ -131,9 +131,9 @@ export const callMethods = {
     price: ([{ blocks }]) => blocks.reduce((sum, { calls }) => sum + 20 * (1 + calls.length), 100),
     memo: 'head',
     result: listSchema(simulatedBlockSchema),
-    run({ chain, jobs, execution }: JobNetwork, [simulation, id], context) {
+    run({ chain, jobs, limits }: JobNetwork, [simulation, id], context) {
       const { number, hash, isPending } = stateBlock(chain, id, 1)
-      const gasMax = BigInt(execution.simulationGasMax)
+      const gasMax = BigInt(limits.simulationGasMax)
       return jobs.run('simulate', { ...simulation, block: { number, hash, isPending }, gasMax }, context)
     },
   }),

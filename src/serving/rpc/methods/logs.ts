@@ -105,8 +105,8 @@ export const logMethods = {
     memo: 'head',
     result: objectSchema('LogPage', { logs: listSchema(logSchema), next: nullable(textSchema) }),
     run(network, [query], context, turnMsMax) {
-      const { chain, logBounds } = network
-      const page = toPage(chain, query, logBounds)
+      const { chain, limits } = network
+      const page = toPage(chain, query, limits)
       const answer = (found: FoundLogs) => renderPage(chain, page, query, found)
       if (page.search === undefined) return answer({ json: nothing, count: 0, last: -1 })
       const found = findLogs(network, page.search, page.bounds, context, turnMsMax)

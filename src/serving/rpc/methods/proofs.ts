@@ -55,8 +55,8 @@ export const stateProofMethods = {
     price: ([, keys]) => 20 + keys.length,
     memo: 'head',
     result: proofSchema,
-    run({ chain, head, state, jobs, proofs, proofKeysMax }: JobNetwork, [account, written, id], context) {
-      const keys = storageKeys(proofKeysMax).decode(written, 1)
+    run({ chain, head, state, jobs, proofs, limits }: JobNetwork, [account, written, id], context) {
+      const keys = storageKeys(limits.proofKeysMax).decode(written, 1)
       const block = stateBlock(chain, id, 2, ['trie'])
       // Most requests are at the head, whose header is in memory.
       const isHead = equalBytes(block.hash, head.hash)

@@ -106,11 +106,15 @@ export const transactionMethods = {
     effect: true,
     price: 60,
     result: receiptSchema,
-    async run({ upstreamCalls, streams, requestMsMax }, [raw, asked = 0], context, _turnMsMax, whenHeld) {
+    async run({ upstreamCalls, streams, limits }, [raw, asked = 0], context, _turnMsMax, whenHeld) {
       if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
       const hash = await upstreamCalls.send(raw)
       const sinceMs = performance.now()
-      const waitMs = Math.min(asked === 0 ? syncWaitMs : asked, syncWaitMsMax, requestMsMax - lastAnswerMs)
+      const waitMs = Math.min(
+        asked === 0 ? syncWaitMs : asked,
+        syncWaitMsMax,
+        limits.requestMsMax - lastAnswerMs,
+      )
       const receipt = await whenHeld(() => streams.awaitReceipt(hash, sinceMs + waitMs, context))
       if (receipt === undefined) throw new FaultError({ kind: 'SentNotMined', waitMs, hash })
       return receipt

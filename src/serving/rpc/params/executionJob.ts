@@ -28,13 +28,13 @@ interface ExecutionCall {
 
 /** The arguments of the job. Throws FaultError for an unknown block, or the id of another chain. */
 export function executionRequest(
-  { chain, execution }: JobNetwork,
+  { chain, limits }: JobNetwork,
   { call, block, stateOverrides, blockOverrides, hasBlockGas, marginBps }: ExecutionCall,
 ): ExecutionRequest {
   checkChainId(call.chainId, BigInt(chain.identity.chainId))
   const { number, hash, isPending } = stateBlock(chain, block, 1)
   // The cap follows the current block's gas limit.
-  const gasMax = messageGasMax(chain.head.header.gasLimit, execution.gasCapBlocks)
+  const gasMax = messageGasMax(chain.head.header.gasLimit, limits.executionGasBlocks)
   return {
     block: { number, hash, isPending },
     message: call.message,

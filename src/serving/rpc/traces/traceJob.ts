@@ -59,7 +59,7 @@ interface AskedCalls extends Pick<TracedCalls, 'form'> {
 
 /** The messages as a subject. Throws FaultError for an unknown block, or the id of another chain. */
 export function tracedCalls(
-  { chain, execution }: JobNetwork,
+  { chain, limits }: JobNetwork,
   { block, argument, index, stateOverrides, bundles, form }: AskedCalls,
 ): TracedCalls {
   const { number, hash, isPending } = stateBlock(chain, block, argument)
@@ -76,7 +76,7 @@ export function tracedCalls(
       }),
     })),
     // The cap follows the current block's gas limit.
-    gasMax: messageGasMax(chain.head.header.gasLimit, execution.gasCapBlocks),
+    gasMax: messageGasMax(chain.head.header.gasLimit, limits.executionGasBlocks),
     form,
   }
 }

@@ -19,7 +19,7 @@ import {
 } from '../../serving/streams/forkingChain.js'
 
 const goOn = () => false
-const unbounded: LogBounds = { logsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER }
+const unbounded: LogBounds = { logsMax: Number.MAX_SAFE_INTEGER, logBytesMax: Number.MAX_SAFE_INTEGER }
 
 const addresses = [1, 2, 3].map(addressOfNumber)
 // The last two fold to one key of the index.
@@ -141,10 +141,13 @@ t.test(
       count: 3,
       last: 3,
     })
-    t.match(search(forks, forks.head, query, { ...unbounded, bytesMax: 1 }), { count: 1, last: 2 })
-    const bytesMax = whole.json.length - 1
-    t.match(search(forks, forks.head, query, { ...unbounded, bytesMax }), { count: 5, last: 4 })
-    t.match(search(forks, forks.head, query, { ...unbounded, bytesMax: bytesMax - 1 }), { count: 4, last: 3 })
+    t.match(search(forks, forks.head, query, { ...unbounded, logBytesMax: 1 }), { count: 1, last: 2 })
+    const logBytesMax = whole.json.length - 1
+    t.match(search(forks, forks.head, query, { ...unbounded, logBytesMax }), { count: 5, last: 4 })
+    t.match(search(forks, forks.head, query, { ...unbounded, logBytesMax: logBytesMax - 1 }), {
+      count: 4,
+      last: 3,
+    })
   },
 )
 

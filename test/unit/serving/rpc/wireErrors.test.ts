@@ -54,7 +54,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     0x3d1,
   ],
   TooManyLogs: [
-    { kind: 'TooManyLogs', logsMax: 10_000, bytesMax: 25_000_000, first: 3, last: 977 },
+    { kind: 'TooManyLogs', logsMax: 10_000, logBytesMax: 25_000_000, first: 3, last: 977 },
     -32005,
     'query returned more than 10000 results or 25000000 bytes. Try with this block range [0x3, 0x3d1].',
     [3, 977],

@@ -45,8 +45,8 @@ t.test('who asks for logs to come is refused as one who asks for those there are
   const views = {
     get current(): Network {
       const view = new ChainView(chain, chain.head, false)
-      const logBounds = { logsMax: 10_000, bytesMax: 2 ** 24 }
-      const parts = { name: 'old', head: chain.head, chain: view, streams, filters, logBounds }
+      const limits = { logsMax: 10_000, logBytesMax: 2 ** 24 }
+      const parts = { name: 'old', head: chain.head, chain: view, streams, filters, limits }
       return parts as unknown as Network
     },
     pinned: () => undefined,

@@ -57,7 +57,7 @@ async function fill({ filler }: Pick<Rig, 'filler'>): Promise<void> {
   await filler.idle()
 }
 
-const bounds = { logsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER }
+const bounds = { logsMax: Number.MAX_SAFE_INTEGER, logBytesMax: Number.MAX_SAFE_INTEGER }
 
 /** All logs from block `first` on. */
 function allLogs(rows: ChainRows, first = 0): string {
