@@ -239,7 +239,8 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   const account = frame.account
   if (has(Fork.Berlin)) {
     if (!warm(heir)) gas -= coldAccountGas
-    if (gas < 0) return fail(Failure.PartUnpaid)
+    // As in go-ethereum, the cost is known from Amsterdam on.
+    if (gas < 0) return has(Fork.Amsterdam) ? failAfter(gas, Failure.PartUnpaid) : fail(Failure.PartUnpaid)
     seePaid(heir)
   }
   let left = gas
