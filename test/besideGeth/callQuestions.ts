@@ -7,6 +7,8 @@ import { tracerOptions } from './traceQuestions.js'
 
 const word = (value: number): string => `0x${value.toString(16).padStart(64, '0')}`
 
+const dear = { maxFeePerGas: quantity(10 ** 11), maxPriorityFeePerGas: '0x1' }
+
 class Calls {
   readonly #dice: Dice
   readonly #facts: Facts
@@ -24,7 +26,7 @@ class Calls {
     const overrides = this.#overrides()
     const blockOverrides = this.#maybe(4, () => this.#blockOverrides())
     const message = this.#message(Object.keys(overrides))
-    switch (this.#dice.throw(8)) {
+    switch (this.#dice.throw(9)) {
       case 0:
         return { method: 'eth_estimateGas', params: [message, block, overrides] }
       case 1:
@@ -32,7 +34,10 @@ class Calls {
       case 2:
         return { method: 'eth_simulateV1', params: [this.#simulation(), block] }
       case 3:
-      case 4: {
+        // At the head, with the fees that would be suggested otherwise.
+        return { method: 'eth_fillTransaction', params: [{ ...message, ...dear, gasPrice: undefined }] }
+      case 4:
+      case 5: {
         const options = {
           ...tracerOptions(this.#dice),
           stateOverrides: overrides,
@@ -91,7 +96,6 @@ class Calls {
 
   #message(targets: readonly string[]): object {
     const fees = [{}, {}, {}, { gasPrice: '0x0' }, { gasPrice: quantity(10 ** 10) }]
-    const later = [{ maxFeePerGas: quantity(10 ** 11), maxPriorityFeePerGas: '0x1' }]
     const isCreation = this.#dice.throw(10) === 0
     const input = this.#one(['0x', '0x01', `0x${'ab'.repeat(36)}`])
     return {
@@ -100,7 +104,7 @@ class Calls {
       // Without it both have caps of their own.
       gas: this.#one([1_000_000, 1_000_000, 100_000, 22_000].map(quantity)),
       ...this.#maybe(5, () => ({ value: quantity(this.#dice.throw(3)) })),
-      ...this.#one([...fees, ...later]),
+      ...this.#one([...fees, dear]),
       ...this.#maybe(8, () => ({
         accessList: [{ address: this.#programs.address(), storageKeys: [word(1)] }],
       })),

@@ -60,6 +60,15 @@ const evenChainId: Even = ({ geth }) => {
   return geth.error === undefined ? { geth: { result: mapObjects(geth.result, even) } } : {}
 }
 
+/** Blocks of proof of work, without what depends on the state between two messages. */
+const evenOldReceipts: Even = ({ question, geth, ours }) => {
+  const [{ validation }] = question.params as [{ validation?: boolean }]
+  const [{ difficulty = '0x0' } = {}] = (geth.result ?? []) as Json[]
+  if (validation === true || difficulty === '0x0') return {}
+  const even = ({ receiptsRoot, hash, parentHash, blockHash, ...rest }: Json): Json => rest
+  return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
+}
+
 /** What depends on a header: without it, blocks with and without a slot number are the same. */
 const ofHeader = /^(hash|size|slotNumber|parentHash|blockHash|stateRoot|blockAccessListHash)$/
 
@@ -72,6 +81,33 @@ const evenSlotNumber: Even = ({ geth, ours }) => {
   const even = (object: Json): Json =>
     Object.fromEntries(Object.entries(object).filter(([name]) => !ofHeader.test(name)))
   return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
+}
+
+/** Without the senders of transactions whose hash stands in the answer twice. */
+const evenSenders: Even = ({ geth, ours }) => {
+  const hashes = JSON.stringify(geth.result ?? []).match(/"hash":"0x\w+"/g) ?? []
+  const even = ({ from, ...rest }: Json): Json =>
+    hashes.filter((hash) => hash === `"hash":"${rest.hash}"`).length > 1 || from === undefined
+      ? rest
+      : { ...rest, from }
+  return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
+}
+
+const namingOpcodes = new Set(['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL', 'CREATE2', 'EXTCODEHASH'])
+
+/** Takes accounts out of geth's prestate that ours has not, where geth ran into an opcode that is none. */
+const evenPrestate: Even = async ({ question, geth, ours }, endpoint) => {
+  const [message, block, options = {}] = question.params as [Json, unknown, Json?]
+  const { tracer, tracerConfig: _, ...rest } = options
+  if (tracer !== 'prestateTracer' || geth.error !== undefined || ours.error !== undefined) return {}
+  const [trace] = await endpoint.answers([{ method: question.method, params: [message, block, rest] }])
+  const { failed, structLogs } = (trace?.result ?? {}) as { failed?: boolean; structLogs?: Json[] }
+  // What is no instruction has no cost.
+  if (failed !== true || !structLogs?.some(({ gasCost, op }) => gasCost === 0 && namingOpcodes.has(`${op}`)))
+    return {}
+  const own = Object.keys(ours.result as Json)
+  const kept = Object.entries(geth.result as Json).filter(([address]) => own.includes(address))
+  return { geth: { result: Object.fromEntries(kept) } }
 }
 
 /** Zeros of geth as the hashes that they stand for. */
@@ -171,6 +207,20 @@ export const knownDifferences: readonly KnownDifference[] = [
     methods: /^eth_getProof$/,
     even: evenProof,
   },
+  // Before those that take hashes out.
+  {
+    page: 'correctness.md',
+    reason: 'Transactions with the same hash in one simulation have each its own sender',
+    methods: /^eth_simulateV1$/,
+    even: evenSenders,
+  },
+  {
+    page: 'correctness.md',
+    reason:
+      'Before Spurious Dragon a simulated message without a price creates the account that gets its fees',
+    methods: /^eth_simulateV1$/,
+    even: evenOldReceipts,
+  },
   {
     page: 'correctness.md',
     reason: 'Simulated blocks of Amsterdam on a block from before it have a `slotNumber`',
@@ -202,6 +252,12 @@ export const knownDifferences: readonly KnownDifference[] = [
       'In estimates a state override of a precompiled contract takes its place, as in calls; go-ethereum runs the precompiled one.',
     methods: /^eth_estimateGas$/,
     even: takenWhere(({ question: { params } }) => overridesPrecompile(params[2])),
+  },
+  {
+    page: 'correctness.md',
+    reason: 'What an opcode names that is no instruction of the fork yet is not in a prestate.',
+    methods: /^debug_traceCall$/,
+    even: evenPrestate,
   },
   {
     page: 'correctness.md',

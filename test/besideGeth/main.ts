@@ -19,6 +19,14 @@ const progressMs = 5_000
 
 const say = (line: string): void => console.log(line)
 
+/** A batch may have too long an answer where its calls alone have not. */
+async function askAlone(pair: Pair, question: Question, answers: readonly [Answer, Answer]) {
+  const [geth, ours] = answers
+  if ((geth.error === undefined) === (ours.error === undefined)) return answers
+  const alone = await Promise.all([pair.geth.answers([question]), pair.ours.answers([question])])
+  return alone.map(([answer]) => answer as Answer) as [Answer, Answer]
+}
+
 /** Answers of both to a batch; again, as long as the head moved meanwhile. */
 async function askBoth(pair: Pair, batch: readonly Question[]): Promise<(readonly [Answer, Answer])[]> {
   for (let tries = 1; ; tries++) {
@@ -54,8 +62,9 @@ async function compareAll(pair: Pair, options: Options): Promise<number> {
   let saidMs = performance.now()
   for (let start = 0; start < questions.length; start += batchCalls) {
     const batch = questions.slice(start, start + batchCalls)
-    for (const [at, [geth, ours]] of (await askBoth(pair, batch)).entries()) {
+    for (const [at, both] of (await askBoth(pair, batch)).entries()) {
       const question = batch[at] as Question
+      const [geth, ours] = await askAlone(pair, question, both)
       report.add(question, await compare({ question, geth, ours }, pair.geth))
     }
     if (performance.now() - saidMs < progressMs) continue
