@@ -102,6 +102,24 @@ t.test(
   },
 )
 
+t.test(
+  'a static frame refuses a call with value before the gas for a cold account, from Prague on',
+  async (t) => {
+    const refused = 'out of gas: write protection'
+    // 336 gas: too little for a cold account.
+    const sends = '6000600060006000600160cc61fffff1'
+    for (const [fork, error] of [
+      ['cancun', 'out of gas: out of gas'],
+      ['prague', refused],
+      ['osaka', refused],
+      ['amsterdam', refused],
+    ] as const) {
+      const { calls } = traced(fork, '600060006000600060bb610150fa', { inner: sends, balance: 5n })
+      t.equal(calls.calls?.[0]?.error, error, fork)
+    }
+  },
+)
+
 t.test('a call that the sentry of SSTORE ends is out of gas for bundlers', async (t) => {
   const outOfGas = (inner: string, gas: string, fork: ForkName = 'osaka') => {
     const { erc7562 } = traced(fork, `6000600060006000600060bb61${gas}f1`, { inner })
