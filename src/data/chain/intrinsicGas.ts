@@ -60,6 +60,9 @@ export function codeBytesMax(fork: ForkName): number {
  */
 export const transactionGasMax = 2n ** 24n
 
+/** Gas limit of a transaction from Amsterdam on, with what is for state; go-ethereum 1.17.10 and evmone have it. */
+export const transactionTotalGasMax = 2n ** 32n - 1n
+
 /** The most gas that a block may have (go-ethereum, params.MaxGasLimit). */
 export const gasLimitMax = 2n ** 63n - 1n
 

@@ -84,9 +84,11 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   // The order of these checks is go-ethereum's; it decides the message, and the cost that a trace shows.
   const end = max(endOfWords(inOffset, inLength), endOfWords(outOffset, outLength))
   if (end == tooFar) return fail(Failure.GasOverflow)
+  const isWrite = kind == Kind.Call && sendsValue && frame.isStatic != 0
+  if (isWrite && has(Fork.Prague)) return fail(Failure.WriteRefused)
   gas -= coldGas(target)
   if (gas < 0) return fail(Failure.PartUnpaid)
-  if (kind == Kind.Call && sendsValue && frame.isStatic) return fail(Failure.WriteRefused)
+  if (isWrite) return fail(Failure.WriteRefused)
   if (end > memoryBytesMax) return fail(Failure.CostOverflow)
   gas -= expansionGas(frame, end)
   if (sendsValue) gas -= valueTransferGas
@@ -239,7 +241,8 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   const account = frame.account
   if (has(Fork.Berlin)) {
     if (!warm(heir)) gas -= coldAccountGas
-    if (gas < 0) return fail(Failure.PartUnpaid)
+    // As in go-ethereum, the cost is known from Amsterdam on.
+    if (gas < 0) return has(Fork.Amsterdam) ? failAfter(gas, Failure.PartUnpaid) : fail(Failure.PartUnpaid)
     seePaid(heir)
   }
   let left = gas

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
+import { bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
+import { decodeRlpList, encodeRlp, type RlpItem } from '../../../src/primitives/rlp.js'
 import { mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
 import { startDeveloper } from '../../service/developerChain.js'
 
@@ -51,3 +52,34 @@ t.test('a transaction waits until its blobs can be paid, and one with too many i
   t.match((await ask('eth_getTransactionReceipt', sent)).result, { status: '0x1', type: '0x3' })
   t.notMatch(service.said.err, /is dropped/)
 })
+
+t.test('blobs come with proofs of blobs or of cells, before Osaka and from it on', async (t) => {
+  for (const [fork, more] of [
+    ['Prague', {}],
+    ['Osaka', { osakaTime: 0 }],
+  ] as const) {
+    const { service } = await startDeveloper(t, { genesis: testGenesis({ ...mergedConfig(), ...more }) })
+    const chainId = Number((await service.call('eth_chainId')).result)
+    for (const nonce of [0, 1]) {
+      const raw = await account.signTransaction({
+        ...{ type: 'eip4844', chainId, nonce, to: account.address, gas: 21_000n },
+        ...{ maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n, maxFeePerBlobGas: 10n ** 9n },
+        blobVersionedHashes: [versionedHash],
+        sidecars: [sidecar],
+      })
+      const sent = nonce === 0 ? raw : withCellProofs(raw)
+      const { result, error } = await service.call('eth_sendRawTransaction', [sent])
+      t.equal(error, undefined, `${fork}, version ${nonce}`)
+      const { result: receipt } = await service.call('eth_getTransactionReceipt', [result])
+      t.match(receipt, { status: '0x1', type: '0x3' }, `${fork}, version ${nonce}`)
+    }
+  }
+})
+
+/** The same transaction with a sidecar of version 1 (EIP-7594): each of 128 cells of a blob of zeros has the same proof. */
+function withCellProofs(raw: Hex): Hex {
+  const [fields, blobs, commitments] = decodeRlpList(hexToBytes(raw).subarray(1)) as RlpItem[]
+  const proofs = Array<Uint8Array>(128).fill(hexToBytes(infinity))
+  const sidecars = [Uint8Array.of(1), blobs, commitments, proofs] as RlpItem[]
+  return bytesToHex(concatBytes(Uint8Array.of(3), encodeRlp([fields as RlpItem, ...sidecars])))
+}

@@ -32,15 +32,18 @@ export interface Start {
 /** Gas below that of the cheapest transaction counts as none, as in go-ethereum's estimates. */
 const plausibleGasMin = 21_000n
 
-/** A message as a transaction. In a block without a base fee only `gasPrice` counts. */
+/** A message as a transaction. Throws FaultError MessageRefused for fees of EIP-1559 in a block without a base fee. */
 export function transactionOf(message: CallMessage, { hasBaseFee }: BlockContext): Transaction {
   const { from, to, gasPrice, maxFeePerGas, maxPriorityFeePerGas, value, data } = message
   const { accessList, maxFeePerBlobGas = 0n, blobVersionedHashes, authorizationList } = message
+  if (!hasBaseFee && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+    throw messageRefused('maxFeePerGas and maxPriorityFeePerGas are not valid before London is active')
+  }
   return {
     sender: from ?? zeroAddress,
     to,
-    maxFeePerGas: gasPrice ?? (hasBaseFee ? maxFeePerGas : undefined) ?? 0n,
-    maxPriorityFeePerGas: gasPrice ?? (hasBaseFee ? maxPriorityFeePerGas : undefined) ?? 0n,
+    maxFeePerGas: gasPrice ?? maxFeePerGas ?? 0n,
+    maxPriorityFeePerGas: gasPrice ?? maxPriorityFeePerGas ?? 0n,
     value,
     data,
     accessList,

@@ -4,7 +4,11 @@
  */
 import { familyOf } from '../../../data/chain/families/families.js'
 import { type BlobParameters, type ForkName, includesFork } from '../../../data/chain/forks.js'
-import { initcodeBytesMax, transactionGasMax } from '../../../data/chain/intrinsicGas.js'
+import {
+  initcodeBytesMax,
+  transactionGasMax,
+  transactionTotalGasMax,
+} from '../../../data/chain/intrinsicGas.js'
 import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { RequestError } from '../../../primitives/faults.js'
 import type { BlockRules } from '../blocks/blockContext.js'
@@ -61,13 +65,12 @@ const rules = {
   nonceTooHigh: ({ tx }, { nonce }) => isLess(nonce, tx.nonce) && `nonce too high: ${nonces(tx, nonce)}`,
   nonceMax: ({ tx }, { isForPool }) =>
     tx.nonce === nonceMax && `nonce has max value${isForPool ? '' : `: ${who(tx)}, nonce: ${tx.nonce}`}`,
-  // EIP-7825, EIP-8037.
-  gasMax: ({ tx, block }, { gasLimit }) =>
-    tx.type !== undefined &&
-    gasLimit > transactionGasMax &&
-    includesFork(block.fork, 'osaka') &&
-    !includesFork(block.fork, 'amsterdam') &&
-    `transaction gas limit too high (cap: ${transactionGasMax}, tx: ${gasLimit})`,
+  // EIP-7825, EIP-8037. Messages are no transactions, as in go-ethereum.
+  gasMax: ({ tx, block: { fork } }, { gasLimit }) => {
+    if (tx.type === undefined || !includesFork(fork, 'osaka')) return undefined
+    const cap = includesFork(fork, 'amsterdam') ? transactionTotalGasMax : transactionGasMax
+    return gasLimit > cap && `transaction gas limit too high (cap: ${cap}, tx: ${gasLimit})`
+  },
   // EIP-3607.
   eoa: ({ tx }, { isContract }) => isContract === true && `sender not an eoa: ${who(tx)}`,
   tipAboveFeeCap: (priced, { isForPool }) => {

@@ -11,6 +11,7 @@ import { Simulation } from '../../../../src/execution/evm/simulate/simulation.js
 import { Tracing } from '../../../../src/execution/evm/tracers/tracing.js'
 import { priceTransaction } from '../../../../src/execution/evm/transactions/pricedTransaction.js'
 import { applyTransaction } from '../../../../src/execution/evm/transactions/transaction.js'
+import { checkTransaction } from '../../../../src/execution/evm/transactions/transactionChecks.js'
 import { bytesToBigInt } from '../../../../src/primitives/bytes.js'
 import { decodeRlpList } from '../../../../src/primitives/rlp.js'
 import { emptyState } from '../../../library/emptyState.js'
@@ -115,10 +116,31 @@ t.test('the access list of a block names the coinbase, also where a message is f
   t.ok(list.some((entry) => Buffer.compare((entry as Uint8Array[])[0] as Uint8Array, coinbase) === 0))
 })
 
-t.test('a transaction may have more gas than 32 bits count where its block has', async (t) => {
-  // EIP-8037 bounds what is executed, and not the limit, whose rest is for state.
-  const blocks = new AmsterdamBlocks(store)
-  const given = { ...message, from: addressOf(9), gas: 2n ** 32n + 10n }
-  const told = blocks.run(given, [{ address: to, code: Uint8Array.of(0) }], true)
-  t.match(told, { status: '0x1', gasUsed: '0x3a98' })
-})
+t.test(
+  'a message may have more gas than 32 bits count where its block has, and a transaction not',
+  async (t) => {
+    const blocks = new AmsterdamBlocks(store)
+    const sender = addressOf(9)
+    const given = { ...message, from: sender, gas: 2n ** 32n + 10n }
+    const told = blocks.run(given, [{ address: to, code: Uint8Array.of(0) }], true)
+    t.match(told, { status: '0x1', gasUsed: '0x3a98' })
+    const rules: BlockRules = {
+      ...{
+        fork: 'amsterdam',
+        coinbase: addressOf(8),
+        timestamp: 1n,
+        number: 1n,
+        random: 1n,
+        gasLimit: 2n ** 40n,
+      },
+      ...{ chainId: 1n, baseFee: 0n, blobBaseFee: 1n, slotNumber: 1n },
+    }
+    const priced = priceTransaction({ ...message, ...noFees, sender, type: 2 }, rules, 'transaction')
+    const check = (gasLimit: bigint) => checkTransaction(priced, { gasLimit })
+    t.doesNotThrow(() => check(2n ** 32n - 1n))
+    t.throws(() => check(2n ** 32n), {
+      rule: 'gasMax',
+      message: 'transaction gas limit too high (cap: 4294967295, tx: 4294967296)',
+    })
+  },
+)

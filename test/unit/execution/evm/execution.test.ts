@@ -5,6 +5,7 @@ import {
   bytesToBigInt,
   bytesToHex,
   concatBytes,
+  type Hash32,
   hexToBytes,
   padLeft,
 } from '../../../../src/primitives/bytes.js'
@@ -248,6 +249,17 @@ t.test('members of later transactions are refused by earlier rules', async (t) =
     const request = requestOf({ to: contract, gas: 100_000n, ...message }, [], blockOverrides(number))
     const why = `err: transaction type not supported: ${kind} tx (sender 0x${'0'.repeat(40)}) (supplied gas 100000)`
     t.same(await faultOf(demoExecution.call(request, goOn)), { kind: 'MessageRefused', why })
+  }
+})
+
+t.test('fees of EIP-1559 are refused where there is no base fee', async (t) => {
+  const why = 'maxFeePerGas and maxPriorityFeePerGas are not valid before London is active'
+  for (const fees of [{ maxFeePerGas: 10n ** 11n }, { maxPriorityFeePerGas: 0n }]) {
+    const block = { number: 99, hash: demoStore.readCanonicalHash(99) as Hash32, isPending: false }
+    const early = requestOf({ to: contract, gas: 100_000n, ...fees }, [], { block })
+    t.same(await faultOf(demoExecution.call(early, goOn)), { kind: 'MessageRefused', why })
+    t.same(await faultOf(demoExecution.estimate(early, goOn)), { kind: 'MessageRefused', why })
+    t.same(await faultOf(demoExecution.accessList(early, goOn)), { kind: 'MessageRefused', why })
   }
 })
 

@@ -102,6 +102,11 @@ t.test("what no block may contain is refused in go-ethereum's words", async (t) 
       'transaction gas limit too high (cap: 16777216, tx: 16777217)',
     ],
     [
+      await sign({ ...typed, gasLimit: 2n ** 32n }),
+      'transaction gas limit too high (cap: 4294967295, tx: 4294967296)',
+      'amsterdam',
+    ],
+    [
       await sign({ ...typed, to: null, data: `0x${'00'.repeat(49_153)}`, gasLimit: 1_000_000 }),
       'max initcode size exceeded: code size 49153, limit 49152',
     ],

@@ -50,8 +50,7 @@ t.test('the cost of an instruction is its execution gas, without state gas', asy
 })
 
 t.test('what state gas cannot be paid for has the cost that go-ethereum computes', async (t) => {
-  const gas = 60_000n
-  const last = (code: string) => {
+  const last = (code: string, gas = 60_000n) => {
     const { opcodes, faults } = traced('amsterdam', code, { gas, balance: 5n })
     const { op, gasCost, error } = opcodes.structLogs.at(-1) as ToldStep
     return [op, gasCost, error, places(faults)]
@@ -59,6 +58,8 @@ t.test('what state gas cannot be paid for has the cost that go-ethereum computes
   t.strictSame(last('6001600055'), ['SSTORE', 12_100, 'out of gas', []])
   t.strictSame(last('6000600060006000600160cc612710f1'), ['CALL', 100, 'out of gas: out of gas', []])
   t.strictSame(last('60ccff'), ['SELFDESTRUCT', 17_000, 'out of gas', []])
+  // The message takes 15,000 of it.
+  t.strictSame(last('60ccff', 20_500n), ['SELFDESTRUCT', 8_000, 'out of gas: out of gas', []])
   // It is found out while the instruction runs.
   t.strictSame(last('600060006000f0'), ['CREATE', 12_000, undefined, [['CREATE', 1, 'out of gas']]])
   t.strictSame(last('6000600060006000f5'), ['CREATE2', 12_000, undefined, [['CREATE2', 1, 'out of gas']]])
@@ -98,6 +99,24 @@ t.test(
       }).error
     t.equal(errorOf(`${'5f'.repeat(1024)}e680`), 'stack limit reached 1024 (1023)')
     t.notOk(errorOf(`${'5f'.repeat(18)}e680e780e88e00`))
+  },
+)
+
+t.test(
+  'a static frame refuses a call with value before the gas for a cold account, from Prague on',
+  async (t) => {
+    const refused = 'out of gas: write protection'
+    // 336 gas: too little for a cold account.
+    const sends = '6000600060006000600160cc61fffff1'
+    for (const [fork, error] of [
+      ['cancun', 'out of gas: out of gas'],
+      ['prague', refused],
+      ['osaka', refused],
+      ['amsterdam', refused],
+    ] as const) {
+      const { calls } = traced(fork, '600060006000600060bb610150fa', { inner: sends, balance: 5n })
+      t.equal(calls.calls?.[0]?.error, error, fork)
+    }
   },
 )
 

@@ -209,3 +209,104 @@ t.test(
     t.throws(() => genesisWithForks(added, { amsterdamTime: 8 }), { message: /is 7, and "forks"/ })
   },
 )
+
+/** The forks of Besu's files; its names for the Merge are among them. */
+const besuConfig = (config: Json): Json => ({
+  ...Object.fromEntries(
+    ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg', 'istanbul']
+      .concat(['berlin', 'london'])
+      .map((name) => [`${name}Block`, 0]),
+  ),
+  ethash: {},
+  withdrawalRequestContractAddress: '0x00000961ef480eb55e80d19ad83579a64c007002',
+  consolidationRequestContractAddress: '0x0000bbddc7ce488642fb579f8b00f3a590007251',
+  blobSchedule: {
+    cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3338477 },
+    prague: { target: 6, max: 9, baseFeeUpdateFraction: 5007716 },
+    bpo1: { target: 10, max: 15, baseFeeUpdateFraction: 8346193 },
+    bpo2: { target: 14, max: 21, baseFeeUpdateFraction: 11684671 },
+  },
+  discovery: { dns: 'enrtree://A@all.example', bootnodes: ['enode://1@192.0.2.1:0?discport=1'] },
+  ...config,
+})
+
+t.test("Besu's file of Sepolia has Sepolia's genesis", async (t) => {
+  // Facts of eth-clients/sepolia, metadata/besu.json; its odd nonce too.
+  const ether = (balance: string, addresses: string[]) =>
+    addresses.map((address) => [`0x${address}`, { balance }])
+  const sepolia = {
+    config: besuConfig({
+      ...{ chainId: 11155111, mergeNetSplitBlock: 1735371, terminalTotalDifficulty: 17000000000000000 },
+      ...{ shanghaiTime: 1677557088, cancunTime: 1706655072, pragueTime: 1741159776 },
+      ...{ osakaTime: 1760427360, bpo1Time: 1761017184, bpo2Time: 1761607008 },
+      depositContractAddress: '0x7f02c3e3c98b133055b8b348b2ac625669ed295d',
+      checkpoint: { hash: `0x${'49'.repeat(32)}`, number: 1273020, totalDifficulty: '0x13DE1653E7D280' },
+    }),
+    alloc: Object.fromEntries([
+      ...ether('0xD3C21BCECCEDA1000000', [
+        ...['a2A6d93439144FFE4D27c9E088dCD8b783946263', 'Bc11295936Aa79d594139de1B2e12629414F3BDB'],
+        ...['7cF5b79bfe291A67AB02b393E456cCc4c266F753', 'aaec86394441f915bce3e6ab399977e9906f3b69'],
+        ...['F47CaE1CF79ca6758Bfc787dbD21E6bdBe7112B8', 'd7eDDB78ED295B3C9629240E8924fb8D8874ddD8'],
+        ...['8b7F0977Bb4f0fBE7076FA22bC24acA043583F5e', 'e2e2659028143784d557bcec6ff3a0721048880a'],
+        ...['d9a5179f091d85051d3c982785efd1455cec8699', 'beef32ca5b9a198d27B4e02F4c70439fE60356Cf'],
+      ]),
+      ...ether('0x84595161401484A000000', ['0000006916a87b82333f4245046623b23794c65c']),
+      ...ether('0x52B7D2DCC80CD2E4000000', [
+        ...['b21c33de1fab3fa15499c62b59fe0cc3250020d1', '10F5d45854e038071485AC9e402308cF80D2d2fE'],
+        'd7d76c58b3a519e9fA6Cc4D22dC017259BC49F1E',
+      ]),
+      ...ether('0xDE0B6B3A7640000', ['799D329e5f583419167cD722962485926E338F4a']),
+    ]),
+    difficulty: '0x20000',
+    extraData: '0x5365706f6c69612c20417468656e732c204174746963612c2047726565636521',
+    gasLimit: '0x1c9c380',
+    nonce: '0x000000000000000',
+    mixhash: `0x${'0'.repeat(64)}`,
+    timestamp: '0x6159af19',
+  }
+  const { identity } = parseGenesis(JSON.stringify(sepolia))
+  t.equal(identity.genesisHash, '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9')
+  t.equal(identity.chainId, '11155111')
+})
+
+t.test("Besu's files of Hoodi and Holesky say the same as go-ethereum's, in other forms", async (t) => {
+  // The header and the forms of eth-clients/hoodi and eth-clients/holesky, metadata/besu.json.
+  const files: [besu: Json, geth: Json][] = [
+    [
+      { chainId: 560048, shanghaiTime: 0, cancunTime: 0, pragueTime: 1742999832, osakaTime: 1761677592 },
+      { gasLimit: '0x2255100', timestamp: '1742212800' },
+    ],
+    [
+      { chainId: 17000, shanghaiTime: 1696000704, cancunTime: 1707305664, pragueTime: 1740434112 },
+      { gasLimit: '0x17D7840', timestamp: '1695902100' },
+    ],
+  ]
+  for (const [times, header] of files) {
+    const config = { preMergeForkBlock: 0, terminalTotalDifficulty: 0, ...times }
+    const own = {
+      config: besuConfig({ ...config, depositContractAddress: `0x${'42'.repeat(20)}` }),
+      alloc: {
+        [address]: { balance: '1000000000000000000000000' },
+        [`0x${'0'.repeat(40)}`]: { balance: '1' },
+      },
+      ...{ ...header, baseFeePerGas: '0x3B9ACA00', difficulty: '0x01', extraData: '', nonce: '0x1234' },
+      mixhash: `0x${'0'.repeat(64)}`,
+    }
+    const { preMergeForkBlock: _, ...known } = config
+    const geth = {
+      config: { ...testGenesis(mergedConfig()).config, ...known, blobSchedule: own.config.blobSchedule },
+      alloc: {
+        [address]: { balance: '0xd3c21bcecceda1000000' },
+        [`0x${'0'.repeat(40)}`]: { balance: '0x1' },
+      },
+      ...{ gasLimit: header.gasLimit, timestamp: `0x${Number(header.timestamp).toString(16)}` },
+      ...{ baseFeePerGas: '0x3b9aca00', difficulty: '0x1', extraData: '0x', nonce: '0x1234' },
+      mixHash: `0x${'0'.repeat(64)}`,
+    }
+    const [besu, other] = [own, geth].map((genesis) => parseGenesis(JSON.stringify(genesis)))
+    t.equal(besu?.identity.genesisHash, other?.identity.genesisHash)
+    for (const time of [1_700_000_000, 1_741_000_000, 1_743_000_000, 1_770_000_000]) {
+      t.equal(besu?.schedule.forkAt(1, time, true), other?.schedule.forkAt(1, time, true), `${time}`)
+    }
+  }
+})

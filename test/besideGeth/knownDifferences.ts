@@ -1,0 +1,277 @@
+/**
+ * What differs on purpose. The reason of each is a sentence of the page that lists it, which a test compares, so that
+ * neither says what the other does not.
+ */
+import type { Endpoint, Exchange } from './endpoint.js'
+
+/** The answers without a difference; nothing where it is not there. It may ask geth again. */
+type Even = (exchange: Exchange, geth: Endpoint) => Evened | Promise<Evened>
+type Evened = Partial<Pick<Exchange, 'geth' | 'ours'>>
+
+export interface KnownDifference {
+  readonly page: 'correctness.md' | 'forks.md'
+  /** Words of that page, as they stand there. */
+  readonly reason: string
+  readonly methods: RegExp
+  readonly even: Even
+}
+
+type Json = Record<string, unknown>
+
+/** A value with every object in it, at any depth, made anew. */
+function mapObjects(value: unknown, map: (object: Json) => Json): unknown {
+  if (Array.isArray(value)) return value.map((each) => mapObjects(each, map))
+  if (typeof value !== 'object' || value === null) return value
+  return map(Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mapObjects(each, map)])))
+}
+
+/** Evens objects of our results. */
+function oursBy(map: (object: Json) => Json): Even {
+  return ({ ours }) => (ours.error === undefined ? { ours: { result: mapObjects(ours.result, map) } } : {})
+}
+
+/** Takes geth's answer for ours where `holds`. */
+const takenWhere = (holds: (exchange: Exchange) => boolean): Even => {
+  return (exchange) => (holds(exchange) ? { ours: exchange.geth } : {})
+}
+
+const isNamed =
+  (...tags: readonly string[]) =>
+  ({ question }: Exchange) =>
+    question.params.some((param) => tags.includes(param as string))
+
+/** geth has no safe and final block without a consensus client: an error, null for a header, nothing for raw bytes. */
+const isUnknownToGeth = ({ geth, ours }: Exchange) =>
+  (geth.error !== undefined || geth.result === null || geth.result === '0x') && ours.error === undefined
+
+const withoutTotal = ({ totalDifficulty: _, ...rest }: Json): Json => rest
+
+const zeroHash = `0x${'0'.repeat(64)}`
+/** Keccak-256 of nothing, and the root of an empty trie. */
+const noCode = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
+const noSlots = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+
+/** What go-ethereum makes of a signature that is not there. */
+const madeUpChainId = '0x7fffffffffffffee'
+
+const evenChainId: Even = ({ geth }) => {
+  const even = ({ chainId, ...rest }: Json): Json =>
+    chainId === undefined || chainId === madeUpChainId ? rest : { ...rest, chainId }
+  return geth.error === undefined ? { geth: { result: mapObjects(geth.result, even) } } : {}
+}
+
+/** Blocks of proof of work, without what depends on the state between two messages. */
+const evenOldReceipts: Even = ({ question, geth, ours }) => {
+  const [{ validation }] = question.params as [{ validation?: boolean }]
+  const [{ difficulty = '0x0' } = {}] = (geth.result ?? []) as Json[]
+  if (validation === true || difficulty === '0x0') return {}
+  const even = ({ receiptsRoot, hash, parentHash, blockHash, ...rest }: Json): Json => rest
+  return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
+}
+
+/** What depends on a header: without it, blocks with and without a slot number are the same. */
+const ofHeader = /^(hash|size|slotNumber|parentHash|blockHash|stateRoot|blockAccessListHash)$/
+
+const evenSlotNumber: Even = ({ geth, ours }) => {
+  const [theirs, own] = [geth.result ?? [], ours.result ?? []] as [Json[], Json[]]
+  const lacks = theirs.some(
+    ({ slotNumber }, at) => slotNumber === undefined && own[at]?.slotNumber !== undefined,
+  )
+  if (!lacks) return {}
+  const even = (object: Json): Json =>
+    Object.fromEntries(Object.entries(object).filter(([name]) => !ofHeader.test(name)))
+  return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
+}
+
+/** Without the senders of transactions whose hash stands in the answer twice. */
+const evenSenders: Even = ({ geth, ours }) => {
+  const hashes = JSON.stringify(geth.result ?? []).match(/"hash":"0x\w+"/g) ?? []
+  const even = ({ from, ...rest }: Json): Json =>
+    hashes.filter((hash) => hash === `"hash":"${rest.hash}"`).length > 1 || from === undefined
+      ? rest
+      : { ...rest, from }
+  return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
+}
+
+const namingOpcodes = new Set(['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL', 'CREATE2', 'EXTCODEHASH'])
+
+/** Takes accounts out of geth's prestate that ours has not, where geth ran into an opcode that is none. */
+const evenPrestate: Even = async ({ question, geth, ours }, endpoint) => {
+  const [message, block, options = {}] = question.params as [Json, unknown, Json?]
+  const { tracer, tracerConfig: _, ...rest } = options
+  if (tracer !== 'prestateTracer' || geth.error !== undefined || ours.error !== undefined) return {}
+  const [trace] = await endpoint.answers([{ method: question.method, params: [message, block, rest] }])
+  const { failed, structLogs } = (trace?.result ?? {}) as { failed?: boolean; structLogs?: Json[] }
+  // What is no instruction has no cost.
+  if (failed !== true || !structLogs?.some(({ gasCost, op }) => gasCost === 0 && namingOpcodes.has(`${op}`)))
+    return {}
+  const own = Object.keys(ours.result as Json)
+  const kept = Object.entries(geth.result as Json).filter(([address]) => own.includes(address))
+  return { geth: { result: Object.fromEntries(kept) } }
+}
+
+/** Zeros of geth as the hashes that they stand for. */
+const evenProof: Even = ({ geth }) => {
+  const { codeHash, storageHash, ...rest } = (geth.result ?? {}) as Json
+  if (codeHash !== zeroHash || storageHash !== zeroHash) return {}
+  return { geth: { result: { ...rest, codeHash: noCode, storageHash: noSlots } } }
+}
+
+interface Witness {
+  readonly state: readonly string[]
+  readonly codes: readonly string[] | null
+}
+
+/**
+ * Parts of a witness are sets. Ours may have more nodes; geth's has the root where nothing is read, and code that the
+ * block itself sets.
+ */
+const evenWitness: Even = ({ geth, ours }) => {
+  const [theirs, own] = [geth.result, ours.result] as Witness[]
+  if (theirs?.state === undefined || own?.state === undefined) return {}
+  const isIdle = own.state.length === 0 && theirs.state.length === 1
+  const hasNodes = theirs.state.every((node) => own.state.includes(node))
+  const hasCodes = (own.codes ?? []).every((code) => theirs.codes?.includes(code))
+  if (!hasCodes || !(hasNodes || isIdle)) return {}
+  return { geth: { result: { ...theirs, state: own.state, codes: own.codes } } }
+}
+
+/** Whether our estimate is enough by geth's own calls, and one less is not. */
+const evenEstimate: Even = async (exchange, geth) => {
+  const { question, ours } = exchange
+  const [message, block, overrides] = question.params
+  if (exchange.geth.error !== undefined || ours.error !== undefined) return {}
+  const least = BigInt(ours.result as string)
+  const [enough, tooLittle] = await geth.answers(
+    [least, least - 1n].map((gas) => ({
+      method: 'eth_call',
+      params: [{ ...(message as Json), gas: `0x${gas.toString(16)}` }, block, overrides],
+    })),
+  )
+  const holds = enough?.error === undefined && tooLittle?.error !== undefined
+  return holds ? { ours: exchange.geth } : {}
+}
+
+/** Addresses of precompiled contracts are small numbers. */
+const isPrecompiled = (address: string) => BigInt(address) > 0n && BigInt(address) <= 0x100n
+
+/** Whether a state override gives code to a precompiled contract. */
+function overridesPrecompile(overrides: unknown): boolean {
+  return Object.keys((overrides ?? {}) as Json).some(isPrecompiled)
+}
+
+const namesPrecompiles = /^(4byteTracer|flatCallTracer|muxTracer)$/
+
+export const knownDifferences: readonly KnownDifference[] = [
+  {
+    page: 'correctness.md',
+    reason: "go-ethereum's handler crashes where BLOBBASEFEE runs and a block override leads past Cancun",
+    methods: /./,
+    even: takenWhere(({ geth }) => geth.error?.message === 'method handler crashed'),
+  },
+  {
+    page: 'correctness.md',
+    reason: 'Blocks have `totalDifficulty`, which go-ethereum does not send.',
+    methods: /^eth_/,
+    even: oursBy(withoutTotal),
+  },
+  {
+    page: 'correctness.md',
+    reason:
+      'Safe and finalized blocks follow the head by a fixed number of blocks (`safeLag`, `finalizedLag`), since there is no consensus client.',
+    methods: /./,
+    even: takenWhere((exchange) => isNamed('safe', 'finalized')(exchange) && isUnknownToGeth(exchange)),
+  },
+  {
+    page: 'correctness.md',
+    reason: 'The pending block is empty',
+    methods: /^eth_get(BlockByNumber|Proof)$/,
+    even: takenWhere(isNamed('pending')),
+  },
+  {
+    page: 'correctness.md',
+    reason: '`pending` means `latest` there and in the `debug_getRaw…` methods.',
+    methods: /^(eth_getBlockReceipts|debug_getRaw\w+)$/,
+    even: takenWhere(isNamed('pending')),
+  },
+  {
+    page: 'correctness.md',
+    reason: '`debug_getRawReceipts` of an unknown hash is null, not an empty list.',
+    methods: /^debug_getRawReceipts$/,
+    even: takenWhere(({ geth, ours }) => ours.result === null && (geth.result as unknown[])?.length === 0),
+  },
+  {
+    page: 'correctness.md',
+    reason:
+      '`eth_getProof` of an account that does not exist has the hash of no code and the root of no slots',
+    methods: /^eth_getProof$/,
+    even: evenProof,
+  },
+  // Before those that take hashes out.
+  {
+    page: 'correctness.md',
+    reason: 'Transactions with the same hash in one simulation have each its own sender',
+    methods: /^eth_simulateV1$/,
+    even: evenSenders,
+  },
+  {
+    page: 'correctness.md',
+    reason:
+      'Before Spurious Dragon a simulated message without a price creates the account that gets its fees',
+    methods: /^eth_simulateV1$/,
+    even: evenOldReceipts,
+  },
+  {
+    page: 'correctness.md',
+    reason: 'Simulated blocks of Amsterdam on a block from before it have a `slotNumber`',
+    methods: /^eth_simulateV1$/,
+    even: evenSlotNumber,
+  },
+  {
+    page: 'correctness.md',
+    reason: 'an unsigned legacy transaction has no `chainId`',
+    methods: /^eth_simulateV1$/,
+    even: evenChainId,
+  },
+  {
+    page: 'correctness.md',
+    reason: 'Its witnesses have the nodes which prove that an account is absent',
+    methods: /^debug_executionWitness$/,
+    even: evenWitness,
+  },
+  {
+    page: 'correctness.md',
+    reason:
+      'The suggested tip of a chain with few transactions depends in go-ethereum on which of its threads come first.',
+    methods: /^eth_(gasPrice|maxPriorityFeePerGas)$/,
+    even: takenWhere(() => true),
+  },
+  {
+    page: 'correctness.md',
+    reason:
+      'In estimates a state override of a precompiled contract takes its place, as in calls; go-ethereum runs the precompiled one.',
+    methods: /^eth_estimateGas$/,
+    even: takenWhere(({ question: { params } }) => overridesPrecompile(params[2])),
+  },
+  {
+    page: 'correctness.md',
+    reason: 'What an opcode names that is no instruction of the fork yet is not in a prestate.',
+    methods: /^debug_traceCall$/,
+    even: evenPrestate,
+  },
+  {
+    page: 'correctness.md',
+    reason: 'Tracers take an overridden precompiled contract for a contract.',
+    methods: /^debug_traceCall$/,
+    even: takenWhere(({ question: { params } }) => {
+      const { tracer, stateOverrides } = (params[2] ?? {}) as { tracer?: string; stateOverrides?: object }
+      return namesPrecompiles.test(tracer ?? '') && overridesPrecompile(stateOverrides)
+    }),
+  },
+  {
+    page: 'correctness.md',
+    reason: 'An estimate is a least gas found by bisection',
+    methods: /^eth_estimateGas$/,
+    even: evenEstimate,
+  },
+]

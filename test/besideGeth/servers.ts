@@ -1,0 +1,140 @@
+/** The two programs that are compared: which are started, on which chain, and when both have the same head. */
+
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { endWithThisProcess } from '../../bench/servers/serverProcess.js'
+import { runScript } from '../clients/runScript.js'
+import { waitFor } from '../library/until.js'
+import { freePorts } from '../service/ports.js'
+import { runProgram, storePathOf, writeConfig } from '../service/program.js'
+import { startService } from '../service/service.js'
+import { type Endpoint, endpointOf } from './endpoint.js'
+import { inventChain } from './inventedChain.js'
+import type { Options } from './options.js'
+
+const network = 'beside'
+
+export interface Pair {
+  readonly geth: Endpoint
+  readonly ours: Endpoint
+  stop(): Promise<void>
+}
+
+/** Rejects with what a program said, where one does not start. `say` takes lines about what happens. */
+export async function openPair(options: Options, say: (line: string) => void): Promise<Pair> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-beside-'))
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async () => {
+    for (const each of stops.reverse()) await each()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const geth = options.url ?? (await startGeth(options, folder, stops, say))
+    const ours = options.ours ?? (await startOurs(options, folder, geth, stops, say))
+    const pair = { geth: endpointOf('geth', geth), ours: endpointOf('ours', ours), stop }
+    await awaitSameHead(pair)
+    return pair
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Waits until both have the head that geth has; its number. */
+export function awaitSameHead({ geth, ours }: Pick<Pair, 'geth' | 'ours'>): Promise<number> {
+  return waitFor('both to have the same head', async () => {
+    const head = (await geth.result('eth_getBlockByNumber', ['latest', false])) as Head
+    const own = (await ours.result('eth_getBlockByNumber', ['latest', false])) as Head
+    return head !== null && own?.hash === head.hash && Number(head.number)
+  })
+}
+
+type Head = { readonly hash: string; readonly number: string } | null
+
+type Stops = (() => Promise<unknown>)[]
+
+/** Starts geth with the chain that is named or invented; its URL. */
+async function startGeth(
+  options: Options,
+  folder: string,
+  stops: Stops,
+  say: (line: string) => void,
+): Promise<string> {
+  const program = options.geth as string
+  const { genesis, blocks } = options.chain ?? (await inventFiles(options.seed, folder, say))
+  const data = ['--datadir', join(folder, 'geth')]
+  // Names of accounts are needed by its dumps, and all states by questions about old blocks.
+  const archive = ['--gcmode', 'archive', '--state.scheme', 'hash', '--cache.preimages']
+  await runGeth([program, 'init', ...data, '--state.scheme', 'hash', '--cache.preimages', genesis])
+  await runGeth([program, 'import', ...data, ...archive, blocks])
+  const [port, authPort] = (await freePorts(2)).map(String) as [string, string]
+  const alone = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--nat', 'none', '--ipcdisable']
+  const http = [
+    '--http',
+    '--http.port',
+    port,
+    '--http.api',
+    'eth,debug,net,web3,txpool',
+    '--authrpc.port',
+    authPort,
+  ]
+  const child = endWithThisProcess(
+    spawn(program, [...data, ...archive, ...alone, ...http], { stdio: 'ignore' }),
+  )
+  stops.push(async () => {
+    if (child.exitCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGTERM')
+    await ended
+  })
+  const url = `http://127.0.0.1:${port}`
+  const geth = endpointOf('geth', url)
+  await waitFor('geth to listen', async () => {
+    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`)
+    return geth.result('web3_clientVersion', []).catch(() => undefined)
+  })
+  say(`geth has the chain of ${genesis}, and serves it at ${url}`)
+  return url
+}
+
+/** geth logs much before it says why it ended. */
+async function runGeth(words: readonly string[]): Promise<void> {
+  await runScript(words).catch((error: Error) => {
+    throw new Error(error.message.trimEnd().split('\n').slice(-3).join('\n'))
+  })
+}
+
+/** An invented chain as files for geth; its store stays, for the Tidegate beside it. */
+async function inventFiles(seed: number, folder: string, say: (line: string) => void) {
+  say(`a chain is invented by seed ${seed}`)
+  const genesis = await inventChain(seed, folder, storePathOf(folder, network))
+  const {
+    status,
+    out: said,
+    err,
+  } = await runProgram(['export', '--network', network, '--data', folder, '--out', folder])
+  const blocks = /^(.+): blocks \d+ to \d+$/m.exec(said)?.[1]
+  if (status !== 0 || blocks === undefined) throw new Error(`the invented chain is not exported: ${err}`)
+  return { genesis, blocks }
+}
+
+async function startOurs(
+  options: Options,
+  folder: string,
+  url: string,
+  stops: Stops,
+  say: (line: string) => void,
+): Promise<string> {
+  const genesis = options.chain?.genesis ?? options.genesis
+  // An invented chain is in the store already.
+  const isStored = options.geth !== undefined && options.chain === undefined
+  const follow = ['--follow', url, ...(genesis === undefined ? [] : ['--genesis', genesis])]
+  const config = ['--config', writeConfig(folder, {}), '--data', folder]
+  const flags = [...config, '--network', network, '--no-auth', ...(isStored ? [] : follow)]
+  const service = await startService(flags)
+  stops.push(() => service.stop())
+  say(`Tidegate serves ${isStored ? 'it' : `the chain of ${url}`} at ${service.origin}`)
+  return service.origin
+}
