@@ -333,6 +333,24 @@ const rows: Readonly<Record<string, Row>> = {
       () => ({ error: { code: -32602, message: 'too many keys' } }),
     ),
   },
+  ...Object.fromEntries(
+    [
+      [-32602, 'invalid argument 2: hex string without 0x prefix'],
+      [-32602, 'Invalid params'],
+      [-32000, 'json: cannot unmarshal object into Go value of type string'],
+      [-32600, 'unsupported block parameter'],
+    ].map(([code, message]) => [
+      `state: numbers alone, ${code} ${message}`,
+      {
+        front: answers(
+          ({ method, params }) =>
+            /^eth_(get(Proof|Code)|createAccessList)$/.test(method) &&
+            !/^0x[0-9a-f]{1,16}$/.test(String(params.at(-1))),
+          () => ({ error: { code, message } }),
+        ),
+      },
+    ]),
+  ),
   'a balancer over nodes with two heads': {
     front: ({ calls }, pass) => {
       const isBehind = Math.floor(performance.now() / 150) % 2 === 1
