@@ -151,6 +151,22 @@ const without = (names: RegExp, value?: unknown) => (body: string) =>
     ),
   )
 
+/** Answers each question so the first time that it is asked. */
+function failsFirst(answer: FrontAnswer): Front {
+  const asked = new Set<string>()
+  const isFirstTime = ({ method, params }: FrontCall) => {
+    const question = JSON.stringify([method, params])
+    return !asked.has(question) && asked.add(question).size > 0
+  }
+  return ({ calls, ...request }, pass) => {
+    const first = new Set(calls.filter(isFirstTime))
+    return answers(
+      (call) => first.has(call),
+      () => answer,
+    )({ calls, ...request }, pass)
+  }
+}
+
 /** What fronts make of each answer without changing what it says. */
 const rewritings: Readonly<
   Record<string, (body: string, reply: FrontReply) => string | Partial<FrontReply>>
@@ -312,6 +328,15 @@ const rows: Readonly<Record<string, Row>> = {
       () => ({ error: { code: -32000, message: 'rate limit exceeded, retry in 10s' } }),
     ),
   },
+  ...Object.fromEntries(
+    [
+      [-32000, 'something went wrong'],
+      [-32603, 'Internal error'],
+    ].map(([code, message]) => [
+      `the first answer to each question ${code}`,
+      { front: failsFirst({ error: { code, message } }) },
+    ]),
+  ),
   ...Object.fromEntries(
     Object.entries(rewritings).map(([name, change]) => [name, { front: rewrites(change) }]),
   ),
