@@ -27,6 +27,7 @@ export interface ChainViewsOptions
     | 'execution'
     | 'logBounds'
     | 'proofKeysMax'
+    | 'typedDataCharsMax'
     | 'requestMsMax'
     | 'layouts'
     | 'clientVersion'
@@ -78,6 +79,7 @@ export class ChainViews implements NetworkViews<Network> {
       logBounds,
       filters: options.filters(() => this.current),
       proofKeysMax,
+      typedDataCharsMax: options.typedDataCharsMax,
       requestMsMax: options.requestMsMax,
       layouts,
       networkId: String(networkId ?? this.chain.identity.networkId),

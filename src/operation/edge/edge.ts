@@ -122,6 +122,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
               bytesMax: config.limits.filterBytesMax,
             }),
           proofKeysMax: config.limits.proofKeysMax,
+          typedDataCharsMax: config.limits.typedDataCharsMax,
           replayBlocksMax: config.limits.replayBlocksMax,
           clientVersion: options.clientVersion,
           openRpc,

@@ -45,6 +45,8 @@ export interface Network extends JobNetwork {
   readonly streams: NetworkStreams
   /** Whether the source is a developer chain's, which signs for its rich accounts. */
   readonly signsForAccounts: boolean
+  /** Most characters of typed data that it signs, as JSON. */
+  readonly typedDataCharsMax: number
   /** Absent on a network without upstreams. */
   readonly pendingStreams?: PendingStreams | undefined
   /** Longest time of a request. */

@@ -64,6 +64,7 @@ t.test(
       requestMsMax: 30_000,
       logBounds: { logsMax: limits.logsMax, bytesMax: limits.logBytesMax },
       proofKeysMax: limits.proofKeysMax,
+      typedDataCharsMax: limits.typedDataCharsMax,
       replayBlocksMax: limits.replayBlocksMax,
       clientVersion: 'test',
       openRpc: new Uint8Array(0),

@@ -132,6 +132,7 @@ function endpointOver(
     logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
     filters: (current) => new PolledFilters(current, wideFilterLimits),
     proofKeysMax: 1_024,
+    typedDataCharsMax: 131_072,
     layouts: readStorageLayouts(join(devnetDir, 'layouts.json')),
     clientVersion: 'toy',
     openRpc: new Uint8Array(0),

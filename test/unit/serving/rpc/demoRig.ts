@@ -40,6 +40,7 @@ export const opened = openNetwork(config, {
   logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
   filters: (current) => new PolledFilters(current, wideFilterLimits),
   proofKeysMax: 1_024,
+  typedDataCharsMax: 131_072,
   replayBlocksMax: 1,
   clientVersion: 'test',
   openRpc: new Uint8Array(0),
