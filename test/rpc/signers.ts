@@ -24,8 +24,8 @@ export function genesisOfOwners(config: object = mergedConfig()): object {
   return { ...rest, alloc: { ...alloc, ...given } }
 }
 
-export async function startSigners(t: Test, config?: object): Promise<Service> {
-  return (await startDeveloper(t, { genesis: genesisOfOwners(config) })).service
+export async function startSigners(t: Test, config?: object, limits: object = {}): Promise<Service> {
+  return (await startDeveloper(t, { genesis: genesisOfOwners(config), limits })).service
 }
 
 /** Viem, for which the node signs. */

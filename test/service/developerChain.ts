@@ -15,12 +15,18 @@ export interface DeveloperChain {
 /** Serves a developer chain `dev`, without keys, which makes a block at once for each transaction unless told otherwise. */
 export async function startDeveloper(
   t: Test,
-  { genesis = testGenesis(mergedConfig()) as object, edges = 1, ...source }: Record<string, unknown> = {},
+  {
+    genesis = testGenesis(mergedConfig()) as object,
+    edges = 1,
+    limits = {},
+    ...source
+  }: Record<string, unknown> & { readonly limits?: object } = {},
 ): Promise<DeveloperChain> {
   const folder = makeFolder(t)
   const config = writeConfig(folder, {
     dataDir: 'data',
     edges,
+    limits,
     networks: [
       { name: 'dev', genesis: 'genesis.json', source: { type: 'develop', blockSeconds: 0, ...source } },
     ],

@@ -92,6 +92,11 @@ export const limitsShape = {
   filterBytesMax: integer(filterBytesMin).default(32 * MiB),
   /** Storage keys of one eth_getProof. geth's limit; the answer for as many has about 8 MB. */
   proofKeysMax: integer(1, 100_000).default(1_024),
+  /**
+   * Characters of typed data that a developer chain signs, as JSON: ten times the longest orders that wallets sign. A number
+   * of so many digits takes the thread that makes blocks 10 ms, one of 4,000,000 half a minute.
+   */
+  typedDataCharsMax: integer(KiB, 4 * MiB).default(128 * KiB),
   /** Proofs kept in memory, all networks together: 4,600 of an account and 3 slots, at 7 KB each. */
   proofCacheBytes: integer(0).default(32 * MiB),
   /**

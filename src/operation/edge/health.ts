@@ -7,6 +7,7 @@ import { isThere } from '../../primitives/isThere.js'
 import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 import type { SignedState, UpstreamsState } from '../../sources/ingest/messages.js'
 import type { Config } from '../config/config.js'
+import { concealed, concealedName } from './concealedNodes.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import type { OpenNetwork } from './openNetwork.js'
 
@@ -98,8 +99,8 @@ function networkEntry(network: OpenNetwork) {
     ...(opening === undefined && headEntry(network)),
     syncing: isBehind(network),
     ...(purpose && { purpose }),
-    ...(failure && { source: failure }),
-    ...(trouble !== undefined && { trouble }),
+    ...(failure && { source: concealed(failure, upstreams) }),
+    ...(trouble !== undefined && { trouble: concealed(trouble, upstreams) }),
     ...(logs && { logs }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
     ...(upstreams?.signed && { signed: signedEntry(upstreams.signed) }),
@@ -125,7 +126,7 @@ function signedEntry({ slot, participants, finalizedSlot, time, nodes }: SignedS
   return {
     ...(slot !== undefined && { slot, finalizedSlot, participation: participationOf(participants) }),
     ...(time !== undefined && { ageSeconds: ageSeconds(time) }),
-    beaconNodes: Object.fromEntries(nodes.map((node) => upstreamEntry({ ...node, head: undefined }))),
+    beaconNodes: Object.fromEntries(nodes.map((node, at) => upstreamEntry({ ...node, head: undefined }, at))),
   }
 }
 
@@ -139,12 +140,18 @@ export function ageSeconds(timestamp: number | bigint): number {
 }
 
 /** The entry of an upstream: the head it reports, and the reason why it is not asked. */
-function upstreamEntry({
-  name,
-  head,
-  isAnswering,
-  isQuarantined,
-}: Pick<UpstreamsState['nodes'][number], 'name' | 'head' | 'isAnswering' | 'isQuarantined'>) {
+function upstreamEntry(
+  {
+    name,
+    head,
+    isAnswering,
+    isQuarantined,
+  }: Pick<UpstreamsState['nodes'][number], 'name' | 'head' | 'isAnswering' | 'isQuarantined'>,
+  index: number,
+) {
   const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
-  return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
+  return [
+    concealedName(name, index),
+    { ...(head !== undefined && { head }), ...(trouble && { trouble }) },
+  ] as const
 }

@@ -144,6 +144,8 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    * later.
    */
   readonly cost?: 'inline' | 'job'
+  /** Whether a cheap call may have a long result: it waits where the turn is over, and its result counts for the turn. */
+  readonly mayBeLong?: boolean
   /** The pool's class of its jobs: while the caller fills its queue, calls are refused undecoded. Absent: they are decoded. */
   readonly jobClass?: JobClass
   /** Whether it is passed on to upstreams where the network's configuration says so, as a method that is not known here. */
@@ -208,9 +210,9 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
   if (definition.effect === true && memo === 'head')
     throw new RangeError(`${name} has an effect, and is not repeated`)
   const { price, run } = definition as unknown as Pick<Method<N>, 'price' | 'run'>
-  const { summary, byName = false, isRelayed = false, effect = false } = definition
+  const { summary, byName = false, isRelayed = false, effect = false, mayBeLong = false } = definition
   const { result, cost = 'inline', jobClass } = definition
-  const call = { params, byName, isRelayed, effect, cost, jobClass, price, memo, run }
+  const call = { params, byName, isRelayed, effect, mayBeLong, cost, jobClass, price, memo, run }
   return { name, summary, result, ...call }
 }
 

@@ -17,6 +17,7 @@ import { defineMethod, type Method, type MethodDefinition, type Param, type RpcN
 export interface NetworkLimits extends LogBounds {
   readonly requestMsMax: number
   readonly proofKeysMax: number
+  readonly typedDataCharsMax: number
   readonly replayBlocksMax: number
   readonly executionGasBlocks: number
   readonly simulationGasMax: number

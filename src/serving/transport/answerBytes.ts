@@ -83,6 +83,60 @@ export function lastingPieces(body: AnswerBody): Uint8Array[] {
   return pieces
 }
 
+/** What is left to send of an answer in parts. Joins short pieces when their turn comes: a batch has up to 25 MB. */
+export class BodyParts {
+  readonly #pieces: Pieces
+  /** Of {@link #pieces}, and within the first that is left. */
+  #at = 0
+  #offset = 0
+  bytesLeft = 0
+
+  constructor(body: AnswerBody) {
+    const pieces = typeof body === 'string' ? [body] : body
+    this.#pieces = pieces
+      .filter(({ length }) => length > 0)
+      .map((piece) => (piece.length < longBytesMin ? piece : asBytes(piece)))
+    for (const piece of this.#pieces) this.bytesLeft += Buffer.byteLength(piece)
+  }
+
+  /** The next bytes, which stay valid: at most `bytesMax`, but the next short piece at least. */
+  next(bytesMax: number): Uint8Array {
+    const start = this.#at
+    let room = 0
+    for (let piece = this.#pieces[this.#at]; isShort(piece); piece = this.#pieces[this.#at]) {
+      const most = roomFor([piece])
+      if (room > 0 && room + most > bytesMax) break
+      room += most
+      this.#at++
+    }
+    const part = room > 0 ? this.#joined(start, room) : this.#ofLong(bytesMax)
+    this.bytesLeft -= part.length
+    return part
+  }
+
+  #joined(start: number, room: number): Uint8Array {
+    const target = Buffer.allocUnsafe(room)
+    return target.subarray(0, join(this.#pieces.slice(start, this.#at), target))
+  }
+
+  #ofLong(bytesMax: number): Uint8Array {
+    const piece = this.#pieces[this.#at] as Uint8Array
+    const part = piece.subarray(this.#offset, this.#offset + bytesMax)
+    this.#offset += part.length
+    if (this.#offset === piece.length) {
+      this.#at++
+      this.#offset = 0
+    }
+    return part
+  }
+}
+
+const asBytes = (piece: string | Uint8Array) => (typeof piece === 'string' ? Buffer.from(piece) : piece)
+
+function isShort(piece: string | Uint8Array | undefined): piece is string | Uint8Array {
+  return piece !== undefined && piece.length < longBytesMin
+}
+
 type Pieces = readonly (string | Uint8Array)[]
 
 /** Bytes that hold all pieces, with three per character of text. */

@@ -36,9 +36,13 @@ export class SendSlices {
 
   /** Has a part sent now, if this turn has room for it and nobody waits; else in a later turn. */
   send(send: LongSend, bytes: number): void {
-    const isFree = this.#slices.isEmpty && this.#slices.take(this.#share, Math.min(bytes, sentBytesMax))
-    if (isFree) send.sendOn()
+    if (this.take(bytes)) send.sendOn()
     else this.#slices.wait(send)
+  }
+
+  /** Counts a part that is about to be sent; false, and it is not counted, where somebody waits or it has no room. */
+  take(bytes: number): boolean {
+    return this.#slices.isEmpty && this.#slices.take(this.#share, Math.min(bytes, sentBytesMax))
   }
 
   /** Has a part sent in a later turn. */

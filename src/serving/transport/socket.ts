@@ -23,6 +23,7 @@ import { closeCodes } from './closeCodes.js'
 import { type CallRoom, MessageContext } from './messageCaller.js'
 import type { RequestLog } from './requestLog.js'
 import type { SocketLimits } from './socketLimits.js'
+import { SocketSends } from './socketSends.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
 
@@ -85,6 +86,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   readonly use: SocketData['use']
   identity: Allowed
   readonly #wire: SocketWire
+  readonly #sends: SocketSends
   readonly #endpoint: Endpoint
   readonly #pool: SocketPool
   readonly subscriber: Subscriber
@@ -113,6 +115,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   constructor(wire: SocketWire, { route, use, keyId, identity }: SocketData, pool: SocketPool) {
     this.#wire = wire
+    this.#sends = new SocketSends(wire, identity.key.id, () => this.#drained())
     this.keyId = keyId
     this.route = route
     this.use = use
@@ -198,6 +201,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     // uWebSockets.js would never send what is unsent after a send inside its drain handler.
     this.#drainDue = setImmediate(() => {
       this.#drainDue = undefined
+      this.#sends.goOn()
       this.#drained()
     })
   }
@@ -207,6 +211,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (isTooBig) this.#pool.logTooBig(this)
     this.#isOver = true
     clearImmediate(this.#drainDue)
+    this.#sends.forget()
     this.#cancelAll()
     this.#pool.bytes.add(-this.#unsentBytes - this.#unfinishedBytes)
     this.#pool.gone(this)
@@ -370,14 +375,14 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#endIfDrained()
   }
 
-  /** Sends a message; what the connection does not accept waits in the library's memory. */
+  /** Sends a message; what is not passed on in this turn, or not accepted, waits. */
   #deliver(message: AnswerBody | Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return
     const { unsentBytesMax, bufferedBytesMax } = this.#pool.limits
     if (this.#unsentBytes > unsentBytesMax) {
       return this.close(closeCodes.tryLater, `more than ${unsentBytesMax} bytes wait to be read; read faster`)
     }
-    this.#wire.send(message)
+    this.#sends.send(message)
     this.#countUnsent()
     // Where all sockets together hold too much, those with more than the average are closed.
     const { bytes, count } = this.#pool
@@ -386,7 +391,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   #countUnsent(): void {
-    const unsentBytes = this.#wire.unsentBytes
+    const { unsentBytes } = this.#sends
     if (unsentBytes === this.#unsentBytes) return
     this.#pool.bytes.add(unsentBytes - this.#unsentBytes)
     this.#unsentBytes = unsentBytes

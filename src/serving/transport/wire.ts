@@ -136,10 +136,12 @@ export interface SocketPermit {
 
 /** One WebSocket. Not used after `onClose` of its handler was called. */
 export interface SocketWire {
-  /** Bytes passed to {@link send} that the operating system has not accepted yet. */
+  /** Bytes passed to {@link send} or {@link sendFragment} that the operating system has not accepted yet. */
   readonly unsentBytes: number
   /** Sends one text message; does not keep it. What the operating system does not accept waits in the library. */
   send(message: AnswerBody | Uint8Array): void
+  /** Sends the next part of a long text message; the caller sends no other message before its last one. */
+  sendFragment(part: Uint8Array, isFirst: boolean, isLast: boolean): void
   ping(): void
   /** Stops reading, as far as the library can. Messages that have arrived may still be delivered. */
   pause(): void

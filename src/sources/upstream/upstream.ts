@@ -40,11 +40,23 @@ export class NodeError extends Error {
   }
 }
 
+/** Reads, which may be asked again after an error that says nothing about the question. */
+const askedAgain =
+  /^(eth_(get(?!Filter)|blockNumber$|chainId$|config$|createAccessList$)|(admin|anvil)_nodeInfo$|net_|web3_|debug_(get|chainConfig$|executionWitness|accountRange|storageRangeAt))/
+/** JSON-RPC codes of such errors: the server's own, and an internal error. */
+const vagueCodes: ReadonlySet<number> = new Set([-32000, -32603])
+/** Words with which nodes answer under these codes: about what they do not have, and about calls that failed. */
+const answerWords = /not found|unknown|missing|pruned|unavailable|no state|revert|gas\b|funds/i
+
 interface Waiting extends Call {
+  /** Another each time that it is sent again. */
+  id: number
   readonly answer: Deferred<unknown>
   readonly timer: NodeJS.Timeout
   /** Whether it is asked to tell whether the node refuses all questions. */
   readonly isProbe: boolean
+  /** Whether it was asked again after such an error. */
+  isRepeated: boolean
   isSettled: boolean
 }
 
@@ -141,9 +153,13 @@ export class Upstream {
       )
     }
     const call = this.#call(method, params, deadline)
+    this.#enqueue(call)
+    return call.answer.promise
+  }
+
+  #enqueue(call: Waiting): void {
     if (this.#waiting.length === 0) setImmediate(() => this.#flush())
     this.#waiting.push(call)
-    return call.answer.promise
   }
 
   #call(method: string, params: readonly unknown[], deadline: number, isProbe = false): Waiting {
@@ -155,6 +171,7 @@ export class Upstream {
       answer: defer<unknown>(),
       timer: setTimeout(() => this.#late(call), Math.max(ms, 0)),
       isProbe,
+      isRepeated: false,
       isSettled: false,
     }
     return call
@@ -353,23 +370,36 @@ export class Upstream {
   }
 
   #take(call: Waiting, answer: Answer): void {
+    const { result, error } = answer
+    const { code, message, data } =
+      typeof error === 'object' ? ((error ?? {}) as RpcError) : { message: error }
+    const text = textOf(message)
+    const number = Number(textOf(code))
+    if ((error ?? null) !== null && !isBusy(answer) && this.#isAskedAgain(call, number, text)) {
+      call.isRepeated = true
+      call.id = this.#nextId++
+      return this.#enqueue(call)
+    }
     this.#settle(call, () => {
-      const { result, error } = answer
       if (error === undefined || error === null) {
         if (result !== null) this.#lacked.answered(call.method)
         return call.answer.resolve(result)
       }
-      const { code, message, data } = typeof error === 'object' ? (error as RpcError) : { message: error }
-      const text = textOf(message)
       if (isBusy(answer)) {
         this.#pause.begin()
         this.score.failed()
         return call.answer.reject(new UpstreamFailure('busy', `error ${textOf(code)}: ${text}`))
       }
-      const number = Number(textOf(code))
       if (refusesMethod(number, text)) this.#lacked.note(call.method)
       call.answer.reject(new NodeError(this, number, text, data))
     })
+  }
+
+  /** Whether an error may pass: callers of a network with one upstream would see it. Of others this node answers soonest. */
+  #isAskedAgain({ method, isRepeated, isSettled }: Waiting, code: number, message: string): boolean {
+    if (isRepeated || isSettled || !vagueCodes.has(code) || !askedAgain.test(method)) return false
+    if (answerWords.test(message) || refusesMethod(code, message) || !this.mayHave(method)) return false
+    return this.#budget.take()
   }
 
   #late(call: Waiting): void {

@@ -94,3 +94,11 @@ t.test('elsewhere nothing is signed', async (t) => {
   t.teardown(() => service.stop())
   await checkRefusals(t, service, method, [[[ada, typed], -32000, unknownElsewhere(ada)]])
 })
+
+t.test('the configuration says how much is signed', async (t) => {
+  const service = await startSigners(t, undefined, { typedDataCharsMax: 4_096 })
+  const text = (length: number) => ({ ...typed, message: { ...message, contents: 'x'.repeat(length) } })
+  t.match(await service.call(method, [owner.address, text(1_000)]), { result: String })
+  const { error } = await service.call(method, [owner.address, text(4_096)])
+  t.strictSame(error, { code: -32000, message: 'typed data has at most 4096 characters as JSON' })
+})

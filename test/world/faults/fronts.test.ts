@@ -151,6 +151,22 @@ const without = (names: RegExp, value?: unknown) => (body: string) =>
     ),
   )
 
+/** Answers each question so the first time that it is asked. */
+function failsFirst(answer: FrontAnswer): Front {
+  const asked = new Set<string>()
+  const isFirstTime = ({ method, params }: FrontCall) => {
+    const question = JSON.stringify([method, params])
+    return !asked.has(question) && asked.add(question).size > 0
+  }
+  return ({ calls, ...request }, pass) => {
+    const first = new Set(calls.filter(isFirstTime))
+    return answers(
+      (call) => first.has(call),
+      () => answer,
+    )({ calls, ...request }, pass)
+  }
+}
+
 /** What fronts make of each answer without changing what it says. */
 const rewritings: Readonly<
   Record<string, (body: string, reply: FrontReply) => string | Partial<FrontReply>>
@@ -313,6 +329,15 @@ const rows: Readonly<Record<string, Row>> = {
     ),
   },
   ...Object.fromEntries(
+    [
+      [-32000, 'something went wrong'],
+      [-32603, 'Internal error'],
+    ].map(([code, message]) => [
+      `the first answer to each question ${code}`,
+      { front: failsFirst({ error: { code, message } }) },
+    ]),
+  ),
+  ...Object.fromEntries(
     Object.entries(rewritings).map(([name, change]) => [name, { front: rewrites(change) }]),
   ),
   'tags: latest alone': {
@@ -333,6 +358,24 @@ const rows: Readonly<Record<string, Row>> = {
       () => ({ error: { code: -32602, message: 'too many keys' } }),
     ),
   },
+  ...Object.fromEntries(
+    [
+      [-32602, 'invalid argument 2: hex string without 0x prefix'],
+      [-32602, 'Invalid params'],
+      [-32000, 'json: cannot unmarshal object into Go value of type string'],
+      [-32600, 'unsupported block parameter'],
+    ].map(([code, message]) => [
+      `state: numbers alone, ${code} ${message}`,
+      {
+        front: answers(
+          ({ method, params }) =>
+            /^eth_(get(Proof|Code)|createAccessList)$/.test(method) &&
+            !/^0x[0-9a-f]{1,16}$/.test(String(params.at(-1))),
+          () => ({ error: { code, message } }),
+        ),
+      },
+    ]),
+  ),
   'a balancer over nodes with two heads': {
     front: ({ calls }, pass) => {
       const isBehind = Math.floor(performance.now() / 150) % 2 === 1

@@ -1,12 +1,15 @@
 /**
  * What one key does changes nothing of what another one gets: a victim asks a fixed set of calls before, during and after
- * attacks of each kind and of all kinds at once, on every thread of the pool, and is answered the same byte for byte.
- * `SEAL_SECONDS=60` makes each attack longer, `SEAL_LANES` stronger, `SEAL=scripts,calls` chooses; SEED repeats a run.
+ * attacks of each kind and of all kinds at once, on every thread of the pool, and is answered the same byte for byte. Its
+ * subscriptions get each message once, in order, and its submissions to a rollup keep their statuses. `SEAL_SECONDS=60`
+ * makes each attack longer, `SEAL_LANES` stronger, `SEAL=scripts,calls` chooses, `SEAL_EDGES=2` has two threads listen;
+ * SEED repeats a run.
  */
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
+import { VictimStreams, VictimSubmissions } from '../../faults/sealedVictim.js'
 import { type AttackKind, attackKinds, type SealingAttack } from '../../faults/sealingAttacker.js'
 import { mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
 import { writeInto } from '../../library/folder.js'
@@ -22,6 +25,8 @@ const seconds = Number(process.env.SEAL_SECONDS ?? 3)
 const lanes = Number(process.env.SEAL_LANES ?? 8)
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 const chosen = (process.env.SEAL?.split(',') as AttackKind[] | undefined) ?? attackKinds
+
+const edges = Number(process.env.SEAL_EDGES ?? 1)
 
 const threads = 3
 /** Calls of the victim that are under way at once: some wait for each thread. */
@@ -119,11 +124,15 @@ function timesOf(values: readonly number[]): string {
 async function startSealed(
   t: Test,
 ): Promise<{ readonly service: Service; readonly keys: readonly string[] }> {
-  const developer = { name: 'dev', genesis: 'genesis.json', source: { type: 'develop', blockSeconds: 1 } }
+  const source = { type: 'develop', blockSeconds: 1 }
+  const developer = { name: 'dev', genesis: 'genesis.json', source }
+  // Of the victim alone, so that it knows what its subscriptions are to send.
+  const own = { name: 'own', genesis: 'genesis.json', source }
   const rollup = { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }
   const copy = copyDemo(t, {
     demo: { javascriptTracers: true },
-    networks: [developer, rollup],
+    networks: [developer, own, rollup],
+    edges,
     logLevel: 'error',
     // Times in which a busy machine answers the victim; attackers set shorter ones of their own where they can.
     limits: { poolThreads: threads, poolNiceness: 0, requestMsMax: 120_000, startMsMax: 60_000 },
@@ -142,7 +151,15 @@ t.test('a victim is answered the same, whatever another key does', { timeout: 1_
   const [key = '', attackersKey = ''] = keys
   const victim = new Victim(service.origin, key)
   t.teardown(() => victim.close())
+  const streams = await VictimStreams.open(service.origin, key)
+  t.teardown(() => streams.close())
+  const submissions = new VictimSubmissions(service.origin, key)
+  const expectRest = async (when: string) => {
+    await streams.expectAll(t, when)
+    await submissions.expectAll(t, when)
+  }
   await victim.learn(t)
+  await expectRest('nobody else asks')
   let highest = 0
   const watch = setInterval(() => {
     highest = Math.max(highest, readRssBytes(service.process.pid))
@@ -161,6 +178,7 @@ t.test('a victim is answered the same, whatever another key does', { timeout: 1_
     const endsAtMs = performance.now() + seconds * 1_000
     do await victim.expectTheSame(t, `beside ${name}`, tookMs)
     while (performance.now() < endsAtMs)
+    await expectRest(`beside ${name}`)
     const done = attacks.reduce((sum, attack) => sum + attack.done, 0)
     await Promise.all(attacks.map((attack) => attack.end()))
     t.ok(done > 0, `${done} attacks`)
@@ -168,6 +186,7 @@ t.test('a victim is answered the same, whatever another key does', { timeout: 1_
     t.comment(`beside ${name}: ${timesOf(tookMs)}, ${done} attacks, at most ${mostMiB} MiB`)
     await sleep(100)
     await victim.expectTheSame(t, `after ${name}`, [])
+    await expectRest(`after ${name}`)
   }
   t.ok(highest < rssBytesMax, `${Math.round(highest / 2 ** 20)} MiB were resident at most`)
   t.equal(service.process.exitCode, null)

@@ -132,6 +132,7 @@ function endpointOver(
       logsMax: 10_000,
       logBytesMax: 2 ** 24,
       proofKeysMax: 1_024,
+      typedDataCharsMax: 131_072,
       replayBlocksMax: 100,
       executionGasBlocks: 10,
       simulationGasMax: 50_000_000,

@@ -149,6 +149,16 @@ function answerBytes(value: unknown): number {
   return isAnswer ? answerBytes(value.body) : 0
 }
 
+/** A shorter answer is not counted: 32 KiB take as long as {@link shortMsMax}. */
+const longBytesMin = 32 * 1024
+
+/** Counts the time that a long result took, and will take to be sent, after work that did not wait. */
+export function countLongAnswer(result: string | Uint8Array): void {
+  if (result.length < longBytesMin) return
+  slices.begin()
+  slices.spend(result.length / sentBytesPerMs)
+}
+
 /** Does the work; without a promise if it never has to wait. Throws what it throws. */
 export function doSliced<T>(steps: SlicedWork<T>): T | Promise<Awaited<T>> {
   const around = present

@@ -10,7 +10,7 @@ import { type DefectLog, thrownToFault, thrownToWireError } from '../answers/wir
 import { countBytes, notAllowed, repeat, unpaid } from '../contexts/payment.js'
 import { priceOf, unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
-import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
+import { countLongAnswer, inOneSlice, isSliceOver, RequestSlices } from '../contexts/requestSlices.js'
 import {
   decodeParams,
   type Json,
@@ -223,7 +223,7 @@ export class CallRunner<N extends RpcNetwork> {
       const refusal = unpaid(context, price)
       if (refusal !== undefined) return refusal
       isPaid = true
-      const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
+      const isLong = turns === undefined && this.#isLong(method, price)
       const { fetchMissing, readFaith } = this.#views
       // Most calls: what follows takes no function of its own for each, which would be garbage.
       const isShort = !isLong && fetchMissing === undefined && readFaith === undefined
@@ -234,6 +234,7 @@ export class CallRunner<N extends RpcNetwork> {
       if (result instanceof Promise) return this.#keptLater(running, result)
       // A stream only comes from a job.
       const json = result as Json
+      if (method.mayBeLong) countLongAnswer(json)
       countBytes(context, json)
       this.#remember(running, json)
       return json
@@ -246,6 +247,10 @@ export class CallRunner<N extends RpcNetwork> {
       const failure = this.#failed(thrown, method.name, context)
       return isPaid ? failure : (unpaid(context, unitsMin) ?? failure)
     }
+  }
+
+  #isLong({ cost, mayBeLong }: Method<N>, price: number): boolean {
+    return cost === 'inline' && (price > shortUnitsMax || (mayBeLong && isSliceOver(this.#turnMsMax)))
   }
 
   /** Runs a call again once what its arguments lacked is fetched; undefined where it lacked nothing. */

@@ -100,6 +100,7 @@ export const accountMethods = {
   eth_getCode: chainMethod({
     ...ofAccount,
     summary: 'Code of an account after a block',
+    mayBeLong: true,
     price: 5,
     result: bytesSchema,
     run({ chain, state }, [account, id]) {

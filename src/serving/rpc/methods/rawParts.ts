@@ -15,9 +15,10 @@ import { blockId, hash32, position } from '../params/params.js'
 import { bytesSchema, listSchema, nullable } from '../params/schema.js'
 import { minedBlock } from '../params/stateBlock.js'
 
-const ofBlock = { params: [blockId({ acceptsHash: true }).as('block')] } as const
+const ofBlock = { params: [blockId({ acceptsHash: true }).as('block')], mayBeLong: true } as const
 const transactionOfBlock = {
   summary: 'Signed encoding of a transaction of a block',
+  mayBeLong: true,
   price: 2,
   result: bytesSchema,
 } as const
@@ -26,6 +27,7 @@ const transactionOfBlock = {
 const transactionByHash = chainMethod({
   summary: 'Signed encoding of a transaction of the chain',
   params: [hash32.as('transactionHash')],
+  mayBeLong: true,
   price: 5,
   result: bytesSchema,
   run: ({ chain }, [hash]) => rawTransactionOf(chain, findKeptTransaction(chain, hash)),

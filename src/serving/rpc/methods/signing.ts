@@ -16,12 +16,6 @@ import { fillMethods } from './fill.js'
 const signing = { cost: 'job', isRelayed: true, price: 50 } as const
 const signature = { ...signing, result: bytesSchema } as const
 
-/**
- * Characters of typed data as JSON: ten times the longest orders that wallets sign. A number of so many digits takes the
- * thread that makes blocks 10 ms, one of 4,000,000 half a minute.
- */
-const typedDataCharsMax = 131_072
-
 /** Clients send it as an object, or as JSON of one. */
 const typedData = required(
   (value, index): unknown => {
@@ -37,7 +31,7 @@ const typedData = required(
 
 /** Has the source sign; the answer is JSON. Rejects with FaultError MessageRefused for an account whose key it has not. */
 async function askSigner(
-  { signsForAccounts, upstreamCalls }: Network,
+  { signsForAccounts, upstreamCalls, limits }: Network,
   method: SigningMethod,
   account: Uint8Array,
   ...params: readonly unknown[]
@@ -49,8 +43,8 @@ async function askSigner(
     )
   }
   const sent = JSON.stringify([owner, ...params])
-  if (method === 'eth_signTypedData_v4' && sent.length > typedDataCharsMax)
-    throw messageRefused(`typed data has at most ${typedDataCharsMax} characters as JSON`)
+  if (method === 'eth_signTypedData_v4' && sent.length > limits.typedDataCharsMax)
+    throw messageRefused(`typed data has at most ${limits.typedDataCharsMax} characters as JSON`)
   return new UncacheableResult(await upstreamCalls.relay(method, sent))
 }
 

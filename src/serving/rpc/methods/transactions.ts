@@ -15,9 +15,10 @@ import {
 } from '../params/schema.js'
 import { minedBlockOfAnyTag } from '../params/stateBlock.js'
 
-const byHash = { params: [hash32.as('transactionHash')], memo: 'head' } as const
+const byHash = { params: [hash32.as('transactionHash')], memo: 'head', mayBeLong: true } as const
 const ofBlock = {
   summary: 'Transaction of a block by its index',
+  mayBeLong: true,
   price: 5,
   memo: 'head',
   result: nullable(transactionSchema),
@@ -61,6 +62,7 @@ export const transactionMethods = {
   eth_getTransactionBySenderAndNonce: chainMethod({
     summary: 'Transaction that an account sent with a nonce',
     params: [address.as('sender'), position.as('nonce')],
+    mayBeLong: true,
     price: 20,
     memo: 'head',
     result: nullable(transactionSchema),

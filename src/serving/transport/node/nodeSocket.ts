@@ -41,6 +41,8 @@ function headBytes(payloadBytes: number): number {
 }
 
 const frame = { binary: false, compress: false, fin: true }
+/** A part of a message that is not its last one. */
+const openFrame = { ...frame, fin: false }
 
 export class NodeSocket implements SocketWire {
   readonly #ws: WebSocket
@@ -95,6 +97,10 @@ export class NodeSocket implements SocketWire {
     }
   }
 
+  sendFragment(part: Uint8Array, _isFirst: boolean, isLast: boolean): void {
+    this.#send(part, isLast ? frame : openFrame)
+  }
+
   ping(): void {
     if (this.#ws.readyState === WebSocket.OPEN) this.#ws.ping()
   }
@@ -117,8 +123,8 @@ export class NodeSocket implements SocketWire {
     this.#ws.terminate()
   }
 
-  #send(message: Uint8Array): void {
-    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(message, frame, this.#onSent)
+  #send(message: Uint8Array, options = frame): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(message, options, this.#onSent)
   }
 
   readonly #onSent = (): void => {

@@ -1,4 +1,4 @@
-import type { WebSocket } from 'uWebSockets.js'
+import type { WebSocket as LibraryWebSocket, RecognizedString } from 'uWebSockets.js'
 import type { AnswerBody } from '../../rpc/answers/answer.js'
 import { wholeBody } from '../answerBytes.js'
 import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
@@ -10,11 +10,18 @@ export interface UwsSocketData {
   handler: SocketHandler | undefined
 }
 
+/** Methods that the package's types lack; both builds have them. */
+interface WebSocket<UserData> extends LibraryWebSocket<UserData> {
+  sendFirstFragment(part: RecognizedString, isBinary: boolean, compress: boolean): number
+  sendFragment(part: RecognizedString, compress: boolean): number
+  sendLastFragment(part: RecognizedString, compress: boolean): number
+}
+
 export class UwsSocket implements SocketWire {
   readonly #ws: WebSocket<UwsSocketData>
 
-  constructor(ws: WebSocket<UwsSocketData>) {
-    this.#ws = ws
+  constructor(ws: LibraryWebSocket<UwsSocketData>) {
+    this.#ws = ws as WebSocket<UwsSocketData>
   }
 
   get unsentBytes(): number {
@@ -24,6 +31,12 @@ export class UwsSocket implements SocketWire {
   send(message: AnswerBody | Uint8Array): void {
     // The library copies or sends the bytes before the call returns.
     this.#ws.send(message instanceof Uint8Array ? message : wholeBody(message), false, false)
+  }
+
+  sendFragment(part: Uint8Array, isFirst: boolean, isLast: boolean): void {
+    if (isFirst) this.#ws.sendFirstFragment(part, false, false)
+    else if (isLast) this.#ws.sendLastFragment(part, false)
+    else this.#ws.sendFragment(part, false)
   }
 
   ping(): void {

@@ -20,12 +20,14 @@ import {
   latin1Key,
   latin1KeyToBytes,
   toHash32,
+  toQuantity,
 } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../../primitives/notHeld.js'
 import { accessListMethods, askAccessList, checkAccessList } from '../nodes/askedParts.js'
+import { askState, type StateBlock } from '../nodes/askState.js'
 import { LackError, LieError, MovedError } from '../nodes/lie.js'
 import { type Asking, type Attempt, type ProveOptions, unavailable } from '../nodes/proving.js'
 import { checkProof, type StateForm, walkState } from './accountProof.js'
@@ -325,7 +327,8 @@ export class ProofFetcher extends BlockFetcher {
   /** Proves an account and slots after a block. Rejects as {@link fetch} does. */
   async prove(question: HotQuestion, block: Hash32, stateRoot: Hash32): Promise<ProvedState> {
     const what = `the state of block ${bytesToHex(block)}`
-    const proved = await this.#prove(what, question, block, stateRoot, {})
+    const at = { hash: block, number: () => this.#numberOf(block) }
+    const proved = await this.#prove(what, question, at, stateRoot, {})
     if (proved === undefined) throw unavailable(`no upstream has ${what}`)
     return proved
   }
@@ -344,9 +347,10 @@ export class ProofFetcher extends BlockFetcher {
     const what = `the state of block ${bytesToHex(hash)}`
     // Whoever else waits for the block hears of its failure.
     const stateRoot = waitedForLater(block.then((found) => found?.header.stateRoot))
+    const at = { hash, number: () => block.then((found) => found?.header.number) }
     const proofs = await Promise.all(
       questions.map((question) =>
-        this.#prove(what, question, hash, stateRoot, options).catch((error) => passOver(error)),
+        this.#prove(what, question, at, stateRoot, options).catch((error) => passOver(error)),
       ),
     )
     const proved = proofs.filter((proof) => proof !== undefined)
@@ -359,17 +363,23 @@ export class ProofFetcher extends BlockFetcher {
   #prove(
     what: string,
     { address, slots }: HotQuestion,
-    block: Hash32,
+    block: StateBlock,
     root: Hash32 | Promise<Hash32 | undefined>,
     options: ProveOptions,
   ): Promise<ProvedState | undefined> {
-    const params = [bytesToHex(address), slots.map(bytesToHex), { blockHash: bytesToHex(block) }]
-    const read = async (attempt: Attempt) => {
-      const [answer, stateRoot] = await Promise.all([attempt.ask('eth_getProof', params), root])
-      if (answer === null || stateRoot === undefined) return undefined
-      return checkProof(answer, { stateRoot, address, slots }, this.#form)
-    }
+    const params = [bytesToHex(address), slots.map(bytesToHex)]
+    const read = (attempt: Attempt) =>
+      askState('eth_getProof', params, block, attempt, async (answer) => {
+        const stateRoot = await root
+        return stateRoot && checkProof(answer, { stateRoot, address, slots }, this.#form)
+      })
     return this.proving.prove(what, read, options)
+  }
+
+  /** Undefined where its header is not stored. */
+  #numberOf(block: Hash32): number | undefined {
+    const header = this.#store.readHeader(block)
+    return header && decodeHeader(header).number
   }
 
   /** Stores what was proved after a block, which holds after the head as far as the changes since are known. */
@@ -391,9 +401,9 @@ export class ProofFetcher extends BlockFetcher {
     const message = Array.isArray(params) ? params[0] : undefined
     const header = this.#store.readHeader(block)
     if (header === undefined || typeof message !== 'object' || message === null) return
-    const at = { blockHash: bytesToHex(block) }
-    const answer = await this.proving.guess('eth_createAccessList', [message, at])
     const { miner, number } = decodeHeader(header)
+    // By number, which each node takes: where it has another block there, the guess is of that.
+    const answer = await this.proving.guess('eth_createAccessList', [message, toQuantity(number)])
     const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
     const read = async (address: Address, slots: readonly Hash32[]) => {
       // Code that is not held either is asked for when it is read.
@@ -425,16 +435,17 @@ export class ProofFetcher extends BlockFetcher {
     codeHash: Hash32,
     mayDiffer = false,
   ): Promise<Uint8Array | undefined> {
-    const params = [bytesToHex(address), { blockHash: bytesToHex(block) }]
-    return this.proving.prove(`the code ${bytesToHex(codeHash)}`, async (attempt) => {
-      const answer = await attempt.ask('eth_getCode', params)
-      if (answer === null) return undefined
+    const of = bytesToHex(address)
+    const at = { hash: block, number: () => this.#numberOf(block) }
+    const check = (answer: unknown) => {
       const code = bytesOfHex(answer)
-      if (code === undefined) throw new LackError([], `code of ${params[0]} that is not hex`)
+      if (code === undefined) throw new LackError([], `code of ${of} that is not hex`)
       if (equalBytes(keccak256(code), codeHash)) return code
       if (mayDiffer) return undefined
-      throw new LieError(`code of ${params[0]} whose hash is not ${bytesToHex(codeHash)}`)
-    })
+      throw new LieError(`code of ${of} whose hash is not ${bytesToHex(codeHash)}`)
+    }
+    const read = (attempt: Attempt) => askState('eth_getCode', [of], at, attempt, check)
+    return this.proving.prove(`the code ${bytesToHex(codeHash)}`, read)
   }
 }
 

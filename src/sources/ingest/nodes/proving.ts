@@ -55,6 +55,8 @@ export interface Question {
 export interface Attempt {
   /** The node that answered; undefined before. */
   readonly node?: Upstream | undefined
+  /** Whether that node, or before an answer the one that is asked first, may have a method. */
+  mayHave(method: string): boolean
   /** Rejects with NodeError or NoAnswerError. */
   ask(method: string, params: readonly unknown[]): Promise<unknown>
   /**
@@ -267,6 +269,11 @@ class OneNode implements Attempt {
     this.#upstreams = upstreams
     this.#not = not
     this.#options = options
+  }
+
+  mayHave(method: string): boolean {
+    const [next] = this.#upstreams.candidates.filter((upstream) => !this.#not.includes(upstream))
+    return (this.node ?? this.#options.first ?? next)?.mayHave(method) !== false
   }
 
   async ask(method: string, params: readonly unknown[]): Promise<unknown> {

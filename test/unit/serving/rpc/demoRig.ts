@@ -41,6 +41,7 @@ export const opened = openNetwork(config, {
     logsMax: 10_000,
     logBytesMax: 2 ** 24,
     proofKeysMax: 1_024,
+    typedDataCharsMax: 131_072,
     replayBlocksMax: 1,
     executionGasBlocks: 10,
     simulationGasMax: 50_000_000,

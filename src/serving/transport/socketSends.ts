@@ -1,0 +1,111 @@
+/**
+ * The messages of one WebSocket that wait to be passed to the library, in their order. A message longer than
+ * {@link sentBytesMax} goes in fragments (RFC 6455, section 5.4), each in a turn of {@link sendSlices}, as parts of
+ * answers over HTTP do; no other message comes between them. So one long answer delays no other connection, and the
+ * library copies one fragment at a time. Owns the order; what a client may leave unread is limited by its
+ * {@link Socket}.
+ */
+import { Fifo } from '../../primitives/fifo.js'
+import type { Place } from '../../primitives/timeSlices.js'
+import type { AnswerBody } from '../rpc/answers/answer.js'
+import { BodyParts, lengthOf, longBytesMin } from './answerBytes.js'
+import { type LongSend, sendSlices, sentBytesMax } from './sendSlices.js'
+import type { SocketWire } from './wire.js'
+
+/** Longest message that is passed on whatever the turn has sent: events and usual answers, as over HTTP. */
+const shortBytesMax = 16 * 1024
+
+/** Memory of a waiting message besides its bytes. */
+const waitingBytes = 256
+
+/** What a message counts in a turn at least: a frame and a system call take as long as 4 KiB. */
+const costMin = 4 * 1024
+
+interface WaitingMessage {
+  readonly parts: BodyParts
+  isBegun: boolean
+}
+
+export class SocketSends implements LongSend {
+  /** For a turn of the event loop ({@link sendSlices}). */
+  place: Place | undefined
+  readonly #wire: SocketWire
+  readonly #onSent: () => void
+  readonly #waiting = new Fifo<WaitingMessage>()
+  #waitingBytes = 0
+
+  /** `flow`: the id of the connection's key. `onSent` is called after each turn that passed messages on. */
+  constructor(
+    wire: SocketWire,
+    readonly flow: string,
+    onSent: () => void,
+  ) {
+    this.#wire = wire
+    this.#onSent = onSent
+  }
+
+  /** Bytes that wait here, and those that the operating system has not accepted yet. */
+  get unsentBytes(): number {
+    return this.#waitingBytes + this.#wire.unsentBytes
+  }
+
+  /** Passes a message on, now or in later turns. `message` may change after the call where it is an event's. */
+  send(message: AnswerBody | Uint8Array): void {
+    const isEvent = message instanceof Uint8Array
+    const bytes = isEvent ? message.length : lengthOf(message)
+    if (this.#waiting.length === 0 && this.#mayPass(bytes)) return this.#wire.send(message)
+    const parts = new BodyParts(isEvent ? [new Uint8Array(message)] : message)
+    if (parts.bytesLeft === 0) return
+    this.#waitingBytes += parts.bytesLeft + waitingBytes
+    this.#waiting.push({ parts, isBegun: false })
+    this.goOn()
+  }
+
+  /** Has waiting messages go on where the operating system has accepted those before. */
+  goOn(): void {
+    if (this.#waiting.length > 0 && this.#wire.unsentBytes === 0) sendSlices.sendLater(this)
+  }
+
+  sendOn(): void {
+    let left = sentBytesMax
+    do left -= Math.max(this.#sendPart(left), costMin)
+    while (this.#hasNext(left) && this.#wire.unsentBytes === 0)
+    this.goOn()
+    this.#onSent()
+  }
+
+  /** The connection is over. */
+  forget(): void {
+    sendSlices.forget(this)
+    this.#waiting.clear()
+    this.#waitingBytes = 0
+  }
+
+  #mayPass(bytes: number): boolean {
+    return bytes <= shortBytesMax || (bytes <= sentBytesMax && sendSlices.take(bytes))
+  }
+
+  /** Whether a turn that has room for so many bytes more sends anything more. */
+  #hasNext(bytes: number): boolean {
+    if (this.#waiting.length === 0) return false
+    const { parts, isBegun } = this.#waiting.oldest
+    return parts.bytesLeft <= bytes || (isBegun && bytes >= longBytesMin)
+  }
+
+  /** Sends what comes next of the oldest message, and returns its bytes. */
+  #sendPart(bytesMax: number): number {
+    const message = this.#waiting.oldest
+    const part = message.parts.next(bytesMax)
+    const isLast = message.parts.bytesLeft === 0
+    this.#waitingBytes -= part.length
+    if (isLast) {
+      this.#waiting.shift()
+      this.#waitingBytes -= waitingBytes
+    }
+    const isFirst = !message.isBegun
+    message.isBegun = true
+    if (isFirst && isLast) this.#wire.send(part)
+    else this.#wire.sendFragment(part, isFirst, isLast)
+    return part.length
+  }
+}
