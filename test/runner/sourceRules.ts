@@ -14,15 +14,15 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   sources: ['upstream', 'consensus', 'feed', 'ingest'],
   verify: [],
   serving: ['access', 'streams', 'pool', 'rollup', 'metrics', 'rpc', 'transport', 'traces'],
-  operation: ['config', 'shared', 'admin', 'edge', 'commands'],
+  operation: ['config', 'shared', 'admin', 'edge', 'process', 'commands'],
 }
 const order = Object.keys(rooms)
 const rankOf = (module: string) => order.findIndex((room) => room === module || rooms[room]?.includes(module))
 
 /**
  * What each module may import besides `primitives` and itself; a module after `types:` for types only. `main.ts` and
- * `commands` build everything and may import all. A folder that is not listed here fails. An edge is built on whatever
- * thread it is, so it is handed the configuration whole.
+ * `commands` may import all, and `process`, which is what they start, all but them. A folder that is not listed here fails.
+ * An edge is built on whatever thread it is, so it is handed the configuration whole.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   primitives: [],
@@ -67,7 +67,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   workers: ['pool', 'state', 'evm', 'ingest', 'store', 'chain', 'rollup', 'rpc', 'edge'],
 }
-const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
+const buildsAll: ReadonlySet<string> = new Set(['main', 'commands', 'process'])
 
 /** Modules that the others enter by one file. */
 const entryOf: Readonly<Record<string, string>> = { config: 'src/operation/config/config.ts' }
@@ -186,9 +186,12 @@ export function findBreaches(file: SourceFile): string[] {
     else if (target.startsWith('outside'))
       breaches.push(`${said}, but the program consists of src and workers alone`)
     else if (target === 'config' && !buildsAll.has(module) && !allowed?.includes('types:config')) {
-      breaches.push(`${said}, but only main.ts and commands read the configuration; others get values`)
+      breaches.push(
+        `${said}, but only main.ts, commands and process read the configuration; others get values`,
+      )
     } else if (target === 'main' || target === 'commands') {
-      if (!buildsAll.has(module)) breaches.push(`${said}, but nothing imports what builds everything`)
+      if (!buildsAll.has(module) || module === 'process')
+        breaches.push(`${said}, but nothing imports what builds everything`)
     } else if (allowed && target !== 'primitives' && !allowed.includes(target)) {
       const forTypes = allowed.includes(`types:${target}`)
       if (!forTypes || !isTypeOnly) {

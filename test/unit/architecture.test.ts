@@ -164,7 +164,7 @@ t.test('each rule catches a file that breaks it', async (t) => {
     [
       'src/serving/rpc/a.ts',
       "import type { C } from '../../operation/config/config.js'",
-      'src/serving/rpc/a.ts: rpc imports config, but only main.ts and commands read the configuration; others get values',
+      'src/serving/rpc/a.ts: rpc imports config, but only main.ts, commands and process read the configuration; others get values',
     ],
     [
       'src/operation/commands/a.ts',

@@ -4,9 +4,9 @@ import type { AuditEntry, AuditLog } from '../../data/store/audit.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import type { DataConfig } from '../config/config.js'
-import { auditToJson } from './auditJson.js'
-import type { Io } from './commandLine.js'
-import { withKeys } from './openKeys.js'
+import { auditToJson } from '../process/auditJson.js'
+import type { Io } from '../process/io.js'
+import { withKeys } from '../process/openKeys.js'
 import { formatTime, layOutTable } from './tables.js'
 
 /** Lists the newest entries, oldest first. */

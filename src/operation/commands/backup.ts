@@ -19,9 +19,9 @@ import { isThere } from '../../primitives/isThere.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
 import { version } from '../../primitives/version.js'
 import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
-import type { Io } from './commandLine.js'
-import { onInterrupt } from './interrupt.js'
-import { bar, createProgressView, logLine, type ProgressView } from './progressView.js'
+import { onInterrupt } from '../process/interrupt.js'
+import type { Io } from '../process/io.js'
+import { bar, createProgressView, logLine, type ProgressView } from '../process/progressView.js'
 
 /** A file of the data folder, by its path in it. */
 interface Source {

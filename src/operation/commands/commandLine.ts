@@ -5,14 +5,7 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../primitives/faults.js'
 import { nearest } from '../../primitives/nearest.js'
-
-/** Output of a command. Each call writes whole lines; the last line break is left out of `text`. */
-export interface Io {
-  /** Results, on standard output. */
-  readonly out: (text: string) => void
-  /** Messages, on standard error. */
-  readonly err: (text: string) => void
-}
+import type { Io } from '../process/io.js'
 
 /** One flag, named after its key in {@link CommandSpec.flags}: `logLevel` is written `--log-level`. */
 export interface Flag<V> {

@@ -207,7 +207,7 @@ const serve = defineCommand({
     const isNamed = flags.upstream === undefined || flags.network !== undefined
     const chains = isNamed ? undefined : await (await import('./upstreamChains.js')).upstreamChains(given)
     const read = () => resolveServeConfig({ ...flags, chains })
-    return (await import('./serve.js')).serve(isNamed ? given : read(), read, io)
+    return (await import('../process/serve.js')).serve(isNamed ? given : read(), read, io)
   },
 })
 

@@ -8,7 +8,7 @@ import { makeFolder } from '../../primitives/makeFolder.js'
 import { exportArchives } from '../../sources/ingest/era/exportArchives.js'
 import { exportStart } from '../../sources/ingest/start/exportStart.js'
 import type { ExportConfig } from '../config/config.js'
-import type { Io } from './commandLine.js'
+import type { Io } from '../process/io.js'
 
 /** Exports; resolves to the exit status. */
 export async function exportChain({ network, mapBytes, ...config }: ExportConfig, io: Io): Promise<number> {

@@ -1,9 +1,9 @@
 import type { IngestThread } from '../../sources/ingest/ingestThread.js'
 import type { IngestProgress } from '../../sources/ingest/messages.js'
-import type { Io } from './commandLine.js'
-import { progressFields } from './importProgress.js'
-import { onInterrupt } from './interrupt.js'
-import { logLine, type ProgressView } from './progressView.js'
+import { progressFields } from '../process/importProgress.js'
+import { onInterrupt } from '../process/interrupt.js'
+import type { Io } from '../process/io.js'
+import { logLine, type ProgressView } from '../process/progressView.js'
 
 /**
  * Waits for a running import, and prints its outcome by `summary`. Resolves to the exit status: 1 if it was interrupted

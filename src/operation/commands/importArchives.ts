@@ -13,12 +13,12 @@ import { startIngest } from '../../sources/ingest/ingestThread.js'
 import type { ImportedEpoch } from '../../sources/ingest/messages.js'
 import { readGenesis, requireChainId } from '../../sources/ingest/taskStore.js'
 import type { ImportConfig } from '../config/config.js'
-import type { Io } from './commandLine.js'
+import { genesisOf } from '../process/genesisOf.js'
+import { archiveSummary, beneathSummary, importView } from '../process/importProgress.js'
+import type { Io } from '../process/io.js'
+import { logLine } from '../process/progressView.js'
 import { followImport } from './followImport.js'
-import { genesisOf } from './genesisOf.js'
 import { importChain } from './importChain.js'
-import { archiveSummary, beneathSummary, importView } from './importProgress.js'
-import { logLine } from './progressView.js'
 
 /** Imports; resolves to the exit status: 1 if it was interrupted before the archives ended. */
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {

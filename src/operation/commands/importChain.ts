@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { UsageError } from '../../primitives/faults.js'
 import { startIngest } from '../../sources/ingest/ingestThread.js'
 import { historyLimits, type ImportConfig } from '../config/config.js'
-import type { Io } from './commandLine.js'
+import { genesisOf } from '../process/genesisOf.js'
+import { importView, summaryText } from '../process/importProgress.js'
+import type { Io } from '../process/io.js'
+import { logLine } from '../process/progressView.js'
 import { followImport } from './followImport.js'
-import { genesisOf } from './genesisOf.js'
-import { importView, summaryText } from './importProgress.js'
-import { logLine } from './progressView.js'
 
 /** Imports; resolves to the exit status: 1 if it was interrupted before the files ended. */
 export async function importChain(config: ImportConfig, io: Io): Promise<number> {

@@ -20,8 +20,8 @@ import type { KeyStore } from '../../serving/access/keyRepository.js'
 import { type KeySettings, limitNames, parseKeySettings } from '../../serving/access/keySettings.js'
 import { verifierOfPublicKey, verifierOfSecret } from '../../serving/access/tokens.js'
 import type { DataConfig } from '../config/config.js'
-import type { Io } from './commandLine.js'
-import { type OpenKeys, type OpenKeysOptions, withKeys } from './openKeys.js'
+import type { Io } from '../process/io.js'
+import { type OpenKeys, type OpenKeysOptions, withKeys } from '../process/openKeys.js'
 import { formatTime, layOutTable } from './tables.js'
 
 /** Settings as given by flags: lists of words, and words for numbers and times. */

@@ -3,7 +3,8 @@
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { nearest } from '../../primitives/nearest.js'
 import { redactText } from '../../serving/access/keyText.js'
-import { type Command, defineCommand, type Io } from './commandLine.js'
+import type { Io } from '../process/io.js'
+import { type Command, defineCommand } from './commandLine.js'
 import { commandList } from './commandList.js'
 import { buildCommandHelp, buildGroupHelp, buildOverview } from './help.js'
 

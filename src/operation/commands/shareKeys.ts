@@ -6,11 +6,11 @@ import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import { OtherPepper, Pepper } from '../../serving/access/pepper.js'
 import type { DataConfig } from '../config/config.js'
+import type { Io } from '../process/io.js'
+import { sharedKeysOptions } from '../process/openKeys.js'
 import { SharedKeys, type SharedKeysOptions } from '../shared/sharedKeys.js'
 import { type Sharing, shareKeys } from '../shared/shareKeys.js'
-import type { Io } from './commandLine.js'
 import { actor } from './keys.js'
-import { sharedKeysOptions } from './openKeys.js'
 
 /** Copies the keys that `chosen` names, or all. */
 export async function shareFolderKeys(

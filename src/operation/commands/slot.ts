@@ -10,7 +10,7 @@ import {
 import { mappingSlot } from '../../data/state/mappingSlots.js'
 import { bytesToHex, hexToBytes } from '../../primitives/bytes.js'
 import { UsageError } from '../../primitives/faults.js'
-import type { Io } from './commandLine.js'
+import type { Io } from '../process/io.js'
 
 interface SlotFlags {
   /** Names of types, separated by commas. */

@@ -6,7 +6,7 @@ import { isThere } from '../../primitives/isThere.js'
 import { listKeys } from '../../serving/access/keyChanges.js'
 import { type UsageQuestion, UsageReport, type UsageRow } from '../../serving/access/usageReport.js'
 import type { DataConfig } from '../config/config.js'
-import type { Io } from './commandLine.js'
+import type { Io } from '../process/io.js'
 import { formatTime, layOutTable } from './tables.js'
 
 interface UsageFlags extends UsageQuestion {

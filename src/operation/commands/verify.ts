@@ -13,7 +13,7 @@ import type { VerifiedEpoch } from '../../sources/ingest/era/verifyEpochs.js'
 import type { GatewayReport } from '../../sources/ingest/gateway/verifyGateway.js'
 import type { VerifyReport } from '../../sources/ingest/verifyChain.js'
 import type { VerifyConfig } from '../config/config.js'
-import type { Io } from './commandLine.js'
+import type { Io } from '../process/io.js'
 import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
 
 /**

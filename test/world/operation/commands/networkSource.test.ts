@@ -1,9 +1,9 @@
 // @shares
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { startSource } from '../../../../src/operation/commands/networkSource.js'
 import { resolveServeConfig } from '../../../../src/operation/config/config.js'
 import type { SourceState } from '../../../../src/operation/edge/chainFeed.js'
+import { startSource } from '../../../../src/operation/process/networkSource.js'
 import { makeFolder, writeInto } from '../../../library/folder.js'
 import { chainPath, genesisPath } from '../../../rpc/demoChain.js'
 

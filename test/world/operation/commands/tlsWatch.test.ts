@@ -3,7 +3,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import t from 'tap'
-import { TlsWatch } from '../../../../src/operation/commands/tlsWatch.js'
+import { TlsWatch } from '../../../../src/operation/process/tlsWatch.js'
 import { waitFor } from '../../../library/until.js'
 import { makeCertificate, withoutOpenssl } from '../../../service/certificates.js'
 

@@ -1,8 +1,8 @@
 // @shares
 import t from 'tap'
-import { startSource } from '../../../../src/operation/commands/networkSource.js'
 import { resolveServeConfig } from '../../../../src/operation/config/config.js'
 import { type OpenOptions, openNetwork } from '../../../../src/operation/edge/openNetwork.js'
+import { startSource } from '../../../../src/operation/process/networkSource.js'
 import { makeReplayedChain } from '../../../ingest/replayedChain.js'
 
 t.test('each head of a replay reaches the network by a message of its own', async (t) => {

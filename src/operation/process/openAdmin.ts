@@ -4,10 +4,7 @@ import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { freeBytesAt } from '../../data/store/environment.js'
 import type { NodeStore } from '../../data/store/nodeStore.js'
-import { hourMs } from '../../data/store/usage.js'
-import { bytesToHex } from '../../primitives/bytes.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
 import { clientVersion, version } from '../../primitives/version.js'
 import {
   createKey,
@@ -21,8 +18,7 @@ import type { KeyChecker } from '../../serving/access/keyChecker.js'
 import type { KeyFreshness } from '../../serving/access/keyFreshness.js'
 import { keyToJson } from '../../serving/access/keyRecord.js'
 import type { KeyRepository } from '../../serving/access/keyRepository.js'
-import type { UsageLedger } from '../../serving/access/usageLedger.js'
-import { UsageReport } from '../../serving/access/usageReport.js'
+
 import { CallHistory } from '../../serving/metrics/callHistory.js'
 import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
 import { Metrics } from '../../serving/metrics/metrics.js'
@@ -35,13 +31,14 @@ import { AdminListener } from '../admin/adminListener.js'
 import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
 import type { ApiServices } from '../admin/routes.js'
-import { type LastBlock, type Submissions, secondsOf, type Usage, type UsageQuery } from '../admin/shapes.js'
+import { secondsOf } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { isBehind, isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
+import { readLastBlocks, readSubmissions, readUsage } from './adminLists.js'
 import { readAudit } from './auditJson.js'
-import { isoTime, type LiveServices, readHistory, readLive, readNetworks } from './liveState.js'
+import { type LiveServices, readHistory, readLive, readNetworks } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
 import { demoExample, networkUrls } from './welcome.js'
 
@@ -56,50 +53,6 @@ interface AdminServices extends LiveServices {
   readonly ring: KeyChecker
   readonly log: Logger
   isDraining(): boolean
-}
-
-/* The newest blocks of a network, and submissions of a rollup, as the admin API lists them. */
-
-/** As many as a person looks at without searching. */
-const blocksMax = 10
-const submissionsMax = 50
-
-/** Newest first; of a gateway, only stored blocks. Throws UsageError if no network with blocks has this name. */
-function readLastBlocks(networks: readonly OpenNetwork[], name: string): LastBlock[] {
-  const network = networks.find((candidate) => candidate.name === name)
-  if (network === undefined) throw new UsageError(`there is no network "${name}" with blocks`)
-  if (network.opening !== undefined) return []
-  const { chain, head } = network.current
-  const blocks: LastBlock[] = []
-  let { hash } = head
-  while (blocks.length < blocksMax) {
-    const header = held(() => chain.readHeader(hash))
-    if (header === undefined) break
-    blocks.push({
-      number: header.number,
-      hash: bytesToHex(hash),
-      timestamp: isoTime(Number(header.timestamp) * 1_000),
-      transactions:
-        header.number < chain.oldest.bodies
-          ? null
-          : (held(() => chain.readBlock(hash))?.transactionCount ?? null),
-      gasUsed: Number(header.gasUsed),
-      gasLimit: Number(header.gasLimit),
-    })
-    if (header.number <= chain.firstNumber) break
-    hash = header.parentHash
-  }
-  return blocks
-}
-
-/** Returns the result of `read`; undefined if the data would have to be fetched first. */
-function held<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof NotHeldError) return undefined
-    throw error
-  }
 }
 
 /** Ports tried if the operator chose none: several servers on one machine take one after the other. */
@@ -180,29 +133,6 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   }
 }
 
-/** Throws UsageError if no rollup has this name. */
-async function readSubmissions(
-  { rollups }: Config,
-  open: readonly OpenRollup[],
-  name: string,
-): Promise<Submissions> {
-  const queue = open.find((candidate) => candidate.name === name)?.queue
-  const prefix = rollups.find((candidate) => candidate.name === name)?.prefix
-  if (queue === undefined || prefix === undefined) throw new UsageError(`there is no rollup "${name}"`)
-  const rows = await queue.readWaiting(submissionsMax)
-  return {
-    prefix,
-    waiting: rows.map(({ hash, state, sender, nonce, receivedAtMs, bodyBytes: bytes }) => ({
-      hash,
-      state: state === 'SENT' ? state : 'RECEIVED',
-      sender,
-      nonce,
-      receivedAt: isoTime(receivedAtMs),
-      bytes,
-    })),
-  }
-}
-
 /** Names of keys by id. They are read again only when keys changed, because there may be thousands. */
 function keyNames(store: NodeStore): (keyId: string) => string | undefined {
   let generation = -1
@@ -213,16 +143,6 @@ function keyNames(store: NodeStore): (keyId: string) => string | undefined {
     generation = newest
     return names.get(keyId)
   }
-}
-
-/** Rows of one answer: some megabytes. */
-const usageRowsMax = 10_000
-
-async function readUsage(ledger: UsageLedger, query: UsageQuery): Promise<Usage> {
-  const report = new UsageReport(query, Date.now(), usageRowsMax)
-  await ledger.read(report.from, report.to, query.key, (cells) => report.add(cells))
-  const toIso = (hour: number) => new Date(hour * hourMs).toISOString()
-  return { from: toIso(report.from), to: toIso(report.to), rows: report.rows() }
 }
 
 /** Names edges whose event loop has been stuck for {@link stuckMs}. */
