@@ -45,7 +45,7 @@ interface PolledFilter {
   readonly request: FilterRequest
   readonly keyId: string
   readonly bytes: number
-  /** For a log filter: numbers of the new blocks whose logs match. */
+  /** For a log filter: numbers of the new blocks whose logs are reported. */
   readonly within: ChainRequest['within']
   /** The last block that was reported. */
   cursor: ChainCursor
