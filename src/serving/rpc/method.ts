@@ -32,28 +32,28 @@ export interface RpcHead {
   readonly generation: number
 }
 
-/** What dispatch needs to know of a network at one block. */
+/** The parts of a network at one block that dispatch needs. */
 export interface RpcNetwork {
   /** The network's name in paths and logs. */
   readonly name: string
   readonly head: RpcHead
   /**
-   * The fault of every call of a method with this {@link MethodDefinition.jobClass} while the caller's queue in the pool is
-   * full; undefined where it is not.
+   * The fault of every call of a method with this {@link MethodDefinition.jobClass} while the caller's queue in the
+   * pool is full; otherwise undefined.
    */
   readonly refusal?: ((jobClass: JobClass, context: RequestContext) => Fault | undefined) | undefined
 }
 
-/** Passes calls of methods that are not known on to upstreams. */
+/** Passes calls of unknown methods on to upstreams. */
 export interface MethodRelay {
   passes(method: string): boolean
-  /** An upstream's result. `params` is JSON. Rejects with FaultError. */
+  /** Returns an upstream's result. `params` is JSON. Rejects with FaultError. */
   ask(method: string, params: string): Promise<Json>
 }
 
 /**
- * What a caller has to trust for an answer that is not proved: `quorum`, that the upstreams which agreed on a block's
- * number say the truth; `none`, an upstream's whole answer.
+ * The sources that a caller has to trust if an answer is not proved. `quorum`: the upstreams that agree on the block of
+ * a number. `none`: one upstream, for the whole answer.
  */
 export type Trust = 'quorum' | 'none'
 
@@ -62,15 +62,15 @@ export interface ToldAnswer {
   readonly json: string
 }
 
-/** Asks upstreams for what a network cannot prove or run. */
+/** Asks upstreams for answers that the network cannot prove or execute. */
 export interface ToldAnswers {
-  /** Whether a method that is known here is always asked. */
+  /** Whether upstreams answer every call of this method, although it is known here. */
   asks(method: string): boolean
-  /** Whether it may be, where a call of it cannot be proved or run. */
+  /** Whether upstreams may answer a call of this method that cannot be proved or executed here. */
   mayAsk(method: string): boolean
   /**
-   * `params` is JSON; an answer is the same within one `generation` of the head, and for good where a quorum gave it and the
-   * block of this number, which the parameters name, is final. Rejects with FaultError.
+   * `params` is JSON. An answer is valid within one `generation` of the head. It stays valid if a quorum gave it and
+   * `block`, the number that the parameters name, is final. Rejects with FaultError.
    */
   ask(generation: number, method: string, params: string, block: number | undefined): Promise<ToldAnswer>
 }
@@ -78,30 +78,30 @@ export interface ToldAnswers {
 /** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
 export interface NetworkViews<out N extends RpcNetwork> {
   /**
-   * The network at the newest block: the same object until that changes. Throws FaultError `NotOpen` where there is
-   * none yet.
+   * The network at the newest block: the same object until that block changes. Throws FaultError `NotOpen` if there is
+   * no block yet.
    */
   readonly current: N
-  /** The network at the block with this hash, a new object; undefined where no such block is known. */
+  /** The network at the block with this hash, a new object; undefined for an unknown block. */
   pinned(hash: Hash32): N | undefined
   /**
-   * Fetches data that a reader did not hold, so that it is held when this resolves; rejects with FaultError where
-   * that fails. `call` is given the first time that a call lacks something. Absent on a network that fetches nothing.
+   * Fetches missing data; the data is stored when the promise resolves. Rejects with FaultError if the fetch fails.
+   * `call` is passed only the first time that a call lacks data. Absent on a network that fetches nothing.
    */
   readonly fetchMissing?:
     | ((wanted: Wanted, context: RequestContext, call?: WantingCall) => Promise<void>)
     | undefined
-  /** Passes unknown methods on to upstreams; absent on a network that passes on none. */
+  /** Passes unknown methods on to upstreams; absent on a network without passed methods. */
   readonly relay?: MethodRelay | undefined
-  /** Absent where nothing is fetched from upstreams. */
+  /** Absent if nothing is fetched from upstreams. */
   readonly told?: ToldAnswers | undefined
-  /** How the least proved of what was read since the last call is known; absent where all is proved. */
+  /** The weakest trust among the data read since this was called last; absent if all data is proved. */
   readonly readFaith?: (() => Trust | 'proved') | undefined
 }
 
 /** How a JSON value becomes an argument. `decode` throws FaultError; `index` counts from 0. */
 export interface Param<out T> {
-  /** In documents, and in requests of methods with `byName`; empty where it has none. */
+  /** Used in documents, and in requests of methods with `byName`; empty if the parameter has no name. */
   readonly name: string
   /** For absent and null values: a fault if `required`, otherwise `fallback` is the argument. */
   readonly required: boolean
@@ -112,29 +112,28 @@ export interface Param<out T> {
   /** The same parameter under this name. */
   as(name: string): Param<T>
   /**
-   * The argument of the JSON value between `start` and `end` of the call (callText.ts), which has no escapes: what
-   * `decode` makes of it, or undefined where only that can tell. Absent where that is so of all values.
+   * Decodes the JSON value between `start` and `end` of the call (callText.ts); the value has no escapes. Returns the
+   * result of `decode`, or undefined if only `decode` can decide. Absent if no value can be read in this form.
    */
   read?(start: number, end: number): T | undefined
 }
 
-/** The arguments that a tuple of parameters decodes to. */
 type ArgumentsOf<P extends readonly Param<unknown>[]> = {
   readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never
 }
 
-/** Runs what only reads, and again each time data that it lacked was fetched. */
+/** Runs a function that only reads, and runs it again each time data that it lacked was fetched. */
 export type WhenHeld = <T>(read: () => T | Promise<T>) => T | Promise<T>
 
-/** For methods that only read, which run again as a whole. */
+/** For methods that only read: dispatch runs the whole method again. */
 export const readOnce: WhenHeld = (read) => read()
 
 export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
-  /** The name on the wire. Absent in a family of methods, where {@link nameMethods} gives it. */
+  /** The name on the wire. Absent in a family of methods: {@link nameMethods} sets it. */
   readonly name?: string
-  /** Its result, in one sentence without full stop. */
+  /** The result, in one sentence without full stop. */
   readonly summary?: string
-  /** Absent: none. */
+  /** Absent: no parameters. */
   readonly params?: P
   /** Whether an object of parameters by name is accepted instead of a list. */
   readonly byName?: boolean
@@ -148,23 +147,26 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly mayBeLong?: boolean
   /** The pool's class of its jobs: while the caller fills its queue, calls are refused undecoded. Absent: they are decoded. */
   readonly jobClass?: JobClass
-  /** Whether it is passed on to upstreams where the network's configuration says so, as a method that is not known here. */
+  /** Whether the network's configuration may pass calls on to upstreams, as it does for unknown methods. */
   readonly isRelayed?: boolean
   /** Price of a call in compute units; see price.ts. */
   readonly price: Price<ArgumentsOf<P>>
   /**
-   * Whether a call changes what others see, or what the caller's next calls mean: it sends, subscribes, makes or removes.
-   * Such a method runs once, whatever data has to be fetched; the parts of it that only read are passed to `whenHeld`.
+   * Whether a call changes the data of other callers, or the meaning of the caller's next calls: it sends, subscribes,
+   * creates or removes. Such a method runs once, even if data has to be fetched; it passes the parts that only read to
+   * `whenHeld`.
    */
   readonly effect?: boolean
-  /** `head`: the result depends on nothing but the parameters and the head, and may be repeated. Absent: never is. */
+  /**
+   * `head`: the result depends only on the parameters and the head, so it may be repeated. Absent: it is never
+   * repeated.
+   */
   readonly memo?: 'head' | 'never'
   /**
-   * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
-   * FaultError for a caller's fault. Pass
-   * `context` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
-   * `turnMsMax` milliseconds (requestSlices.ts). May run again where data was fetched that it lacked, unless it has an
-   * `effect`.
+   * Answers a call. Returns a promise only for a job or for missing data; the promise may resolve to a stream. Throws
+   * FaultError for a caller's fault. Pass `context` to jobs, so that they end when nobody waits for the result. Long
+   * work of its own must pause after `turnMsMax` milliseconds (requestSlices.ts). May run again after missing data was
+   * fetched, unless the method has an `effect`.
    */
   run(
     network: N,
@@ -216,7 +218,7 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
   return { name, summary, result, ...call }
 }
 
-/** The methods with the names under which they stand, in the order of these names. */
+/** The methods with their keys as names, sorted by name. */
 export function nameMethods<N extends RpcNetwork, K extends string>(
   methods: Readonly<Record<K, Method<N>>>,
 ): Readonly<Record<K, Method<N>>> {
@@ -251,8 +253,8 @@ export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
 }
 
 /**
- * As {@link decodeParams}, of the list between `start` and `end` of the call (callText.ts), if its values are written as
- * nearly all clients write them: no text is made of them. Undefined for any other list, right or wrong.
+ * As {@link decodeParams}, for the list between `start` and `end` of the call (callText.ts), without making text of the
+ * values. Reads only the forms that nearly all clients write. Returns undefined for any other list, right or wrong.
  */
 export function readParams(params: Method['params'], start: number, end: number): unknown[] | undefined {
   const args: unknown[] = new Array(params.length)
@@ -287,19 +289,21 @@ const closeBracket = 0x5d
 /** A method as requests name it. */
 export interface NamedMethod {
   readonly name: string
-  /** Another for each method of a table. */
+  /** Unique within a table of methods. */
   readonly number: number
-  /** Undefined where not all are read from bytes ({@link Param.read}). */
+  /** Undefined if some parameter cannot be read from bytes ({@link Param.read}). */
   readonly params: Method['params'] | undefined
-  /** Whether they are, and a call of it passes nothing to the pool or a disk. */
+  /** Whether all parameters can be read from bytes, and a call passes nothing to the pool or a disk. */
   readonly isQuick: boolean
 }
 
-/** Finds methods by the bytes of their names: a text for each request would have to be hashed and compared as well. */
+/**
+ * Finds methods by the bytes of their names. A string for each request would have to be hashed and compared as well.
+ */
 export class MethodNames {
   readonly #places: { readonly pattern: Pattern; readonly method: NamedMethod }[][]
 
-  /** `readsBytes`: whether the text of parameters is not needed where they are read from bytes. */
+  /** `readsBytes`: whether parameters that were read from bytes need no text. */
   constructor(methods: Iterable<Method<never>>, readsBytes: boolean) {
     this.#places = Array.from({ length: namePlaces }, () => [])
     let number = 0
@@ -313,7 +317,7 @@ export class MethodNames {
     }
   }
 
-  /** The method whose name stands between `start` and `end` of the call (callText.ts). */
+  /** The method whose name is between `start` and `end` of the call (callText.ts). */
   find(start: number, end: number): NamedMethod | undefined {
     const place = this.#places[placeOf(start, end)] as []
     for (const { pattern, method } of place as { pattern: Pattern; method: NamedMethod }[]) {
@@ -323,7 +327,7 @@ export class MethodNames {
   }
 }
 
-/** Several times as many as there are methods. */
+/** Several times the number of methods. */
 const namePlaces = 512
 
 function placeOf(start: number, end: number): number {

@@ -30,17 +30,17 @@ interface ExecutionSettings {
   readonly javascriptTracers: boolean
 }
 
-/** What calls, traces and proofs need of a network. */
+/** The parts of a network that calls, traces and proofs need. */
 export interface JobNetwork extends RpcNetwork {
   readonly chain: ChainView
   readonly head: Head
   readonly state: StateReader
   readonly jobs: NetworkJobs
-  /** Executes short calls without a job; absent where data may be fetched. */
+  /** Executes short calls without a job; absent on a network that may have to fetch data. */
   readonly trials?: CallTrials | undefined
   /** Absent on a network without upstreams. */
   readonly upstreamCalls?: UpstreamCalls | undefined
-  /** Cache of proofs, by everything that they depend on. */
+  /** Cache of proofs; the key contains everything that a proof depends on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
   readonly limits: NetworkLimits
@@ -49,14 +49,14 @@ export interface JobNetwork extends RpcNetwork {
 /** A network at one block, as methods see it. */
 export interface Network extends JobNetwork {
   readonly streams: NetworkStreams
-  /** Whether the source is a developer chain's, which signs for its rich accounts. */
+  /** Whether the source is a developer chain, which signs for its rich accounts. */
   readonly signsForAccounts: boolean
   /** Absent on a network without upstreams. */
   readonly pendingStreams?: PendingStreams | undefined
   readonly filters: FilterService
   /** Lower-case hex address → storage layout. */
   readonly layouts: ReadonlyMap<string, StorageLayout>
-  /** Undefined where the source is up to date, and for a network without one; never where it failed. */
+  /** Undefined if the source is up to date, and on a network without a source; never undefined if the source failed. */
   readonly syncing: SyncProgress | undefined
   /** The answer of `net_version`. */
   readonly networkId: string
@@ -66,7 +66,7 @@ export interface Network extends JobNetwork {
   readonly clientVersion: string
 }
 
-/** As {@link defineMethod}, of a network of blocks. */
+/** As {@link defineMethod}, for a network of blocks. */
 export function chainMethod<const P extends readonly Param<unknown>[]>(
   definition: MethodDefinition<Network, P>,
 ): Method<Network> {

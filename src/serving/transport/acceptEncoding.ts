@@ -1,4 +1,4 @@
-/** Which content coding a client wants: `Accept-Encoding` of RFC 9110, section 12.5.3. */
+/** Chooses the content coding of an answer by `Accept-Encoding`: RFC 9110, section 12.5.3. */
 
 export type Encoding = 'gzip' | 'br' | 'zstd'
 
@@ -7,21 +7,21 @@ type Weights = ReadonlyMap<string, number>
 
 const memberPattern = /^([!#$%&'*+.^_`|~\w-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i
 
-/** Parsed headers that are kept, and the longest of them. Each kind of client always sends the same one. */
+/** Parsed headers in the cache, and the maximum length of one. Each kind of client always sends the same header. */
 const keptMax = 64
 const keptLengthMax = 256
 const kept = new Map<string, Weights>()
 
 /**
- * The coding among `offered` with the highest weight, of equal ones the first; undefined where the answer is to go as
- * it is. Members that are malformed do not count.
+ * The coding among `offered` with the highest weight; the first of equal ones. Undefined if the answer is sent
+ * uncompressed. Malformed members are ignored.
  */
 export function chooseEncoding(header: string, offered: readonly Encoding[]): Encoding | undefined {
   if (header === '') return undefined
   const weights = kept.get(header) ?? readWeights(header)
   const others = weights.get('*')
   let best: Encoding | undefined
-  // What is not mentioned at all goes only where nothing else is accepted.
+  // An unmentioned identity is chosen only if no other coding is accepted.
   let bestWeight = weights.get('identity') ?? others ?? 0
   for (const encoding of offered) {
     const weight = weights.get(encoding) ?? others ?? 0

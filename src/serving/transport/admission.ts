@@ -1,6 +1,6 @@
 /**
- * Admits requests, over HTTP and WebSocket alike: finds the network by path or host name, checks the API key and its
- * scopes, and makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
+ * Admits requests over HTTP and WebSocket: finds the network by path or host name, and checks the API key and its
+ * scopes. Makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
  */
 
 import type { Fault } from '../../primitives/faults.js'
@@ -22,35 +22,35 @@ import type { PathTarget } from './paths.js'
 export interface Route {
   readonly name: string
   readonly endpoint: Endpoint
-  /** Host names, without port, at which a path without a network means this one. */
+  /** Host names, without port; a path without a network then means this network. */
   readonly hosts: readonly string[]
 }
 
 type AccessDecision =
   | Allowed
-  /** `retryAfterMs`: when to ask again, where nobody can tell at the moment whether the key is valid. */
+  /** `retryAfterMs`: time until a retry, if the key's validity cannot be checked at the moment. */
   | { readonly ok: false; readonly reason: string; readonly retryAfterMs?: number }
 
 export interface Allowed extends Identity {
   readonly ok: true
-  /** By which {@link AdmissionOptions.authorize} knows all that was presented. */
+  /** The credentials by which {@link AdmissionOptions.authorize} knows the presented keys and tokens. */
   readonly credentials: readonly Credential[]
-  /** Where the key may be used; absent: anywhere. */
+  /** The places where the key may be used; absent: all. */
   readonly scope?: UseScope | undefined
-  /** When the key, or what stood for it, ends; absent: never. */
+  /** End of the key, or of the token that stands for it; absent: never. */
   readonly untilMs?: number | undefined
 }
 
 type UseScope = Pick<KeyScope, 'allowsNetwork' | 'allowsOrigin' | 'allowsAddressOf'>
 
-/** What a request says of where a key is used: its head, or what a WebSocket keeps of it. */
+/** The place where a key is used, from a request's head, or as a WebSocket stores it. */
 export interface KeyUse {
   readonly origin: string
   readonly address: string
 }
 
 interface PresentedKeys {
-  /** Keys of the headers Authorization and X-API-Key; empty where there are none. */
+  /** Keys of the headers Authorization and X-API-Key; empty if absent. */
   readonly bearer: string
   readonly apiKey: string
 }
@@ -59,31 +59,31 @@ interface PresentedKeys {
 export interface RefusedRequest {
   readonly status: number
   readonly path: string
-  /** Of the client; see {@link RequestHead.address}. */
+  /** The client's address; see {@link RequestHead.address}. */
   readonly address: string
   readonly why: string
 }
 
-/** Why a request is refused, and its answer. `why` contains no key. */
+/** The reason of a refusal, and its answer. `why` contains no key. */
 export interface Refusal {
   readonly answer: Answer
   readonly why: string
 }
 
 export interface AdmissionOptions {
-  /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
+  /** The first is the default network. The names `v3`, `ws` and `health` are reserved. */
   readonly routes: readonly Route[]
   /**
-   * Whether a key is accepted, or what was accepted before still is; throws where the keys cannot be read. `reason`
-   * completes `unauthorized: …` and must not contain the key. `from`: where it comes from.
+   * Whether a key is accepted, or an accepted credential still is; throws if the keys cannot be read. `reason`
+   * completes `unauthorized: …` and must not contain the key. `from`: the place of use.
    */
   authorize(key: string | Credential, from: KeyUse): AccessDecision
-  /** Ids of keys changed since the last call; undefined where any may have. Throws where they cannot be read. */
+  /** Ids of keys changed since the last call; undefined if any may have changed. Throws if they cannot be read. */
   changedKeys(): readonly string[] | undefined
   readonly logDefect: DefectLog
   /** No key is needed, and one in the path is ignored. */
   readonly noAuth: boolean
-  /** The allowance that all callers share where no key is needed; absent: no limit. */
+  /** The allowance that all callers share if no key is needed; absent: no limit. */
   readonly anonymousAllowance?: Allowance | undefined
 }
 
@@ -96,7 +96,7 @@ export class Admission {
   readonly #options: AdmissionOptions
   readonly #anonymous: Allowed
 
-  /** Throws RangeError where two networks have the same name, or one has a reserved name. */
+  /** Throws RangeError if two networks have the same name, or one has a reserved name. */
   constructor(options: AdmissionOptions) {
     this.#options = options
     const { anonymousAllowance: allowance } = options
@@ -112,7 +112,7 @@ export class Admission {
     this.setHosts(new Map(options.routes.map(({ name, hosts }) => [name, hosts])))
   }
 
-  /** Replaces the host names of all networks; names of networks that are not served are ignored. */
+  /** Replaces the host names of all networks; names of unknown networks are ignored. */
   setHosts(hostsOf: ReadonlyMap<string, readonly string[]>): void {
     const routes = new Map<string, Route>()
     for (const [name, hosts] of hostsOf) {
@@ -122,14 +122,14 @@ export class Admission {
     this.#hosts = routes
   }
 
-  /** The network that a path names, or else the Host header, or else the default. */
+  /** The network of the path, or else of the Host header, or else the default. */
   findRoute(target: PathTarget, host: string): Route | undefined {
     if (target.network !== undefined) return this.#networks.get(target.network)
     if (this.#hosts.size === 0) return this.#default
     return this.#hosts.get(hostName(host)) ?? this.#default
   }
 
-  /** Checks the keys of a request and their scopes. `form` shows in the refusal where in a path the key belongs. */
+  /** Checks the keys of a request and their scopes. `form` shows in the refusal the key's place in a path. */
   admit(
     route: Route,
     pathKey: string | undefined,
@@ -145,7 +145,7 @@ export class Admission {
     return inScope(admitted, route, use)
   }
 
-  /** Whether what was admitted before is so still, by what its keys are now. */
+  /** Checks again whether an admitted caller is still admitted, with the current state of its keys. */
   admitAgain(route: Route, { credentials }: Allowed, use: KeyUse): Allowed | Refusal {
     return this.#options.noAuth ? this.#anonymous : inScope(this.#checkAll(credentials, use), route, use)
   }
@@ -166,7 +166,7 @@ export class Admission {
     return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }
   }
 
-  /** All that are not empty must be valid and of one key; the one that ends first counts. */
+  /** All keys that are not empty must be valid and belong to one key; the earliest end counts. */
   #checkAll(keys: readonly (string | Credential)[], use: KeyUse): Allowed | Refusal {
     let first: Allowed | undefined
     for (const key of keys) {
@@ -190,7 +190,7 @@ function inScope(admitted: Allowed | Refusal, { name }: Route, use: KeyUse): All
   return outOfScope(admitted.scope, name, use) ?? admitted
 }
 
-/** Why a use is outside the scope of its key; undefined where it is inside. */
+/** The refusal of a use outside the scope of its key; undefined if it is inside. */
 function outOfScope(scope: UseScope, network: string, use: KeyUse): Refusal | undefined {
   if (!scope.allowsNetwork(network)) {
     const answer = refusalOfFault(403, { kind: 'NetworkNotAllowed', network })

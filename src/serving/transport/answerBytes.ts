@@ -2,12 +2,12 @@
 import type { AnswerBody } from '../rpc/answers/answer.js'
 
 /**
- * Largest joined body for which memory is kept and used again: a block of 200 full transactions has 169 KB, its
- * receipts 334 KB. Longer ones, up to a batch's 25 MB, are rare and get their own memory.
+ * Maximum joined body for which memory is reused: a block of 200 full transactions has 169 KB, its receipts 334 KB.
+ * Longer bodies, up to a batch's 25 MB, are rare and get their own memory.
  */
 const scratchBytesMax = 1024 * 1024
 
-/** Longest text that is written byte by byte, which up to this length is faster than a call of `Buffer.write`. */
+/** Maximum text that is written byte by byte: up to this length that is faster than a call of `Buffer.write`. */
 const spelledMax = 64
 
 /** Writes text as UTF-8 at an offset and returns its end. `target` must have room for three bytes per character. */
@@ -25,15 +25,15 @@ function writeText(target: Buffer, text: string, offset: number): number {
 }
 
 /**
- * From this length on a piece is sent by itself, although each takes a system call: copying a block of 174 KB to join
- * it with its neighbours takes four times the CPU (scenario `block-full`).
+ * A piece of at least this length is sent by itself, although each piece takes a system call. Copying a block of 174 KB
+ * to join it with its neighbours takes four times the CPU (scenario `block-full`).
  */
 export const longBytesMin = 32 * 1024
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
-/** Of it: to ask for it is a call of V8's runtime. */
+/** Stored, because reading `buffer` is a call of V8's runtime. */
 let scratchMemory = scratch.buffer
-/** Answers below this length share a view for each length: to make one takes longer than to join them. */
+/** Answers below this length share a view for each length: creating a view takes longer than joining them. */
 const shortBytes = 256
 let shortViews: (Uint8Array | undefined)[] = new Array(shortBytes)
 
@@ -60,7 +60,7 @@ export function wholeBody(body: AnswerBody): string | Uint8Array {
   return shortViews[length] as Uint8Array
 }
 
-/** The body in pieces that stay valid: long ones as they are, short ones between them joined. */
+/** The body in pieces that stay valid: long pieces unchanged, the short ones between them joined. */
 export function lastingPieces(body: AnswerBody): Uint8Array[] {
   if (typeof body === 'string') return [Buffer.from(body)]
   const pieces: Uint8Array[] = []
@@ -139,7 +139,7 @@ function isShort(piece: string | Uint8Array | undefined): piece is string | Uint
 
 type Pieces = readonly (string | Uint8Array)[]
 
-/** Bytes that hold all pieces, with three per character of text. */
+/** Enough bytes for all pieces, with three per character of text. */
 function roomFor(pieces: Pieces): number {
   let bytes = 0
   for (const piece of pieces) bytes += typeof piece === 'string' ? piece.length * 3 : piece.length

@@ -1,7 +1,7 @@
 /**
- * Chooses the HTTP and WebSocket library: uWebSockets.js where it can be loaded, because it takes a quarter of the CPU;
- * otherwise node:http and ws, and so where the only build that can be loaded has a fault that is met over networks. Owns
- * the sentence about it for whoever starts the program.
+ * Chooses the HTTP and WebSocket library. uWebSockets.js takes a quarter of the CPU, so it is chosen if it loads.
+ * Otherwise, and if only a build with a network fault loads, the choice is node:http and ws. Owns the sentence about
+ * the choice for the operator.
  */
 import { OperatorError } from '../../primitives/faults.js'
 import { loadTransport } from './loadTransport.js'
@@ -9,7 +9,7 @@ import type { Transport } from './wire.js'
 
 interface Choice {
   readonly transport: Transport
-  /** What is to be known of it, as a sentence without its full stop; undefined where there is nothing to tell. */
+  /** A sentence about the choice without its full stop; undefined if there is nothing to report. */
   readonly notice: string | undefined
 }
 
@@ -19,8 +19,8 @@ const fault =
   'of uWebSockets.js only a build loads here that answers 505 to requests that come in two packets'
 
 /**
- * Loads the chosen library, for connections of this machine alone or of others too. Throws OperatorError where the one
- * that is wanted cannot be loaded.
+ * Loads the chosen library, for connections from this machine alone or also from others. Throws OperatorError if the
+ * requested library cannot be loaded.
  */
 export async function chooseTransport(
   wanted: 'auto' | Transport['name'],
@@ -43,7 +43,7 @@ export async function chooseTransport(
     }
   }
   const { isFaulty } = await import('./uws/library.js')
-  // Over loopback no request comes in parts.
+  // Over loopback no request arrives in parts.
   if (!isFaulty || isLoopback) return { transport, notice: undefined }
   if (wanted === 'uws') return { transport, notice: `${fault}; docs/transports.md tells which do not` }
   return {

@@ -1,6 +1,6 @@
 /**
  * Compressed copies of answers, each made once. Owns their memory, their names, and the queue for zlib's threads, so
- * that compressing never holds the edge. Does not own what of an answer is copied, nor what is sent meanwhile.
+ * that compressing never blocks the edge. Does not own the choice of the copied part, nor the answer sent meanwhile.
  */
 import { createHash, webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -9,22 +9,22 @@ import { LRUCache } from 'lru-cache'
 import type { Encoding } from './acceptEncoding.js'
 import { type Deflated, describeDeflated, gzipMember } from './gzipMember.js'
 
-/** Shortest answer that is worth it: a shorter one goes in one packet anyway. */
+/** Minimum length of a compressed answer: a shorter one fits one packet anyway. */
 export const compressedBytesMin = 1024
 
-/** What a copy takes besides its bytes: its name, an entry of the cache, small objects. */
+/** Memory of a copy besides its bytes: its name, an entry of the cache, small objects. */
 const copyOverheadBytes = 500
 
-/** Largest share of the budget for one copy. */
+/** Maximum share of the budget for one copy. */
 const shareMax = 1 / 4
 
-/** Copies made at once: half of the threads that libuv has for this, for files and for names of hosts. */
+/** Copies made at once: half of libuv's threads, which also serve files and host names. */
 const runningMax = 2
 
 /** Bytes that wait to be compressed: a tenth of a second of work. */
 const waitingBytesMax = 4 * 2 ** 20
 
-/** Longest bytes that are hashed right here. */
+/** Maximum length that is hashed on this thread. */
 const hashedHereMax = 16 * 1024
 
 /** A block of 174 KB becomes 32 KB in some milliseconds. Brotli's highest level takes a hundred times as long. */
@@ -38,20 +38,20 @@ const { zstdCompress } = zlib as {
 }
 const zstd = zstdCompress && promisify(zstdCompress)
 
-/** What this Node.js can make, the one with the shortest copies first. */
+/** The encodings that this Node.js supports, shortest copies first. */
 export const encodings: readonly Encoding[] = zstd === undefined ? ['br', 'gzip'] : ['br', 'zstd', 'gzip']
 
-/** A copy: of `gzip` what a member is made from, otherwise the bytes to send. */
+/** A copy: for `gzip` the parts of a member, otherwise the bytes to send. */
 type Copy = Deflated | Uint8Array
 
 export class CompressedCopies {
-  /** Undefined where there is no budget, so that nothing is compressed. */
+  /** Undefined without a budget: nothing is compressed then. */
   readonly #copies: LRUCache<string, Copy> | undefined
-  /** Bytes that were named before → their name, or its promise. */
+  /** Bytes with a known name → the name, or its promise. */
   readonly #names = new WeakMap<Uint8Array, string | Promise<string>>()
-  /** Bytes whose copies the budget has no room for. */
+  /** Bytes whose copies exceed the budget. */
   readonly #tooLong = new WeakSet<Uint8Array>()
-  /** Copies under way, by name. */
+  /** Running copies, by name. */
   readonly #underWay = new Map<string, Promise<Copy | undefined>>()
   readonly #waiting: (() => void)[] = []
   #waitingBytes = 0
@@ -69,12 +69,11 @@ export class CompressedCopies {
     return this.#copies?.calculatedSize ?? 0
   }
 
-  /** Encodings in which answers may go. */
   get offered(): readonly Encoding[] {
     return this.#copies === undefined ? [] : encodings
   }
 
-  /** A name of what `bytes` contain, from their SHA-256; no two contents have the same. */
+  /** A name for the contents of `bytes`, from their SHA-256; different contents have different names. */
   nameOf(bytes: Uint8Array): string | Promise<string> {
     let name = this.#names.get(bytes)
     if (name !== undefined) return name
@@ -90,13 +89,15 @@ export class CompressedCopies {
     return name
   }
 
-  /** The pieces of `bytes` as they are sent in this encoding; undefined while too many others wait. */
+  /** The pieces of `bytes` in this encoding; undefined while too many bytes wait. */
   async compress(bytes: Uint8Array, encoding: Encoding): Promise<readonly Uint8Array[] | undefined> {
     const copy = await this.#copyOf(bytes, encoding)
     return copy === undefined || copy instanceof Uint8Array ? copy && [copy] : gzipMember('', copy)
   }
 
-  /** What `bytes` (always the same object) are as DEFLATE, if made before; otherwise it is begun for the next call. */
+  /**
+   * The DEFLATE copy of `bytes` (always the same object), if it exists; otherwise starts making it for a later call.
+   */
   deflated(bytes: Uint8Array): Deflated | undefined {
     if (this.#copies === undefined) return undefined
     const name = this.#names.get(bytes)
@@ -129,7 +130,7 @@ export class CompressedCopies {
     return made
   }
 
-  /** Undefined where zlib fails, as without memory. Never rejects. */
+  /** Undefined if zlib fails, for example without memory. Never rejects. */
   async #make(bytes: Uint8Array, encoding: Encoding): Promise<Copy | undefined> {
     if (this.#running === runningMax) {
       this.#waitingBytes += bytes.length

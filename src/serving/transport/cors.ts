@@ -1,29 +1,29 @@
 import { type ExtraHeaders, noHeaders } from './wire.js'
 
-/** Web origins whose pages may read answers: all, or those listed as `scheme://host[:port]`, or as {@link ofThisMachine}. */
+/** Web origins whose pages may read answers: all, those listed as `scheme://host[:port]`, or {@link ofThisMachine}. */
 export type CorsOrigins = '*' | readonly string[]
 
-/** Stands for all pages that this machine serves to itself, whatever their port. */
+/** Means all pages that this machine serves to itself, on any port. */
 const ofThisMachine = 'localhost'
 const loopbackPattern = /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
 
 export interface CorsHeaders {
-  /** Whether a page of `origin` may open a WebSocket, for which there is no preflight; empty: it is no browser. */
+  /** Whether a page of `origin` may open a WebSocket, which has no preflight; empty: the client is no browser. */
   allows(origin: string): boolean
-  /** Headers of the answer to a request from `origin`; an empty text means that none was sent. */
+  /** Headers of the answer to a request from `origin`; an empty text means that the request has no origin. */
   answer(origin: string): ExtraHeaders
   /**
-   * The same of an answer that browsers keep, where a page may find it that another one, or nobody, asked for: with what any
-   * page needs to read it, or with the word that it is for this origin (Fetch standard, "CORS protocol and HTTP caches").
+   * The headers of a cacheable answer, which a page may get from a browser's cache after another page's request. They
+   * allow every page to read it, or vary by origin (Fetch standard, "CORS protocol and HTTP caches").
    */
   kept(origin: string): ExtraHeaders
   preflight(origin: string): ExtraHeaders
 }
 
 /**
- * The CORS headers of the Fetch standard. Keys travel in the path or in headers and never in cookies, so where they
- * are needed `*` exposes nothing that the page could not read through a server of its own. Without keys each page
- * that is open in a browser on this machine could read and submit.
+ * The CORS headers of the Fetch standard. Keys are in the path or in headers, never in cookies. If keys are needed, `*`
+ * therefore exposes nothing that the page could not read through a server of its own. Without keys, every page open in
+ * a browser on this machine could read and submit.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   const exposed = [
@@ -36,7 +36,7 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
     listed.has(origin.toLowerCase()) || (listed.has(ofThisMachine) && loopbackPattern.test(origin))
   const kept = (origin: string): ExtraHeaders => {
     if (origins === '*') return anyOrigin
-    // Without `vary` a cache would give one origin's answer to another.
+    // Without `vary` a cache would return one origin's answer to another.
     const vary = ['vary', 'origin'] as const
     if (!isListed(origin)) return [vary]
     return [['access-control-allow-origin', origin], exposed, vary]

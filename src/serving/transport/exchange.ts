@@ -17,9 +17,9 @@ import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from './w
 
 export interface ExchangePool extends UnreadPool {
   readonly bodyBytesMax: number
-  /** Key id → bytes of its bodies among them, of those that have any on this edge. */
+  /** Key id → bytes of the key's unfinished bodies on this edge; keys without any are absent. */
   readonly bufferedOfKeys: Map<string, number>
-  /** Number of exchanges that are not over. */
+  /** Number of unfinished exchanges. */
   open: number
   /** Whether the server is closing; answers then end their connection. */
   isClosing: boolean
@@ -28,11 +28,11 @@ export interface ExchangePool extends UnreadPool {
   /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
   readonly floodPenalties: FloodPenalties
-  /** Turns of bodies that are still arriving, and what all of them together have read in this one. */
+  /** Turns of bodies that are still arriving, and the bytes that all of them have read in this turn. */
   readonly bodySlices: TimeSlices<Exchange>
   readonly bodyShare: Share
   readonly copies: CompressedCopies
-  /** The answer to a body that is too long; `bytes` is the announced length or what has arrived so far. */
+  /** The answer to a body that is too long; `bytes` is the announced length or the length so far. */
   tooLong(bytes: number): Answer
   /** The answer to a body for which {@link bufferedBytesMax} leaves no room. */
   noRoom(): Answer
@@ -40,16 +40,18 @@ export interface ExchangePool extends UnreadPool {
   defect(error: unknown): void
 }
 
-/** Bytes of bodies read in one turn: 3 ms, most of it for the operating system to provide memory. */
+/** Bytes of bodies read in one turn: 3 ms, mostly for memory from the operating system. */
 const bytesPerTurn = 2 ** 20
 
-/** Part of the memory for unfinished bodies that one key may hold, so that there is some for others: 64 MiB by default. */
+/** Maximum share of one key in the memory for unfinished bodies, so that others have some: 64 MiB by default. */
 const shareOfKey = 1 / 4
 
-/** Waiting bodies that continue in one turn: one takes 1.5 ms, since uWebSockets.js reads 512 KiB at once. */
+/** Waiting bodies that continue in one turn: one takes 1.5 ms, because uWebSockets.js reads 512 KiB at once. */
 const bodiesPerTurn = 1
 
-/** Where a hundred clients send 5 MiB each, part is read, then other requests are answered, then reading goes on. */
+/**
+ * If a hundred clients send 5 MiB each, some bytes are read, then other requests are answered, then reading continues.
+ */
 export function slicesOfBodies(): TimeSlices<Exchange> {
   return new TimeSlices({
     goOn: (exchange) => exchange.readOn(),
@@ -60,8 +62,8 @@ export function slicesOfBodies(): TimeSlices<Exchange> {
 }
 
 /**
- * Parts of a body above which their average length must be {@link pieceBytesMin}. Each part takes as long however
- * short it is, so 5 MiB in chunks of one byte would take five seconds. A client that writes its JSON call by call sends 100
+ * After this number of parts, their average length must be {@link pieceBytesMin}. A short part takes as long as a long
+ * one, so 5 MiB in chunks of one byte would take five seconds. A client that writes its JSON call by call sends 100
  * bytes at a time.
  */
 const piecesMax = 1_024
@@ -69,7 +71,7 @@ const pieceBytesMin = 64
 
 const noMemory = Buffer.alloc(0)
 
-/** Of brotli's and zstd's streams, which can be joined too, not all clients read more than the first. */
+/** brotli and zstd streams can be joined too, but some clients read only the first stream. */
 const joinable: readonly Encoding[] = ['gzip']
 const gzipHeaders: ExtraHeaders = [
   ['content-encoding', 'gzip'],
@@ -77,14 +79,14 @@ const gzipHeaders: ExtraHeaders = [
 ]
 
 export class Exchange extends RequestContext implements BodyReceiver, Linked<Exchange> {
-  /** For a turn of the event loop ({@link TimeSlices}). */
+  /** For {@link TimeSlices}. */
   place: Place | undefined
   list: LinkedList<Exchange> | undefined
   previous: Exchange | undefined
   next: Exchange | undefined
   readonly #reply: Reply
   #state: 'receiving' | 'waiting' | 'sending' | 'over' = 'receiving'
-  /** Memory for a body in several parts, filled from the beginning; its length is counted in the pool. */
+  /** Memory for a body in several parts, filled from the beginning; the pool counts its length. */
   #memory = noMemory
   #bytes = 0
   #pieces = 0
@@ -99,7 +101,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     readonly headers: ExtraHeaders,
     readonly startTick: number,
     readonly at: string,
-    /** Length that the body is said to have; NaN where it is not said. */
+    /** Announced length of the body; NaN if it is not announced. */
     readonly announcedBytes: number,
     readonly acceptEncoding: string,
   ) {
@@ -151,8 +153,8 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
   }
 
   /**
-   * Makes the memory at least `bytes` long, and where there is room twice as long as what has come, or as long as what
-   * was announced if that is less, so that each byte is copied about once. False where there is no room.
+   * Makes the memory at least `bytes` long. If there is room, doubles it, or uses the announced length if that is less,
+   * so that each byte is copied about once. False if there is no room.
    */
   #makeRoom(bytes: number): boolean {
     const { bufferedBytes, bufferedBytesMax, bodyBytesMax } = this.pool
@@ -162,7 +164,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     if (bytes - held > free) return false
     const wanted = this.announcedBytes <= 2 * bytes ? this.announcedBytes : 2 * held
     const grown = Math.max(bytes, Math.min(wanted, bodyBytesMax, held + free))
-    // Not from Node's pool: a slice would keep the whole pool in memory.
+    // Node's pool is not used: a slice would keep the whole pool in memory.
     const memory = Buffer.allocUnsafeSlow(grown)
     memory.set(this.#memory.subarray(0, this.#bytes))
     this.#memory = memory
@@ -170,7 +172,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     return true
   }
 
-  /** Bytes that its key may still hold; without keys all callers have the same. */
+  /** Bytes that its key may still use; without keys all callers share one id. */
   #freeOfKey(): number {
     const { bufferedOfKeys, bufferedBytesMax, bodyBytesMax } = this.pool
     if (this.keyId === anonymousId) return bufferedBytesMax
@@ -186,7 +188,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     else bufferedOfKeys.delete(this.keyId)
   }
 
-  /** `isOwn`: in memory that was made for it. */
+  /** `isOwn`: the body is in memory of its own. */
   #answer(body: Uint8Array, isOwn: boolean): void {
     this.#stopReceiving()
     this.#state = 'waiting'
@@ -197,7 +199,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
 
   async #answerLater(promise: Promise<Answer>): Promise<void> {
     const answer = await promise
-    // Cancels jobs that a timed-out answer did not wait for; a stream still comes from one.
+    // Cancels jobs that a timed-out answer did not wait for; the job of a stream continues.
     if (answer.rest === undefined) this.finish()
     if (this.#state === 'waiting') this.#send(answer, false)
   }
@@ -214,7 +216,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
       const sent = body === undefined ? answer : { ...answer, body }
       const headers = body === undefined ? own : own === noHeaders ? gzipHeaders : [...own, ...gzipHeaders]
       this.#reply.send(sent, headers, isEnd)
-      // A short one is sent by now.
+      // A short answer is sent by now.
       if (this.#state !== 'sending') return
       this.#unread = new UnreadAnswer(this.pool, () => this.giveUp())
       this.#unread.count(sent)
@@ -226,8 +228,8 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
   }
 
   /**
-   * An answer whose last piece is kept, as the client accepts it. Undefined where it is to go as it is; so it does
-   * while its compressed copy is being made, since a client that waits gains nothing by that.
+   * The compressed body of an answer whose last piece is stored, if the client accepts it. Undefined if the answer is
+   * sent uncompressed. That is also so while the copy is being made, because the client gains nothing by waiting.
    */
   #gzip({ body }: Answer): AnswerBody | undefined {
     const kept = body.at(-1)
@@ -235,7 +237,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
     const { acceptEncoding, pool } = this
     if (acceptEncoding === '' || chooseEncoding(acceptEncoding, joinable) === undefined) return undefined
     const copy = pool.copies.deflated(kept)
-    // Calls with long ids are not repeated (rpc/reading/envelope.ts), so what comes before fits into a stored block.
+    // Calls with long ids are not repeated (rpc/reading/envelope.ts), so the text before fits into a stored block.
     return copy && gzipMember((body.slice(0, -1) as string[]).join(''), copy)
   }
 

@@ -1,7 +1,7 @@
 /**
- * Keys that are held off because they have just exceeded a limit by far. For a second their new requests and
- * WebSockets wait, unread, and are then refused. Refusing at once would make the client reconnect at once, and each
- * connection costs 0.1 ms. Owns which keys are held off and for how long; callers of `begin` decide when.
+ * Holds off keys that have just exceeded a limit by far. For a second their new requests and WebSockets wait, unread,
+ * and are then refused. After an immediate refusal the client would reconnect immediately, and each connection costs
+ * 0.1 ms. Owns the held-off keys and the time; callers of `begin` decide when.
  */
 
 import { setTimeout } from '../../primitives/timers.js'
@@ -11,22 +11,23 @@ import { refusalOfFault } from './admission.js'
 
 const holdMs = 1_000
 
-/** Time after the first 503 of a key for which it is told to wait: the least `Retry-After`. */
+/** Period after a key's first 503: the client is asked to wait at least as long (the minimum `Retry-After`). */
 const busyMs = 1_000
 
 /**
- * Requests of a key that are answered 503 within {@link busyMs}. Clients that ask much at once get some; a client that
- * repeats each refused request at once gets thousands, each of which takes about 0.1 ms of the edge.
+ * Maximum requests of a key that are answered 503 within {@link busyMs}. Clients with many concurrent requests get
+ * some. A client that repeats each refused request immediately gets thousands, each of which takes about 0.1 ms of the
+ * edge.
  */
 export const busyMax = 128
 
-/** Why a request is refused, for the log. */
+/** The reason of a refusal, for the log. */
 export const heldOff = 'its API key is held off'
 
 export class FloodPenalties {
   /** Key id → the refusal, for {@link holdMs}. Oldest first; there are few, since each follows a flood. */
   readonly #refusals = new Map<string, { readonly sinceMs: number; readonly answer: Answer }>()
-  /** Key id → when its first 503 was sent, and how many since. Oldest first; the oldest are forgotten. */
+  /** Key id → time of its first 503, and the number since. Oldest first; the oldest are removed. */
   readonly #busy = new Map<string, { readonly sinceMs: number; count: number }>()
   readonly #clockMs: () => number
 
@@ -35,14 +36,14 @@ export class FloodPenalties {
     this.#clockMs = clockMs
   }
 
-  /** `what` exceeded `limit`. Does nothing where no keys are needed, because it would hold off every caller. */
+  /** `what` exceeded `limit`. Does nothing if no keys are needed, because it would hold off every caller. */
   begin(keyId: string, what: string, limit: number): void {
     if (keyId === anonymousId || this.#answerOf(keyId) !== undefined) return
     const answer = refusalOfFault(429, { kind: 'LimitExceeded', what, limit, retryAfterMs: holdMs })
     this.#refusals.set(keyId, { sinceMs: this.#clockMs(), answer })
   }
 
-  /** Call it when a request is answered 503. Too many within {@link busyMs} hold the key off. */
+  /** Call this when a request is answered 503. Too many within {@link busyMs} hold the key off. */
   toldBusy(keyId: string): void {
     const nowMs = this.#clockMs()
     forgetUntil(nowMs - busyMs, this.#busy)
@@ -55,8 +56,8 @@ export class FloodPenalties {
   }
 
   /**
-   * The refusal for a request of this key, after a random delay of 1 to 2 s, so that many refused clients do not
-   * return at the same moment. Undefined where the key is not held off.
+   * The refusal for a request of this key, after a random delay of 1 to 2 s: many refused clients must not return at
+   * the same moment. Undefined if the key is not held off.
    */
   refusalOf(keyId: string): Promise<Answer> | undefined {
     const answer = this.#answerOf(keyId)

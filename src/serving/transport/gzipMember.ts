@@ -1,11 +1,11 @@
 /**
- * One gzip member (RFC 1952) of a short text and of bytes that were compressed before, by themselves: the text goes
- * uncompressed, in a stored block of DEFLATE (RFC 1951), and the checksum of the whole is combined from those of its
- * parts. So the compressed bytes of an answer are made once, though each request has its own id.
+ * One gzip member (RFC 1952) of a short text and of bytes that were compressed separately. The text goes uncompressed,
+ * in a stored block of DEFLATE (RFC 1951), and the checksum of the whole is combined from those of its parts. So an
+ * answer is compressed once, although each request has its own id.
  */
 import { crc32 } from 'node:zlib'
 
-/** Compressed bytes, and what is needed to put something before them. */
+/** Compressed bytes, and the values needed to put a text before them. */
 export interface Deflated {
   /** A whole stream of DEFLATE. */
   readonly deflated: Uint8Array
@@ -16,12 +16,12 @@ export interface Deflated {
   readonly shift: number
 }
 
-/** What is known of `bytes`, with their stream. */
+/** The {@link Deflated} of `bytes`, given their compressed stream. */
 export function describeDeflated(bytes: Uint8Array, deflated: Uint8Array): Deflated {
   return { deflated, crc: crc32(bytes), length: bytes.length, shift: crcShift(bytes.length) }
 }
 
-/** Most bytes of one stored block, whose length has 16 bits. */
+/** Maximum bytes of one stored block, whose length has 16 bits. */
 export const storedBytesMax = 0xffff
 
 /** ID, method 8, no flags, no time, no hints, unknown system. */
@@ -66,7 +66,7 @@ function multiply(a: number, b: number): number {
   return product >>> 0
 }
 
-/** By what a CRC-32 is multiplied when so many bytes follow: x^(8·bytes). */
+/** The factor of a CRC-32 that this number of bytes follows: x^(8·bytes). */
 function crcShift(bytes: number): number {
   let shift = one
   let power = one >>> 8

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 
 /**
- * Which Host headers are answered. A web page can have its own host name resolve to the address of this server (DNS
- * rebinding); the browser then takes the server for the page's own, and lets the page read its answers. The Host
- * header still has the page's name. Addresses and `localhost` cannot be a page's own name, so they always pass; so do
- * requests without the header, which no browser sends.
+ * Decides by the Host header which requests are answered. A web page can make its own host name resolve to this
+ * server's address (DNS rebinding). The browser then takes the server for the page's own and lets the page read its
+ * answers, but the Host header still has the page's name. Addresses and `localhost` cannot be a page's own name, so
+ * they always pass. Requests without the header also pass: no browser sends them.
  */
 export class HostGate {
   readonly #names: ReadonlySet<string>
-  /** The header of the last request: most have the same. */
+  /** The header of the last request: most requests have the same. */
   #last = ''
   #isLastAllowed = true
 

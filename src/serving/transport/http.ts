@@ -1,7 +1,7 @@
 /**
  * JSON-RPC over HTTP. Owns limits of incoming data and the life of the listening socket, which WebSockets share
- * (websocket.ts). Does not own what paths and methods mean (httpRoutes.ts), calls (the endpoint's), configuration, or
- * the HTTP library (wire.ts).
+ * (websocket.ts). Does not own the meaning of paths and methods (httpRoutes.ts), calls (the endpoint), configuration,
+ * or the HTTP library (wire.ts).
  */
 
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
@@ -31,14 +31,14 @@ export interface HttpLimits {
   readonly bufferedBytesMax: number
   /** Time from a request's headers to the end of its body. */
   readonly bodyMsMax: number
-  /** How long {@link HttpServer.close} waits for answers under way. */
+  /** Maximum wait of {@link HttpServer.close} for unfinished answers. */
   readonly closeMsMax: number
   /**
-   * Connections, WebSockets included; absent: no limit. At the limit of open files of a process its listener could
-   * neither accept a connection nor leave it, and would try on without end.
+   * Maximum connections, WebSockets included; absent: no limit. At a process's limit of open files, the listener can
+   * neither accept a waiting connection nor drop it, and would retry without end.
    */
   readonly connectionsMax?: number
-  /** Bytes of compressed copies of answers; 0: nothing is compressed. */
+  /** Bytes of compressed copies of answers; 0: answers are not compressed. */
   readonly compressedBytesMax: number
 }
 
@@ -49,37 +49,37 @@ export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
   readonly port: number
   /** Shared with the other edges that listen on the same port, which is then from {@link Transport.findPort}. */
   readonly totals?: ServerTotals
-  /** Where given, HTTPS and WSS are spoken. */
+  /** If present, the server speaks HTTPS and WSS. */
   readonly tls?: TlsFiles | undefined
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly trustedProxies?: readonly string[]
-  /** Called at most once a minute, with the number of connections above `connectionsMax` that were ended since. */
+  /** Called at most once a minute, with the number of connections closed since because of `connectionsMax`. */
   logFull?(ended: number): void
   /** Absent: requests are not logged. */
   readonly requestLog?: Omit<RequestLogOptions, 'routes'> | undefined
   /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
   readonly clockMs?: () => number
-  /** The time of day, by which keys and tokens end; `Date.now` where absent. */
+  /** The time of day, for the end of keys and tokens; `Date.now` if absent. */
   readonly dateMs?: () => number
 }
 
-/** Time between two reports of connections that find no room. */
+/** Minimum time between two reports of connections without room. */
 const fullMsMin = 60_000
 
 /**
- * How long nothing must have arrived before what is open is closed: a busy client, which had its answer just before the
- * server began to drain, sends its next request within it, and learns by the answer that the connection ends.
+ * Without traffic for this time, `close` closes the open connections. A busy client that got an answer just before the
+ * drain sends its next request within this time. The answer to it ends the connection.
  */
 const quietMs = 100
-/** How long the end waits at most for the accepting to be done, and again for that: a stop takes a second longer. */
+/** Maximum wait for the last connections to be accepted, and again for the quiet time: a stop takes a second longer. */
 const quietMsMax = 500
 
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
 const sweepsPerBodyLimit = 10
 
 export class HttpServer {
-  /** What its limits are compared with; shared by all edges. */
+  /** The counts that the limits apply to; shared by all edges. */
   readonly totals: ServerTotals
   readonly #options: HttpServerOptions
   readonly #clockMs: () => number
@@ -193,7 +193,7 @@ export class HttpServer {
     return this.#pool.copies.bytes
   }
 
-  /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
+  /** Starts listening; resolves to the port. Rejects with OperatorError if the address cannot be used. */
   async listen(): Promise<number> {
     const port = await this.#wire.listen(this.#options, this.#options.totals !== undefined)
     this.#isListening = true
@@ -203,20 +203,20 @@ export class HttpServer {
       const oldest = ++this.#routes.tick - sweepsPerBodyLimit
       while (receiving.first !== undefined && receiving.first.startTick < oldest) receiving.first.giveUp()
     }, this.#options.limits.bodyMsMax / sweepsPerBodyLimit)
-    // The timer alone must not keep the process alive.
+    // This timer must not keep the process alive.
     this.#sweep.unref()
     return port
   }
 
-  /** From here on each answer ends its connection, so that its client connects anew, elsewhere; all else goes on. */
+  /** From now on each answer ends its connection, so that the client connects to another server; all else continues. */
   drain(): void {
     this.#pool.isClosing = true
   }
 
   /**
-   * Accepts the connections that are made, and then no more; answers the requests that have arrived, and those that
-   * busy connections bring soon after, for at most `closeMsMax`, as {@link drain} says; ends WebSockets with 1001; then
-   * closes everything.
+   * Accepts the connections already made, and then no more. Answers the requests that have arrived, and later ones of
+   * busy connections, for at most `closeMsMax`, as after {@link drain}. Ends WebSockets with 1001, then closes
+   * everything.
    */
   async close(): Promise<void> {
     if (!this.#isListening) return
@@ -229,7 +229,7 @@ export class HttpServer {
     this.#wire.close()
   }
 
-  /** Closes everything at once, answers under way as well. */
+  /** Closes everything at once, also unfinished answers. */
   abandon(): void {
     this.#isListening = false
     this.drain()
@@ -237,7 +237,7 @@ export class HttpServer {
     this.#wire.close()
   }
 
-  /** Applies the settings; rejects as {@link Wire.renewTls} does, and all others apply then. */
+  /** Applies the settings. Rejects as {@link Wire.renewTls}; the other settings apply even then. */
   async reconfigure(settings: ServerSettings): Promise<void> {
     this.#routes.configure(settings)
     this.#requestLog?.configure(settings.requestLog)
@@ -247,8 +247,8 @@ export class HttpServer {
   }
 
   /**
-   * Resolves right after a turn of the event loop that brought neither a connection nor a request: those that the system
-   * has accepted, and nobody here, would be reset with the listening socket.
+   * Resolves right after a turn of the event loop without a new connection or request. Closing the listening socket
+   * would reset connections that only the system has accepted.
    */
   async #allAccepted(): Promise<void> {
     const endMs = performance.now() + quietMsMax
@@ -259,7 +259,7 @@ export class HttpServer {
     }
   }
 
-  /** Resolves once all requests are answered, those as well that are on their way. */
+  /** Resolves once all requests are answered, also those on their way. */
   async #allAnswered(): Promise<void> {
     const endMs = performance.now() + quietMsMax
     for (let seen = -1; this.#pool.open > 0 || seen !== this.#routes.lateRequests; ) {
@@ -271,9 +271,9 @@ export class HttpServer {
   }
 }
 
-/** Resolves once the event loop has read all connections on which something had arrived. */
+/** Resolves once the event loop has read all connections with arrived data. */
 async function everythingRead(): Promise<void> {
-  // The first may come before the loop reads, the second cannot.
+  // The first may run before the loop reads, the second cannot.
   await setImmediate()
   await setImmediate()
 }

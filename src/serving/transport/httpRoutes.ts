@@ -1,6 +1,6 @@
 /**
- * What a request over HTTP asks for, and who asks: finds the endpoint, page or resource of each path and method, and
- * answers what is refused. Does not own admission (admission.ts), nor the answers of endpoints (exchange.ts,
+ * Routes HTTP requests: finds the endpoint, page or resource of each path and method, checks the caller, and answers
+ * refused requests. Does not own admission (admission.ts), nor the answers of endpoints (exchange.ts,
  * resourceExchange.ts).
  */
 import type { Answer } from '../rpc/answers/answer.js'
@@ -35,14 +35,14 @@ import { notKept, ResourceExchange } from './resourceExchange.js'
 import type { ServerSettings } from './serverSettings.js'
 import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
-/** What GET answers at a path of its own. */
+/** The answer of GET at a path of its own. */
 export type Page = Pick<Answer, 'status' | 'body'>
 
 export interface HttpRoutesOptions {
   readonly cors: CorsOrigins
   /** As in {@link ServerSettings}. */
   readonly allowedHosts?: readonly string[] | undefined
-  /** Path → the status and the JSON that GET answers. The functions must be fast and never throw or reject. */
+  /** Path → status and JSON for GET. The functions must be fast and never throw or reject. */
   readonly pages: ReadonlyMap<string, () => Page | Promise<Page>>
   logRefused?(refused: RefusedRequest): void
 }
@@ -121,13 +121,13 @@ export class HttpRoutes {
     } else this.#onOther(head, reply)
   }
 
-  /** One slash at the end is ignored, as by {@link parsePath}. */
+  /** Ignores one slash at the end, as {@link parsePath} does. */
   #findPage(path: string): (() => Page | Promise<Page>) | undefined {
     const { pages } = this.#options
     return pages.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path)
   }
 
-  /** Passes a POST to its endpoint, or returns why it is refused. */
+  /** Passes a POST to its endpoint, or returns the refusal. */
   #take(head: RequestHead, reply: Reply): Refusal | undefined {
     const { path } = head
     if (path !== this.#lastPath) {
@@ -157,7 +157,7 @@ export class HttpRoutes {
     return undefined
   }
 
-  /** Answers a GET or HEAD of a resource, or returns why it is refused. */
+  /** Answers a GET or HEAD of a resource, or returns the refusal. */
   #show(head: RequestHead, reply: Reply, { target, segments }: ResourcePath): Refusal | undefined {
     const route = this.#admission.findRoute(target, head.host)
     if (route === undefined) return unknownNetwork
@@ -185,7 +185,7 @@ export class HttpRoutes {
     return withRequestId(ofOrigin, requestId)
   }
 
-  /** Who asks, or why he is refused; undefined where that is settled here. */
+  /** The admitted caller, or the refusal; undefined if this method answers or ends the connection. */
   #admit(head: RequestHead, reply: Reply, route: Route, target: PathTarget): Allowed | Refusal | undefined {
     const admitted = this.#admission.admit(route, target.key, head, keyForm)
     if ('why' in admitted) return admitted
@@ -231,7 +231,9 @@ export class HttpRoutes {
     this.#reject(head, reply, { answer, why: 'method' }, allow)
   }
 
-  /** Answers without reading the body. If what is left of it is too long, or of unknown length, the connection ends. */
+  /**
+   * Answers without reading the body. If the rest of the body is too long, or of unknown length, the connection ends.
+   */
   #reject(head: RequestHead, reply: Reply, { answer, why }: Refusal, extra = noHeaders): void {
     if (!this.#admitsNobody(head)) return reply.cut()
     this.#logRefused(head, answer.status, why)
@@ -242,7 +244,7 @@ export class HttpRoutes {
     reply.send(answer, headers, endless || this.#pool.isClosing)
   }
 
-  /** As for a key, for all requests of a client's address that need no key, or have none that is valid. */
+  /** Counts by client address the requests that need no key, or have no valid one; false beyond the share. */
   #admitsNobody({ address }: RequestHead): boolean {
     return this.#shares.admit(address, this.tick, this.#connections(), keylessMax)
   }
@@ -256,7 +258,7 @@ function isResourcePath(path: string): boolean {
   return isResource(parseResourcePath(path)?.segments ?? [])
 }
 
-/** Of `/`: balancers, and clients that look for a node, expect status 200 there, as go-ethereum answers. */
+/** The answer at `/`: balancers and clients that look for a node expect status 200 there, as from go-ethereum. */
 const rootPage = (): Page => ({ status: 200, body: '{"note":"send JSON-RPC with POST"}' })
 
 const keyForm = '/v3/<key>'
@@ -268,7 +270,7 @@ const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
 const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
 const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
 
-/** Why a body of this Content-Encoding is not read; undefined for one that is sent as it is. */
+/** The refusal of a body with this Content-Encoding; undefined for an unencoded one. */
 function refusedEncoding(contentEncoding: string): Refusal | undefined {
   const [coded] = contentEncoding.split(',').filter((each) => !/^\s*(identity)?\s*$/i.test(each))
   if (coded === undefined) return undefined
@@ -279,10 +281,10 @@ function refusedEncoding(contentEncoding: string): Refusal | undefined {
 
 const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
 
-/** Those that go-ethereum takes. */
+/** The types that go-ethereum accepts. */
 const jsonContentTypePattern = /^\s*application\/json(?:-rpc|request)?\s*(?:;|$)/i
 
-/** Bytes that a Content-Length of digits alone announces; NaN for none. `Number` would be a call of V8's runtime. */
+/** The value of a Content-Length, which has only digits; NaN if absent. `Number` would be a call of V8's runtime. */
 function contentLengthOf(text: string): number {
   let length = text === '' ? Number.NaN : 0
   for (let at = 0; at < text.length; at++) length = length * 10 + text.charCodeAt(at) - 0x30

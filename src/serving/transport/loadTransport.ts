@@ -1,6 +1,6 @@
 import type { Transport } from './wire.js'
 
-/** Nothing else imports the libraries, so the program runs where uWebSockets.js cannot be loaded. */
+/** The only import of the libraries, so that the program runs even if uWebSockets.js cannot be loaded. */
 export async function loadTransport(name: Transport['name']): Promise<Transport> {
   return name === 'node'
     ? (await import('./node/nodeWire.js')).nodeTransport

@@ -1,14 +1,14 @@
 import { type Identity, RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
-/** The room that a connection has for the calls of its messages. */
+/** A connection's room for the calls of its messages. */
 export interface CallRoom {
   readonly subscriber: Subscriber
   readonly identity: Identity
-  /** Reserves a waiting call, if one is left; {@link release} returns it. */
+  /** Reserves a waiting call, if one is left; {@link release} frees it. */
   admit(): boolean
   release(): void
-  /** Reserves memory for a waiting message, if there is room; {@link unreserve} returns it. */
+  /** Reserves memory for a waiting message, if there is room; {@link unreserve} frees it. */
   reserve(bytes: number): boolean
   unreserve(bytes: number): void
 }

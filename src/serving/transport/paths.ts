@@ -12,9 +12,9 @@ const versionSegment = 'v3'
 /**
  * Parses a path: `/`, `/<network>`, `/v3/<key>`, `/<network>/v3/<key>`; undefined for any other.
  *
- * Segments are compared as written, without percent-decoding: keys and network names need none, and so a proxy and
- * this server cannot read one path in two ways. One slash at the end is ignored, because base addresses are often
- * configured with it.
+ * Segments are compared as written, without percent-decoding. Keys and network names need none, and a proxy cannot read
+ * a path differently from this server. One slash at the end is ignored, because configured base addresses often have
+ * it.
  */
 export function parsePath(path: string): PathTarget | undefined {
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
@@ -51,7 +51,7 @@ export interface ResourcePath {
 
 const resourcePathPattern = /^(?:\/([^/]+))?\/v3\/([^/]+)\/(.+)$/
 
-/** Of a resource: `/v3/<key>/<…>`, `/<network>/v3/<key>/<…>`; compared as in {@link parsePath}. */
+/** Parses a resource's path: `/v3/<key>/<…>`, `/<network>/v3/<key>/<…>`; compared as in {@link parsePath}. */
 export function parseResourcePath(path: string): ResourcePath | undefined {
   const match = resourcePathPattern.exec(path)
   if (match === null) return undefined
@@ -60,13 +60,13 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
 
 const socketPathPattern = /^(?:\/([^/]+))?\/ws(?:\/v3(?:\/([^/]+))?)?\/?$/
 
-/** Of WebSockets: `/ws`, `/<network>/ws`, `/ws/v3/<key>`, `/<network>/ws/v3/<key>`; as in {@link parsePath}. */
+/** Parses a WebSocket path: `/ws`, `/<network>/ws`, `/ws/v3/<key>`, `/<network>/ws/v3/<key>`; as {@link parsePath}. */
 export function parseSocketPath(path: string): PathTarget | undefined {
   const match = socketPathPattern.exec(path)
   return match === null ? undefined : { network: match[1], key: match[2] }
 }
 
-/** A path for the log. Nothing of a path of unknown shape is shown, since a key may be anywhere in it. */
+/** A path for the log. A path of unknown shape is hidden completely, because a key may be anywhere in it. */
 export function redactPath(path: string): string {
   const socketTarget = parseSocketPath(path)
   const resource = parseResourcePath(path)

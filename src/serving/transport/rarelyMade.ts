@@ -1,12 +1,12 @@
 import type { Page } from './httpRoutes.js'
 
-/** Times a second that a page may be made, and times at once where it was not made for a second. */
+/** Maximum times per second that a page is made, and maximum burst after an idle second. */
 const timesPerSecond = 10
 
 /**
- * A page that is made anew at most {@link timesPerSecond} times a second, however often it is asked for: of a server with
- * many networks it takes as long as dozens of reads. Between two times, the last one is answered, which is then a tenth of
- * a second old at most.
+ * A page that is made at most {@link timesPerSecond} times a second, however often it is requested. On a server with
+ * many networks it takes as long as dozens of reads. Other requests get the last page, which is at most a tenth of a
+ * second old.
  */
 export function rarelyMade(
   make: () => Page | Promise<Page>,

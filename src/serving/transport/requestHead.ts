@@ -1,17 +1,17 @@
 /**
- * The parts of a request's head that decide how it is handled, read in one walk over its headers. Only a walk finds
- * repeated headers, and reading one header by name takes a call into uWebSockets.js and two new strings (scenario
+ * The parts of a request's head that decide its handling, read in one walk over its headers. Only a walk finds repeated
+ * headers, and reading one header by name takes a call into uWebSockets.js and two new strings (scenario
  * `slot-cached`).
  *
- * One object serves all requests of a server and holds the values of the last one read. Of repeated headers the first
- * counts; an absent one is the empty text.
+ * One object serves all requests of a server and contains the values of the last one read. Of repeated headers the
+ * first counts; an absent one is the empty text.
  */
 export class RequestHead {
   /** In upper case. */
   method = ''
   /** Without the query. */
   path = ''
-  /** Without its question mark; only of GET and HEAD. */
+  /** Without its question mark; only for GET and HEAD. */
   query = ''
   host = ''
   contentLength = ''
@@ -20,7 +20,7 @@ export class RequestHead {
   contentEncoding = ''
   transferEncoding = ''
   origin = ''
-  /** What follows `Bearer ` in Authorization; empty where that has another scheme. */
+  /** The text after `Bearer ` in Authorization; empty for another scheme. */
   bearer = ''
   apiKey = ''
   /** All lines of this header, joined; so is the next. */
@@ -28,7 +28,7 @@ export class RequestHead {
   ifNoneMatch = ''
   /** X-Request-Id as the client wrote it; see requestLog.ts. */
   requestId = ''
-  /** All lines of traceparent, joined, which is then none; see requestLog.ts. */
+  /** All lines of traceparent, joined; several lines are thus invalid. See requestLog.ts. */
   traceParent = ''
   /** The block that the request is pinned to, as the client wrote it. */
   at = ''
@@ -42,7 +42,9 @@ export class RequestHead {
   #contentLengths = 0
   #transferEncodings = 0
 
-  /** `addressOf`: the other end of a connection; `clientOf`: whose request it is; {@link TrustedProxies.clientOf}. */
+  /**
+   * `addressOf`: the other end of a connection; `clientOf`: the client's address; see {@link TrustedProxies.clientOf}.
+   */
   constructor(
     addressOf: (connection: unknown) => string = () => '',
     clientOf: (peer: string, forwardedFor: string) => string = (peer) => peer,
@@ -52,8 +54,8 @@ export class RequestHead {
   }
 
   /**
-   * The IP address of the client: the other end of the connection, or what a trusted proxy says of it. An IPv4 address
-   * within IPv6 is given as IPv4. To be read while the request is handled; takes a microsecond.
+   * The IP address of the client: the other end of the connection, or the address that a trusted proxy reports. An IPv4
+   * address within IPv6 is given as IPv4. Read it while the request is handled; takes a microsecond.
    */
   get address(): string {
     return this.#clientOf(plainAddress(this.#addressOf(this.#connection)), this.#forwardedFor)
@@ -86,8 +88,8 @@ export class RequestHead {
   }
 
   /**
-   * Why the end or the target of this request is ambiguous; undefined where it is not. uWebSockets.js accepts such
-   * requests, and behind a proxy that reads them differently they would allow request smuggling.
+   * The reason if the end or the target of this request is ambiguous; otherwise undefined. uWebSockets.js accepts such
+   * requests. Behind a proxy that reads them differently they would allow request smuggling.
    */
   get ambiguity(): string | undefined {
     if (this.#contentLengths > 1) return 'more than one content length'
@@ -104,7 +106,7 @@ export class RequestHead {
 
   /** Takes one header, its name in lower case. */
   readonly take = (name: string, value: string): void => {
-    // The names that matter differ in length, so most others are excluded at once.
+    // The relevant names differ in length, so most others are excluded at once.
     switch (name.length) {
       case 4:
         if (name === 'host' && this.#hosts++ === 0) this.host = value
@@ -146,11 +148,11 @@ export class RequestHead {
 
 const bearerPattern = /^bearer +(\S+) *$/i
 
-/** IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2): as Node.js writes them, and as uWebSockets.js does. */
+/** IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2), in the forms of Node.js and of uWebSockets.js. */
 const mappedPattern = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 const mappedLongPattern = /^(?:0000:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/i
 
-/** An address of which each has one form. */
+/** The single form of an address. */
 function plainAddress(address: string): string {
   const long = mappedLongPattern.exec(address)
   if (long !== null)

@@ -1,6 +1,6 @@
 /**
- * Records of requests: log lines, all at level debug or a share of them, and spans of traces. Owns which requests are
- * logged, their ids, and what a record says; which are traced is the tracer's. Where nothing is logged or traced, a
+ * Records of requests: log lines, for all at level debug or for a sample, and spans of traces. Owns which requests are
+ * logged, their ids, and the content of a record; the tracer owns which are traced. Without logging and tracing, a
  * request pays for one comparison.
  */
 import { randomUUID } from 'node:crypto'
@@ -11,35 +11,35 @@ import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import type { Route } from './admission.js'
 import type { ExtraHeaders } from './wire.js'
 
-/** What is recorded of a request. Nothing in it is the client's text, but for the id, which {@link readRequestId} checked. */
+/** The record of a request. It contains no text of the client except the id, which {@link readRequestId} checked. */
 export interface RequestLine {
   readonly request: string
   readonly key: string
   readonly network: string
-  /** Of a batch its first one; `other` for one that is not served, or where the request is not read for it. */
+  /** The method; of a batch the first one. `other` for an unknown method, or if the body is too long to be parsed. */
   readonly method: string
   /** Calls of a batch; undefined for a single call. */
   readonly calls: number | undefined
   readonly status: number
-  /** Compute units spent; 0 where nothing is counted. */
+  /** Compute units spent; 0 if nothing is counted. */
   readonly units: number
-  /** From the end of the body to the answer, which may then still have to be sent. */
+  /** From the end of the body to the answer, whose sending may take longer. */
   readonly microseconds: number
   /** Id of the trace that the request is in. */
   readonly trace?: string
 }
 
-/** What identifies a span (W3C Trace Context): ids of 16 and 8 bytes in hex. */
+/** Identifies a span (W3C Trace Context): ids of 16 and 8 bytes in hex. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
-  /** The client's span; undefined where the trace begins here. */
+  /** The client's span; undefined if the trace begins here. */
   readonly parentId: string | undefined
 }
 
-/** Chooses the requests that are traced, and takes what is recorded of them. Never throws. */
+/** Chooses the requests that are traced, and takes their records. Never throws. */
 export interface RequestTracer {
-  /** `traceParent` is the client's header as it stands, empty for none. Undefined: the request is not traced. */
+  /** `traceParent` is the client's header as written, empty for none. Undefined: the request is not traced. */
   begin(traceParent: string): TraceContext | undefined
   end(context: TraceContext, line: RequestLine): void
 }
@@ -53,15 +53,15 @@ export interface RequestLogOptions {
   readonly tracer?: RequestTracer | undefined
 }
 
-/** What of it may change while the server runs. */
+/** Settings that may change while the server runs. */
 export interface RequestLogSettings {
-  /** One in this many requests is logged whatever the level; 0: none. */
+  /** One in this many requests is logged at any level; 0: none. */
   readonly sample: number
-  /** Whether all requests are logged, because the level says so. */
+  /** Whether the log level includes all requests. */
   readonly isAll: boolean
 }
 
-/** Longest body that is parsed for the names of its methods: some 0.3 ms. */
+/** Maximum length of a body that is parsed for its method names: about 0.3 ms. */
 const readBytesMax = 64 * 1024
 
 export class RequestLog {
@@ -85,7 +85,7 @@ export class RequestLog {
     return sample === 0 && !isAll && this.#options.tracer === undefined
   }
 
-  /** An endpoint that records one request; undefined where it is not recorded. Ids are the client's, empty for none. */
+  /** An endpoint that records one request; undefined if it is not recorded. Ids are the client's, empty for none. */
   watch(endpoint: Endpoint, requestId = '', traceParent = ''): WatchedEndpoint | undefined {
     if (this.#isOff) return undefined
     const { sample, isAll } = this.#settings
@@ -146,7 +146,7 @@ class WatchedEndpoint implements Endpoint {
     try {
       if (body.length <= readBytesMax) calls = JSON.parse(Buffer.from(body).toString('utf8'))
     } catch {
-      // The answer says so.
+      // The answer reports the error.
     }
     const [first, count] = Array.isArray(calls) ? [calls[0], calls.length] : [calls, undefined]
     const name: unknown = first?.method
@@ -156,12 +156,12 @@ class WatchedEndpoint implements Endpoint {
 
 const requestIdPattern = /^[\w.:/+=@~-]{1,128}$/
 
-/** The client's X-Request-Id; empty where it has none, or one that could do harm in a log or in a header. */
+/** The client's X-Request-Id; empty if absent, or if it could do harm in a log or in a header. */
 export function readRequestId(header: string): string {
   return header !== '' && requestIdPattern.test(header) ? header : ''
 }
 
-/** `headers`, and the id of the request where it has one. */
+/** `headers`, plus the request's id if it has one. */
 export function withRequestId(headers: ExtraHeaders, requestId: string): ExtraHeaders {
   return requestId === '' ? headers : [...headers, ['x-request-id', requestId]]
 }

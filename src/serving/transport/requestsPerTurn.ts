@@ -1,27 +1,27 @@
 /**
- * Counts the requests of each key in one turn of the event loop, and those without a valid one of each address. A client that pipelines may send thousands of
- * requests in one packet, which the library delivers one after the other without a pause while all others wait. Owns
- * the counting; the server decides what happens to a request beyond the share.
+ * Counts requests in one turn of the event loop by key, and those without a valid key by address. A client that
+ * pipelines may send thousands of requests in one packet. The library delivers them one after the other without a pause
+ * while all others wait. Owns the counting; the server decides on requests beyond the share.
  */
 
-/** Requests of a turn that are only counted in all: as many as arrive together from many connections. */
+/** Requests of a turn that are counted only in total: as many as arrive together from many connections. */
 const togetherMax = 64
 
 /** Requests of one key in a turn: 10 ms of cached reads, or 16 at once from each of 64 connections. */
 export const requestsOfKeyMax = 1_024
 
-/** The same of one address that shows no key, for pages and refusals: balancers check health a few times. */
+/** Requests of one address without a valid key, for pages and refusals: balancers check health a few times. */
 export const keylessMax = 256
 
 /** Sweeps for which a key counts as active after a request. */
 const presentTicks = 1
 
 export class RequestsPerTurn {
-  /** Requests since the last reset; where there were many, also by key. */
+  /** Requests since the last reset; if there were many, also by key. */
   #count = 0
   #ofKeys: Map<string, number> | undefined
   #lastKey: string | undefined
-  /** Sweep at which a request last had another key than the one before it. */
+  /** Sweep in which a request last had another key than the previous one. */
   #otherTick = Number.NEGATIVE_INFINITY
 
   readonly #reset = (): void => {
@@ -30,7 +30,7 @@ export class RequestsPerTurn {
   }
 
   /**
-   * Counts a request; false where its key has used its share of this turn and other keys are active. `tick` is the
+   * Counts a request; false if its key has used its share of this turn and other keys are active. `tick` is the
    * server's sweep counter. Beyond its share a key may have one request per open connection (`connections`), so a
    * client that waits for each answer is never refused.
    */

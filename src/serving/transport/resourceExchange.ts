@@ -1,6 +1,6 @@
 /**
- * One GET or HEAD of a resource (rpc/reading/resources.ts), from its name to its answer: the result alone, with the headers
- * by which clients keep it and ask for it in fewer bytes.
+ * One GET or HEAD of a resource (rpc/reading/resources.ts), from its name to its answer: the result alone, with headers
+ * for caching and compression.
  */
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import { isNull } from '../rpc/answers/outcome.js'
@@ -21,13 +21,13 @@ export interface Wanted {
 
 const absent = refusal(404, -32000, 'there is nothing of this name here')
 
-/** An error may be over tomorrow. */
+/** Errors are not cached: an error may be temporary. */
 export const notKept: ExtraHeaders = [['cache-control', 'no-store']]
 
-/** A year, the longest that caches know. Private, because the address contains a key. */
+/** A year, the maximum of caches. Private, because the address contains a key. */
 const keptForever = ['cache-control', 'private, max-age=31536000, immutable'] as const
 
-/** Also where the answer goes as it is, since that depends on what was accepted. */
+/** Also sent with an uncompressed answer, because the choice depends on the accepted codings. */
 const vary = ['vary', 'accept-encoding'] as const
 
 export class ResourceExchange extends RequestContext {
@@ -79,13 +79,13 @@ export class ResourceExchange extends RequestContext {
       bytes.length < compressedBytesMin ? undefined : chooseEncoding(wanted.acceptEncoding, copies.offered)
     const tag = `"${name}${encoding === undefined ? '' : `-${encoding}`}"`
     if (isNamedIn(wanted.ifNoneMatch, tag)) return this.#sendResult(304, '', trust, tag)
-    // The copy is waited for: what is kept for a year should come short, and it serves everybody after this client.
+    // Waits for the copy: an answer that is cached for a year should be short, and later clients get the same copy.
     const copy = encoding && (await copies.compress(bytes, encoding))
     if (copy === undefined) return this.#sendResult(200, [bytes], trust, `"${name}"`)
     this.#sendResult(200, copy, trust, tag, encoding)
   }
 
-  /** What is left of the key's limits is said here alone: a kept answer would repeat it when it is no longer so. */
+  /** Only these answers contain the key's remaining limits: a cached answer would repeat outdated ones. */
   #sendUnkept(answer: Answer): void {
     const limits = this.identity.allowance?.headers?.() ?? noHeaders
     this.#reply.send(answer, [...notKept, ...limits, ...this.#headers], this.#pool.isClosing)

@@ -1,29 +1,29 @@
 /**
- * Turns of long answers that are sent: what goes to the operating system in one turn of the event loop is bounded, and
- * keys take turns. To pass on 4 MiB takes 2 to 10 ms, and jobs of the pool end several at a time.
+ * Turns for sending long answers: limits the bytes passed to the operating system in one turn of the event loop, and
+ * keys take turns. Passing on 4 MiB takes 2 to 10 ms, and jobs of the pool end several at a time.
  */
 import { type Place, Share, TimeSlices } from '../../primitives/timeSlices.js'
 
-/** Bytes that are passed on at once: a block of 200 full transactions has 169 KB, which goes whole. */
+/** Maximum bytes passed on at once: a block of 200 full transactions has 169 KB, which is sent whole. */
 export const sentBytesMax = 256 * 1024
 
 /** Bytes of long answers in one turn: 1 ms. */
 export const sentBytesPerTurn = 1024 * 1024
 
-/** Milliseconds of a turn after which no further part is sent, though there would be room. */
+/** Milliseconds of a turn after which no further part is sent, even if there is room. */
 const sendMsMax = 1
 
-/** An answer of which a part is to be sent. */
+/** An answer with a part to send. */
 export interface LongSend {
   /** Set by the slices. */
   place: Place | undefined
-  /** Whose it is: its key's id; '' for pages. */
+  /** The key id of its caller; '' for pages. */
   readonly flow: string
-  /** Sends the next part, of {@link sentBytesMax} at most. */
+  /** Sends the next part, of at most {@link sentBytesMax}. */
   sendOn(): void
 }
 
-/** For tests; others share {@link sendSlices}. */
+/** Exported for tests; other callers share {@link sendSlices}. */
 export class SendSlices {
   readonly #share = new Share()
   readonly #slices = new TimeSlices<LongSend>({
@@ -34,7 +34,7 @@ export class SendSlices {
     share: { worksMax: Number.POSITIVE_INFINITY, costMax: sentBytesPerTurn },
   })
 
-  /** Has a part sent now, if this turn has room for it and nobody waits; else in a later turn. */
+  /** Sends a part now if this turn has room for it and nobody waits; otherwise in a later turn. */
   send(send: LongSend, bytes: number): void {
     if (this.take(bytes)) send.sendOn()
     else this.#slices.wait(send)
@@ -56,5 +56,5 @@ export class SendSlices {
   }
 }
 
-/** Of this thread. */
+/** The slices of this thread. */
 export const sendSlices = new SendSlices()

@@ -1,12 +1,12 @@
 /**
  * One WebSocket from its opening to its end: passes messages to the endpoint, sends answers and events, and counts
- * what waits on the way. Owns the connection: once it is closed nothing uses it. Does not own admission nor the clock
- * (websocket.ts).
+ * waiting messages and unsent bytes. Owns the connection: after its close nothing uses it. Does not own admission nor
+ * the clock (websocket.ts).
  *
- * A client that asks faster than it reads is limited in three steps: above {@link heldAboveBytes} of unsent answers
- * its messages wait, beyond `callsMax` they are answered `server busy`, and above `unsentBytesMax` the connection
- * ends. A client that asks much at once gets its share of each turn of the event loop; its other
- * messages wait, and the library stops reading where it can.
+ * A client that sends faster than it reads is limited in three steps. Above {@link heldAboveBytes} of unsent answers
+ * its messages wait, beyond `callsMax` they are answered `server busy`, and above `unsentBytesMax` the connection ends.
+ * A client with many concurrent messages gets its share of each turn of the event loop. Its other messages wait, and
+ * the library stops reading if it can.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Fault } from '../../primitives/faults.js'
@@ -27,11 +27,11 @@ import { SocketSends } from './socketSends.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
 
-/** The network of a connection, its key, and what it showed when it was opened. */
+/** The network of a connection, its key, and its origin and address at the opening. */
 export interface SocketData {
   readonly route: Route
   readonly use: KeyUse
-  /** Undefined where no keys are needed. */
+  /** Undefined if no keys are needed. */
   readonly keyId: string | undefined
   readonly identity: Allowed
 }
@@ -47,16 +47,16 @@ export interface SocketPool {
   readonly requestLog: RequestLog | undefined
   /** Time of the last sweep. */
   readonly nowMs: number
-  /** Holds a key off that exceeded `limit` of `what`; see floodPenalties.ts. */
+  /** Holds off a key that exceeded `limit` of `what`; see floodPenalties.ts. */
   penalize(keyId: string, what: string, limit: number): void
   gone(socket: Socket): void
-  /** A message was too long to be read, and its client was told nothing. */
+  /** Logs a message that was too long to be read, if its client got no close code. */
   logTooBig(socket: Socket): void
   defect(error: unknown): void
 }
 
 /**
- * Unsent bytes above which messages wait. The operating system's buffers hold up to 3.9 MB more, so the reader has
+ * Unsent bytes above which messages wait. The operating system's buffers contain up to 3.9 MB more, so the client has
  * enough to read, and further answers would only take memory.
  */
 const heldAboveBytes = 1024 * 1024
@@ -65,21 +65,21 @@ const heldAboveBytes = 1024 * 1024
 const heldBytes = 128
 
 /**
- * Least memory that waiting messages of one socket may take, whatever `messageBytesMax` is: 64 KiB of empty messages,
- * which node:http reads at once, take 1.4 MB and must be kept although reading stops.
+ * Minimum memory for waiting messages of one socket, whatever `messageBytesMax` is. node:http reads 64 KiB of empty
+ * messages at once. They take 1.4 MB and must be stored although reading stops.
  */
 const heldBytesMin = 2 * 1024 * 1024
 
-/** Pings of a client that reads no pongs: 128 KiB at 125 bytes each; ordinary clients never send as many. */
+/** Maximum pings of a client that reads no pongs: 128 KiB at 125 bytes each; ordinary clients never send as many. */
 const pingsUnreadMax = 1024
 
-/** Pings between two sweeps of a client that reads the pongs; ordinary clients send at most one. */
+/** Maximum pings between two sweeps from a client that reads the pongs; ordinary clients send at most one. */
 const pingsRecentMax = 1024
 
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
-  /** For a turn of the event loop ({@link TimeSlices}). */
+  /** For {@link TimeSlices}. */
   place: Place | undefined
   readonly keyId: string | undefined
   readonly route: SocketData['route']
@@ -90,7 +90,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   readonly #endpoint: Endpoint
   readonly #pool: SocketPool
   readonly subscriber: Subscriber
-  /** Messages whose answers are under way. */
+  /** Messages with an unfinished answer. */
   readonly #callers = new Set<MessageContext>()
   /** Messages that wait for a turn, or until answers are read. */
   readonly #held = new Fifo<Uint8Array>()
@@ -109,7 +109,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   isUsed = false
   #isDraining = false
   #drainDue: NodeJS.Immediate | undefined
-  /** Set when the connection is to end as soon as everything is sent. */
+  /** Set if the connection ends as soon as everything is sent. */
   #ending: { readonly code: number; readonly reason: string; sinceMs: number } | undefined
   #isOver = false
 
@@ -138,12 +138,12 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.isUsed = true
     this.onActivity()
     if (!this.#isOpen) return
-    // The libraries check text messages alone.
+    // The libraries check only text messages.
     if (isBinary && !isUtf8(body)) return this.close(closeCodes.notUtf8, 'this message is not UTF-8')
     if (body.length > messageBytesMax) {
       return this.close(closeCodes.tooBig, `message too big (${body.length}>${messageBytesMax})`)
     }
-    // Messages during the drain are not begun; close code 1001 tells the client.
+    // Messages during the drain are ignored; close code 1001 informs the client.
     if (this.#isDraining) return
     const isFirst = this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes
     if (isFirst && this.#takeTurn(body)) this.#answer(body)
@@ -160,7 +160,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#endIfDrained()
   }
 
-  /** Counts the bytes that have arrived of an unfinished message. */
+  /** Counts the received bytes of an unfinished message. */
   onUnfinished(bytes: number): void {
     const { bytes: total, count, limits } = this.#pool
     if (this.#isOver) return
@@ -168,7 +168,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (change === 0) return
     total.add(change)
     this.#unfinishedBytes = bytes
-    // A single unfinished message always finds room where nothing else is counted.
+    // A single unfinished message is always accepted if nothing else is counted.
     if (change < 0 || total.value <= limits.bufferedBytesMax || total.value === bytes) return
     if (bytes <= limits.bufferedBytesMax / count.value) return
     this.close(closeCodes.tryLater, 'too much of unfinished messages is waiting; try again later')
@@ -195,10 +195,10 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#activeMs = this.#pool.nowMs
   }
 
-  /** Some unsent bytes were sent. */
+  /** Called when some unsent bytes were sent. */
   onDrain(): void {
     if (this.#drainDue !== undefined) return
-    // uWebSockets.js would never send what is unsent after a send inside its drain handler.
+    // After a send inside its drain handler, uWebSockets.js would never send the unsent rest.
     this.#drainDue = setImmediate(() => {
       this.#drainDue = undefined
       this.#sends.goOn()
@@ -233,8 +233,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   /**
-   * Takes over what the key may do from this moment on. Subscriptions that it could not make any more may be open, so
-   * a change of its methods ends a connection that has any.
+   * Applies the key's current limits and methods. Open subscriptions may use methods that are no longer allowed, so a
+   * change of the methods ends a connection that has any subscription.
    */
   follow(identity: Allowed): void {
     const isOther = identity.methods?.text !== this.identity.methods?.text
@@ -244,7 +244,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.close(closeCodes.policy, 'what this API key may call was changed; connect again')
   }
 
-  /** Ignores further messages, and ends the connection as soon as everything under way is sent. */
+  /** Ignores further messages, and ends the connection as soon as all unfinished answers are sent. */
   drain(): void {
     this.#isDraining = true
     this.#endIfDrained()
@@ -256,7 +256,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   /**
    * Ends the connection: no further message is handled, and the client gets code and reason after everything sent
-   * before. This class waits for that itself, because the library could not limit the time.
+   * before. This class waits for that itself, because the library cannot limit the time.
    */
   close(code: number, reason: string): void {
     if (!this.#isOpen) return
@@ -278,7 +278,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#callsWaiting--
   }
 
-  /** Reserves memory for a waiting message; a single one always finds room where nothing else waits. */
+  /** Reserves memory for a waiting message. A single message always gets it if nothing else waits. */
   reserve(bytes: number, bytesMax = this.#pool.limits.messageBytesMax): boolean {
     const { bufferedBytesMax } = this.#pool.limits
     if (this.#waitingBytes + bytes > bytesMax) return false
@@ -327,7 +327,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
         this.#pool.slices.wait(this)
         return
       }
-      // Where messages wait for the client to read, the newest ones are refused.
+      // While messages wait for the client to read, the newest ones are refused.
       const body = isHeldBack ? this.#held.pop() : this.#held.shift()
       this.unreserve(body.length + heldBytes)
       if (isHeldBack) this.#refuse(body)
@@ -370,7 +370,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   #finish(context: MessageContext, body: AnswerBody): void {
     this.#callers.delete(context)
     if (this.#isOpen) this.#deliver(body)
-    // After the answer, because subscriptions that it announces begin to send here.
+    // After the answer, because subscriptions that it announces start sending here.
     context.finish()
     this.#endIfDrained()
   }
@@ -384,7 +384,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     }
     this.#sends.send(message)
     this.#countUnsent()
-    // Where all sockets together hold too much, those with more than the average are closed.
+    // If all sockets together have too many bytes, those with more than the average are closed.
     const { bytes, count } = this.#pool
     if (this.#unsentBytes === 0 || bytes.value <= bufferedBytesMax) return
     if (this.#unsentBytes > bufferedBytesMax / count.value) this.#wire.cut()

@@ -1,4 +1,4 @@
-/** Limits of one WebSocket and of all together. */
+/** Limits of one WebSocket, and of all together. */
 import type { SubscriptionLimits } from '../streams/subscriberPool.js'
 
 export interface SocketLimits {
@@ -12,9 +12,9 @@ export interface SocketLimits {
   readonly socketsMax: number
   readonly socketsPerKeyMax: number
   readonly pingMs: number
-  /** How long a client may send nothing, not even a pong. */
+  /** Maximum time without any data from the client, not even a pong. */
   readonly idleMsMax: number
-  /** How long a closing connection waits until everything is sent. */
+  /** Maximum time that a closing connection waits until everything is sent. */
   readonly endMsMax: number
   readonly subscriptions: SubscriptionLimits
 }

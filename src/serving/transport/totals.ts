@@ -1,7 +1,7 @@
 /**
- * The counts that a server's limits are compared with: bytes and WebSockets of all its connections. Several edges
- * count together in shared memory, so that a limit means the same however connections are spread over them. Owns the
- * counts; the limits are compared where something is about to be counted.
+ * The counts that a server's limits apply to: bytes and WebSockets of all its connections. Several edges count together
+ * in shared memory, so a limit is the same however connections are spread over them. Owns the counts; the limits are
+ * checked before something is counted.
  */
 import { CounterTable, idNumber, type TableShape } from '../access/counterTable.js'
 import type { SubscriptionTotals } from '../streams/subscriberPool.js'
@@ -70,10 +70,10 @@ function localCounts(): AddOfKey {
 
 const sharedWords = 4
 
-/** Most rows: 80 MiB. */
+/** Maximum rows: 80 MiB. */
 const rowsMax = 2 ** 21
 
-/** Counts of keys, twice as many as have one at the same time, so that hardly any group is full. */
+/** Counts of keys: twice as many rows as keys in use at the same time, so that groups are rarely full. */
 function shapeFor(socketsMax: number): TableShape {
   const rows = Math.min(2 ** Math.ceil(Math.log2(Math.max(socketsMax, 1) * 2)), rowsMax)
   return { rows, rowsPerGroup: Math.min(rows, 128), numbers: 3 }
@@ -84,13 +84,13 @@ export function allotTotals(socketsMax: number): SharedArrayBuffer {
   return new SharedArrayBuffer(sharedWords * 8 + CounterTable.bytesFor(shapeFor(socketsMax)))
 }
 
-/** The totals in the memory that {@link allotTotals} made for all edges; keys are told apart by ids of 12 hex digits. */
+/** The totals in the memory of {@link allotTotals}; keys are identified by ids of 12 hex digits. */
 export function sharedTotals(memory: SharedArrayBuffer, socketsMax: number): ServerTotals {
   const words = new BigInt64Array(memory, 0, sharedWords)
   const isUsed = (at: number) => [0, 1, 2].some((count) => table.numbers[at + count] !== 0)
   const keptFor = (at: number) => (isUsed(at) ? Number.POSITIVE_INFINITY : 0)
   const table = new CounterTable(shapeFor(socketsMax), keptFor, memory, sharedWords * 8)
-  /** Infinity where there is no room for the key. */
+  /** Returns Infinity if there is no room for the key. */
   const countsAt =
     (count: number): AddOfKey =>
     (key, change) => {

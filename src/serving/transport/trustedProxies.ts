@@ -2,9 +2,9 @@ import { type BlockList, isIP } from 'node:net'
 import { blockListOf } from '../access/keyScope.js'
 
 /**
- * Tells whose request it is behind proxies. Each proxy appends the address that it was asked from to X-Forwarded-For,
- * so only what trusted proxies appended is believed: the client is the rightmost address that is not one of theirs.
- * What stands to the left of it was sent by the client, who may write anything.
+ * Finds the client of a request behind proxies. Each proxy appends the address that it got the request from to
+ * X-Forwarded-For, so only the entries of trusted proxies are used. The client is the rightmost address that is not a
+ * trusted proxy. The client itself may write anything to the left of it.
  */
 export class TrustedProxies {
   readonly #list: BlockList
@@ -16,14 +16,14 @@ export class TrustedProxies {
     this.#list = blockListOf(networks)
   }
 
-  /** The client of a connection from `peer` whose request has this X-Forwarded-For; empty where it has none. */
+  /** The client of a connection from `peer` whose request has this X-Forwarded-For; empty if it has none. */
   clientOf(peer: string, forwardedFor: string): string {
     if (this.#isEmpty || forwardedFor === '' || !this.#has(peer)) return peer
     const hops = forwardedFor.split(',')
     let client = peer
     while (hops.length > 0) {
       const hop = addressOf((hops.pop() as string).trim())
-      // A proxy that knows no address says `unknown`, or something of its own; the client is behind it.
+      // A proxy without the address writes `unknown`, or a text of its own; the client is behind it.
       if (hop === undefined) return client
       client = hop
       if (!this.#has(hop)) return hop
@@ -37,7 +37,7 @@ export class TrustedProxies {
   }
 }
 
-/** An entry of X-Forwarded-For without its port, which some proxies add; undefined where it is no address. */
+/** An entry of X-Forwarded-For without its port, which some proxies add; undefined if it is no address. */
 function addressOf(hop: string): string | undefined {
   const [, bracketed, , bare] = /^(?:\[([^\]]+)\](:\d+)?|([^[\]]+))$/.exec(hop) ?? []
   const address = bracketed ?? (bare?.split(':').length === 2 ? bare.split(':')[0] : bare) ?? ''

@@ -1,25 +1,27 @@
 /**
- * The bytes of an answer over HTTP that its client has not read yet, counted with those of bodies that arrive. Owns what
- * is counted; the connection is its exchange's.
+ * Counts the bytes of an HTTP answer that its client has not read yet, together with those of arriving bodies. Owns the
+ * counts; the exchange owns the connection.
  */
 import type { Answer } from '../rpc/answers/answer.js'
 import { longBytesMin } from './answerBytes.js'
 import type { Total } from './totals.js'
 
-/** What all answers of an edge share. */
+/** Shared by all answers of an edge. */
 export interface UnreadPool {
   readonly bufferedBytesMax: number
-  /** Bytes of bodies that arrive and of answers that wait. */
+  /** Bytes of arriving bodies and of unread answers. */
   readonly bufferedBytes: Total
-  /** Pieces of answers that wait, and of how many; each is in memory once, whether a cache has it or not. */
+  /**
+   * Pieces of unread answers → number of these answers. Each piece is in memory once, whether a cache has it or not.
+   */
   readonly sharedPieces: Map<Uint8Array, number>
-  /** Number of exchanges that are not over. */
+  /** Number of unfinished exchanges. */
   readonly open: number
 }
 
 export class UnreadAnswer {
   readonly #pool: UnreadPool
-  /** Ends the connection; called where all together are too many bytes and these are more than the average. */
+  /** Ends the connection; called if all together have too many bytes and this answer has more than the average. */
   readonly #cut: () => void
   readonly #shared: Uint8Array[] = []
   #bytes = 0
@@ -30,7 +32,7 @@ export class UnreadAnswer {
     this.#cut = cut
   }
 
-  /** Counts an answer that was not sent at once, with its parts to come. */
+  /** Counts an answer that was not sent at once, including its later parts. */
   count({ body, rest }: Pick<Answer, 'body' | 'rest'>): void {
     let bytes = 0
     for (const piece of typeof body === 'string' ? [body] : body) {
@@ -42,7 +44,7 @@ export class UnreadAnswer {
     rest?.stream.countWaiting((change) => this.#add(change))
   }
 
-  /** Gives everything back: the answer is read, or the connection is over. */
+  /** Removes its bytes from the count: the answer is read, or the connection is over. */
   over(): void {
     this.#isOver = true
     this.#pool.bufferedBytes.add(-this.#bytes)

@@ -1,7 +1,7 @@
 /**
  * JSON-RPC over WebSockets, on the port of the HTTP server. Owns upgrades and their refusals, the number of
- * connections, and the sweep that pings clients, ends idle connections and those of revoked keys. Does not own what
- * happens on one connection (socket.ts) nor admission (admission.ts).
+ * connections, and the sweep, which pings clients and ends idle connections and those of revoked keys. Does not own a
+ * single connection (socket.ts) nor admission (admission.ts).
  */
 
 import { defer } from '../../primitives/deferred.js'
@@ -34,7 +34,7 @@ interface WebSocketServerOptions {
   /** As in {@link AdmissionOptions}. */
   changedKeys(): readonly string[] | undefined
   readonly noAuth: boolean
-  /** Whether pages of this origin may connect; an empty text is no page's. */
+  /** Whether pages of this origin may connect; an empty text means that the client is no page. */
   readonly allowsOrigin: (origin: string) => boolean
   /** See {@link HostGate}. */
   readonly allowsHost: (host: string) => boolean
@@ -46,24 +46,26 @@ interface WebSocketServerOptions {
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
   /** Milliseconds on a clock that never goes back. */
   readonly clockMs: () => number
-  /** The time of day, by which keys and tokens end. */
+  /** The time of day, for the end of keys and tokens. */
   readonly dateMs: () => number
 }
 
 /**
- * Time between two sweeps. The key ring notices a changed key within 250 ms and the sweep within as long again, so
- * its sockets end or follow within half a second.
+ * Time between two sweeps. The key checker notices a changed key within 250 ms, and the sweep within another 250 ms. So
+ * sockets of the key are updated or end within half a second.
  */
 const sweepMs = 250
 
-/** WebSockets of a key that may end unused between two sweeps, at 0.3 ms each; a pool of a hundred may be closed. */
+/**
+ * WebSockets of a key that may end unused between two sweeps, at 0.3 ms each; a client may close a pool of a hundred.
+ */
 const unusedMax = 256
 
 /** Messages and bytes of one socket in one turn: half a millisecond of cached reads. */
 const messagesPerTurn = 32
 const bytesPerTurn = 64 * 1024
 
-/** Time that the messages of all sockets take of a turn, whatever they ask for; as much again for those that waited. */
+/** Maximum time of a turn for messages of all sockets; the same again for messages that waited. */
 const turnMsMax = 6
 
 const keyForm = '/ws/v3/<key>'
@@ -90,7 +92,7 @@ export class WebSocketServer implements SocketPool {
   readonly count: Total
   readonly subscribers: SubscriberPool
   readonly requestLog: RequestLog | undefined
-  /** Where a client sends 600,000 messages at once, others are read and answered between them. */
+  /** If a client sends 600,000 messages at once, others are read and answered in between. */
   readonly slices = new TimeSlices<Socket>({
     goOn: (socket) => socket.onTurn(),
     msMaxOf: () => turnMsMax,
@@ -98,13 +100,13 @@ export class WebSocketServer implements SocketPool {
   })
   nowMs: number
   readonly #options: WebSocketServerOptions
-  /** Key id → its connections; undefined where no keys are needed. */
+  /** Key id → its connections; the key id is undefined if no keys are needed. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
   /** Key → its WebSockets that ended before any message, since the last sweep. */
   readonly #unused = new Map<string, number>()
   #openSockets = 0
   #isClosing = false
-  /** Of a closing server: its last WebSocket has ended. */
+  /** Resolves when the last WebSocket of a closing server has ended. */
   readonly #idle = defer<void>()
   #sweeper: NodeJS.Timeout | undefined
 
@@ -125,11 +127,11 @@ export class WebSocketServer implements SocketPool {
       followKeys()
       sweep()
     }, sweepMs)
-    // The timer alone must not keep the process alive.
+    // This timer must not keep the process alive.
     this.#sweeper.unref()
   }
 
-  /** Accepts nothing new; resolves once every connection has sent what was under way and has ended. */
+  /** Refuses new connections; resolves once every connection has sent its unfinished answers and has ended. */
   async close(): Promise<void> {
     this.#isClosing = true
     for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.drain()
@@ -137,7 +139,7 @@ export class WebSocketServer implements SocketPool {
     clearInterval(this.#sweeper)
   }
 
-  /** A permit for a WebSocket that asks to open, or the answer that refuses it. */
+  /** A permit for a WebSocket to open, or the answer that refuses it. */
   admit(head: RequestHead): SocketPermit | Answer | Promise<Answer> {
     const permit = this.#permit(head)
     if (permit instanceof Promise) this.#logRefused(head, 429, heldOff)
@@ -174,7 +176,7 @@ export class WebSocketServer implements SocketPool {
 
   #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {
     const { admission, noAuth, allowsOrigin, allowsHost, floodPenalties } = this.#options
-    // Clients that know one address alone ask there for whatever they want.
+    // Clients that know only one address use it for everything.
     const target = parseSocketPath(head.path) ?? (noAuth ? parsePath(head.path) : undefined)
     if (target === undefined) return notFound
     const { ambiguity } = head
@@ -199,8 +201,8 @@ export class WebSocketServer implements SocketPool {
   }
 
   /**
-   * Counts a connection that is about to open, or returns why it is refused, for this key or at all. Added before it
-   * is compared, so that two edges that do so at the same time cannot accept one too many.
+   * Counts a connection that is about to open, or returns the refusal, for this key or in total. Adds before it
+   * compares, so that two edges at the same time cannot accept one too many.
    */
   #countIn(keyId: string | undefined, ofKeyMax = this.limits.socketsPerKeyMax): Refusal | undefined {
     const { socketsMax } = this.limits
@@ -255,7 +257,7 @@ export class WebSocketServer implements SocketPool {
     }
   }
 
-  /** Lets the sockets of changed keys follow. Looks at no others: more keys may be in use than the ring remembers. */
+  /** Updates the sockets of changed keys. Checks no others: more keys may be in use than the key checker caches. */
   #followKeys(): void {
     const changed = this.#options.changedKeys()
     if (changed?.length === 0) return
@@ -264,18 +266,18 @@ export class WebSocketServer implements SocketPool {
     }
   }
 
-  /** Ends a socket that its key no longer admits; otherwise the key's present limits and methods apply to it. */
+  /** Ends a socket that its key no longer admits; otherwise applies the key's current limits and methods. */
   #followKey(socket: Socket): void {
     if (socket.keyId === undefined) return
     const { route, identity, use } = socket
     const admitted = this.#options.admission.admitAgain(route, identity, use)
-    // Status 500: the key could not be read, which must not end what it admitted.
+    // Status 500: the key could not be read; that must not end an admitted connection.
     if (!('why' in admitted)) socket.follow(admitted)
     else if (admitted.answer.status !== 500) socket.close(closeCodes.policy, closeReason(admitted.answer))
   }
 }
 
-/** The message of a refusal, as a reason to close. Longest reason of a close frame: 123 bytes (RFC 6455, section 5.5). */
+/** The message of a refusal, as a close reason. A close frame has at most 123 bytes for it (RFC 6455, section 5.5). */
 function closeReason({ body }: Answer): string {
   const { error } = JSON.parse(String(body)) as { readonly error: { readonly message: string } }
   return error.message.slice(0, 120)

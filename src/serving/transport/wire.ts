@@ -1,18 +1,18 @@
 /**
  * The interface to the HTTP library. It has two adapters: uWebSockets.js (`uws/`) and node:http with ws (`node/`).
- * Everything that is the same on both is written once, above this interface. An adapter owns the library's objects
- * and hides its rules; for instance it calls nothing here after the library's object has ended.
+ * Everything that both share is written once, above this interface. An adapter owns the library's objects and hides its
+ * rules; for example, it calls nothing here after the library's object has ended.
  */
 import { OperatorError } from '../../primitives/faults.js'
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import type { RequestHead } from './requestHead.js'
 import type { TlsFiles } from './tlsFiles.js'
 
-/** Header lines that depend on the request, in the order in which they are sent. */
+/** Header lines that depend on the request, in sending order. */
 export type ExtraHeaders = readonly (readonly [name: string, value: string])[]
 export const noHeaders: ExtraHeaders = []
 
-/** Bytes beyond the limit up to which a message is read, so that the client can be told that it is too long. */
+/** A message is read up to this many bytes beyond the limit, so that the client can be informed that it is too long. */
 export const tooBigBytes = 16 * 1024
 
 export interface Address {
@@ -20,7 +20,7 @@ export interface Address {
   readonly port: number
 }
 
-/** `code`: why, as Node.js names it; undefined where that is not known. */
+/** `code`: the reason, as Node.js names it; undefined if it is unknown. */
 export function cannotListen({ host, port }: Address, code: string | undefined): OperatorError {
   return new OperatorError(`Cannot listen on ${host}:${port}: ${waysToListen[code ?? ''] ?? inUse}`)
 }
@@ -37,15 +37,15 @@ const waysToListen: Readonly<Record<string, string>> = {
 
 export interface Transport {
   readonly name: 'uws' | 'node'
-  /** Whether the bytes of unfinished WebSocket messages are reported to {@link SocketHandler.onUnfinished}. */
+  /** Whether {@link SocketHandler.onUnfinished} gets the bytes of unfinished WebSocket messages. */
   readonly reportsUnfinished: boolean
   /**
-   * The port on which an edge can then listen, or several by {@link Wire.listen} with `isShared`. Listens on it
-   * exclusively for a moment, which finds a free port for 0. Rejects with OperatorError where another process listens
-   * on it, or where ports are to be shared and cannot.
+   * The port on which one edge can then listen, or several by {@link Wire.listen} with `isShared`. Listens on it
+   * exclusively for a moment, which finds a free port for 0. Rejects with OperatorError if another process listens on
+   * it, or if ports must be shared and cannot.
    */
   findPort(address: Address, isShared: boolean): Promise<number>
-  /** With `tls` HTTPS and WSS are spoken. Throws OperatorError where its files cannot be used. */
+  /** With `tls` the wire speaks HTTPS and WSS. Throws OperatorError if its files cannot be used. */
   createWire(handlers: WireHandlers, limits: WireLimits, tls?: TlsFiles): Wire
 }
 
@@ -54,21 +54,21 @@ export interface WireLimits {
   readonly headMsMax: number
   readonly messageBytesMax: number
   readonly idleMsMax: number
-  /** Connections, WebSockets included; further ones are accepted and ended at once. */
+  /** Maximum connections, WebSockets included; further ones are accepted and ended at once. */
   readonly connectionsMax: number
 }
 
 /** A listening socket and its connections. */
 export interface Wire {
   readonly connections: number
-  /** Resolves to the port, which others may share with `isShared`. Rejects with OperatorError where that fails. */
+  /** Resolves to the port, which others may share with `isShared`. Rejects with OperatorError if listening fails. */
   listen(address: Address, isShared: boolean): Promise<number>
   /**
-   * Shows new connections what these files hold; open ones go on. Rejects with OperatorError where the files cannot be
-   * used. Only for a wire made with `tls`, while it listens.
+   * Uses these files for new connections; open ones continue. Rejects with OperatorError if the files cannot be used.
+   * Only for a wire created with `tls`, while it listens.
    */
   renewTls(files: TlsFiles): Promise<void>
-  /** Accepts no new connections; open ones go on. */
+  /** Accepts no new connections; open ones continue. */
   stopListening(): void
   /** Ends all connections at once and stops listening. */
   close(): void
@@ -77,7 +77,7 @@ export interface Wire {
 export interface WireHandlers {
   /** Called for each connection above {@link WireLimits.connectionsMax}. */
   onFull(): void
-  /** Whose request it is that comes from `peer` with this X-Forwarded-For; see {@link TrustedProxies.clientOf}. */
+  /** The client of a request from `peer` with this X-Forwarded-For; see {@link TrustedProxies.clientOf}. */
   clientOf(peer: string, forwardedFor: string): string
   /**
    * Called for an HTTP request. `head` is valid until the call returns; before that, the handler must call `send`,
@@ -85,8 +85,8 @@ export interface WireHandlers {
    */
   onRequest(head: RequestHead, reply: Reply): void
   /**
-   * Called for a request to open a WebSocket. Returns a permit, or the answer that refuses it, perhaps later. `head`
-   * is valid until the call returns.
+   * Called for a request to open a WebSocket. Returns a permit, or the refusal, possibly later. `head` is valid until
+   * the call returns.
    */
   onUpgrade(head: RequestHead): SocketPermit | Answer | Promise<Answer>
 }
@@ -95,18 +95,19 @@ export interface WireHandlers {
 export interface Reply {
   /** Reads the body; the answer may come later. */
   receive(receiver: BodyReceiver): void
-  /** Lets the answer come later without the body; nothing is read until then. `end` as for {@link receive}. */
+  /** Delays the answer without reading the body; nothing is read until then. `end` as for {@link receive}. */
   wait(end?: Receiver): void
-  /** Stops reading the body, as far as the library can. */
+  /** Stops reading the body, if the library can. */
   pause(): void
   resume(): void
   /**
-   * Sends the whole answer; does not keep `answer`. For HEAD only its headers are sent. `isLast`: the client is told
-   * that the connection ends, and it ends once this is sent; after a long answer over uWebSockets.js, with the wire.
+   * Sends the whole answer; does not keep `answer`. For HEAD it sends only the headers. `isLast`: a header announces
+   * the end of the connection, which ends after this answer. After a long answer over uWebSockets.js it ends with the
+   * wire.
    */
   send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void
   /**
-   * Sends a short answer as the last one of the connection. No later request is begun, not even one in the same
+   * Sends a short answer as the last one of the connection. No later request is handled, not even one in the same
    * packet, because the end of this request is ambiguous.
    */
   refuse(answer: Answer): void
@@ -114,9 +115,9 @@ export interface Reply {
   cut(): void
 }
 
-/** Who has a request answered. */
+/** The owner of a reply: it learns when the answer has ended. */
 export interface Receiver {
-  /** Id of its key, by which turns to send long answers are shared. */
+  /** Id of its key; keys take turns to send long answers. */
   readonly keyId: string
   /** Called once, when the last byte of the answer is handed to the library, or the connection is over. */
   over(): void
@@ -127,10 +128,10 @@ export interface BodyReceiver extends Receiver {
   take(chunk: Uint8Array, isLast: boolean): void
 }
 
-/** Permission for one WebSocket, which is counted already. Exactly one of the two is called, once. */
+/** Permission for one WebSocket, which is already counted. Exactly one of the two functions is called, once. */
 export interface SocketPermit {
   open(wire: SocketWire): SocketHandler
-  /** Call it where no WebSocket was opened. */
+  /** Call this if no WebSocket was opened. */
   release(): void
 }
 
@@ -138,12 +139,12 @@ export interface SocketPermit {
 export interface SocketWire {
   /** Bytes passed to {@link send} or {@link sendFragment} that the operating system has not accepted yet. */
   readonly unsentBytes: number
-  /** Sends one text message; does not keep it. What the operating system does not accept waits in the library. */
+  /** Sends one text message; does not keep it. Bytes that the operating system does not accept wait in the library. */
   send(message: AnswerBody | Uint8Array): void
   /** Sends the next part of a long text message; the caller sends no other message before its last one. */
   sendFragment(part: Uint8Array, isFirst: boolean, isLast: boolean): void
   ping(): void
-  /** Stops reading, as far as the library can. Messages that have arrived may still be delivered. */
+  /** Stops reading, if the library can. Messages that have arrived may still be delivered. */
   pause(): void
   resume(): void
   /** Sends a close frame after everything that waits. */
@@ -154,7 +155,7 @@ export interface SocketWire {
 export interface SocketHandler {
   /** `message` is valid until the call returns. */
   onMessage(message: Uint8Array, isBinary: boolean): void
-  /** Called with the bytes that the library holds of an unfinished message, where it reports them. */
+  /** Called with the bytes that the library stores of an unfinished message, if it reports them. */
   onUnfinished(bytes: number): void
   /** Called for each ping; the library answers it. */
   onPing(): void
@@ -162,8 +163,8 @@ export interface SocketHandler {
   /** Called when some unsent bytes were sent. */
   onDrain(): void
   /**
-   * Called when the connection is over, whoever ended it. `isTooBig`: the library ended it for a message that is longer
-   * than it reads, and told the client nothing.
+   * Called when the connection is over, whichever side ended it. `isTooBig`: the library ended it because a message was
+   * too long, and the client got no reason.
    */
   onClose(isTooBig?: boolean): void
 }

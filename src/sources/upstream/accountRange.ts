@@ -1,18 +1,18 @@
 import { textOf } from '../../primitives/excerpt.js'
 
-/** Accounts of one answer of `debug_accountRange`, as many as go-ethereum gives. */
+/** Maximum accounts of one answer of `debug_accountRange`, the same as go-ethereum's. */
 export const accountsPerAnswer = 256
 
-/** A page of all accounts after a block, as nodes tell it. Unproved. */
+/** A page of all accounts after a block, as a node reports it. Unproved. */
 export interface AccountPage {
   /** The state root, with or without `0x`. */
   readonly root: string
   readonly accounts: readonly (readonly [name: string, account: Readonly<Record<string, unknown>>])[]
-  /** Where the next page begins, hex; undefined after the last. */
+  /** Start of the next page, hex; undefined after the last page. */
   readonly next: string | undefined
 }
 
-/** An answer of `debug_accountRange`; undefined where it is none. go-ethereum writes `next` as base64, or as hex. */
+/** Reads an answer of `debug_accountRange`; undefined if it is invalid. go-ethereum writes `next` as base64 or hex. */
 export function readAccountPage(answer: unknown): AccountPage | undefined {
   const { root, accounts, next } = (answer ?? {}) as Readonly<Record<string, unknown>>
   if (typeof accounts !== 'object' || accounts === null) return undefined

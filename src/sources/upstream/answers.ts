@@ -1,16 +1,16 @@
-/** What nodes and their fronts make of the answer to one call, or to a batch. */
+/** Reads answers of nodes and their fronts to one call, or to a batch. */
 import { textOf } from '../../primitives/excerpt.js'
 import { type Call, UpstreamFailure } from './line.js'
 
-/** JSON-RPC codes for "too many questions": EIP-1474's, and Alchemy's, which is the HTTP status. */
+/** JSON-RPC codes for "too many requests": EIP-1474's, and Alchemy's, which equals the HTTP status. */
 const busyCodes: ReadonlySet<unknown> = new Set([-32005, 429])
 
-/** JSON-RPC's for what is no JSON. */
+/** JSON-RPC's code for invalid JSON. */
 const parseErrorCode = -32_700
-/** Words with which fronts say the same under codes of their own. */
+/** Words in refusals of fronts that use codes of their own. */
 const busyWords = /\b(rate[- ]?limit|too many requests|throttled)/i
 
-/** What a node says to a call; one of the two is there. */
+/** A node's answer to a call; `result` or `error` is present. */
 export interface Answer {
   readonly id?: unknown
   readonly result?: unknown
@@ -23,19 +23,19 @@ export interface RpcError {
   readonly data?: unknown
 }
 
-/** What came of an exchange. */
+/** The answers of one exchange. */
 export interface Answers {
-  /** By the texts of the calls' ids. */
+  /** Ids of the calls, as text → answers. */
   readonly byId: ReadonlyMap<string, Answer>
-  /** Whether one id was answered more than once. */
+  /** Whether one id has several answers. */
   readonly isRepeated: boolean
 }
 
 /**
- * The answers to calls by their ids, which some nodes send as texts; in whatever order, and not necessarily all. Of
- * several answers to one call the first counts whose result is not null, else the first. Throws {@link UpstreamFailure}
- * where there is none, as where a batch is refused: by one error, or a list of one, as go-ethereum and Erigon do, or
- * one for each call.
+ * The answers to calls by their ids, which some nodes send as texts; in any order, and possibly incomplete. Of several
+ * answers to one call, the first one with a result that is not null counts, otherwise the first. Throws
+ * {@link UpstreamFailure} if there is no answer, for example because a batch is refused. Nodes refuse by one error or a
+ * list of one, as go-ethereum and Erigon do, or by one error for each call.
  */
 export function readAnswers(calls: readonly Call[], given: unknown): Answers {
   const answers = [given].flat().filter(isAnswer)
@@ -43,9 +43,9 @@ export function readAnswers(calls: readonly Call[], given: unknown): Answers {
   const found = firstUsable(answers)
   if (calls.length === 1) {
     const id = String(calls[0]?.id)
-    // One answer alone is that of the call, whatever its id is.
+    // A single answer belongs to the call, whatever its id is.
     const answer = answers.length === 1 ? first : found.byId.get(id)
-    // Calls are JSON: whoever cannot parse them had something else before it, or is no node.
+    // Calls are valid JSON: a parse error means that other bytes came before the call, or that this is no node.
     if (answer === undefined || codeOf(answer) === parseErrorCode)
       throw new UpstreamFailure('unreadable', 'an answer with neither result nor error')
     return { byId: new Map([[id, answer]]), isRepeated: found.isRepeated }
@@ -84,10 +84,10 @@ function wordsOf(error: unknown): string {
   return typeof error === 'object' ? textOf((error as RpcError | null)?.message) : textOf(error)
 }
 
-/** Whether a JSON-RPC answer asks for fewer questions. */
+/** Whether a JSON-RPC answer asks for fewer requests. */
 export function isBusy(answer: Answer): boolean {
   const words = wordsOf(answer.error)
-  // A contract may say so, too.
+  // A contract's revert reason may contain these words, too.
   return busyCodes.has(codeOf(answer)) || (busyWords.test(words) && !/revert/i.test(words))
 }
 

@@ -1,23 +1,26 @@
-/** What a node tells of its chain: its id, and its first block. */
+/** Asks a node for its chain: the chain id, and the first block. */
 import { NodeError } from './upstream.js'
 
 type Ask = (method: string, params: readonly unknown[]) => Promise<unknown>
 type Way = readonly [method: string, params: readonly unknown[]]
 
-/** Where Ethereum Classic, whose first block and network id are Ethereum's, parted from it; what Ethereum's block says. EIP-779. */
+/**
+ * Ethereum Classic has Ethereum's first block and network id. At this block the two chains split; this is the extra
+ * data of Ethereum's block (EIP-779).
+ */
 const daoFork = { block: '0x1d4c00', extraData: '0x64616f2d686172642d666f726b' } as const
 const mainnetId = 1
 const classicId = 61
 
-/** Nodes whose history is pruned (EIP-4444) have the header of an early block, if that. */
+/** Nodes with pruned history (EIP-4444) have at most the header of an early block. */
 const headerWays = (number: string): readonly Way[] => [
   ['eth_getBlockByNumber', [number, false]],
   ['eth_getHeaderByNumber', [number]],
 ]
 
 /**
- * The header of a node's first block as JSON with at least a `hash`, or why it does not tell it. Rejects as `ask` does,
- * but for {@link NodeError}.
+ * The header of a node's first block as JSON with at least a `hash`, or the reason why the node does not return it.
+ * Rejects as `ask` does, except for {@link NodeError}.
  */
 export async function askGenesis(
   ask: Ask,
@@ -27,16 +30,16 @@ export async function askGenesis(
 }
 
 export interface ToldChainId {
-  /** Undefined where it is not told. */
+  /** Undefined if the node does not report it. */
   readonly id: number | undefined
   /**
-   * Why it is not told as it should be: then it is the network id, which few chains have another of; Ethereum Classic is
-   * known by a block. Absent: it is.
+   * The reason if `eth_chainId` gives no chain id. `id` is then the network id, which is the same on nearly all chains;
+   * Ethereum Classic is recognised by a block. Absent: `id` is the chain id.
    */
   readonly why?: string
 }
 
-/** The chain id as a node tells it, a safe integer. Rejects as {@link askGenesis}. */
+/** The chain id that a node reports, a safe integer. Rejects as {@link askGenesis}. */
 export async function askChainId(ask: Ask): Promise<ToldChainId> {
   const ways: readonly Way[] = [
     ['eth_chainId', []],
@@ -52,7 +55,7 @@ async function isClassic(ask: Ask): Promise<boolean> {
   return found?.extraData !== undefined && found.extraData !== daoFork.extraData
 }
 
-/** What the first of these questions that has an answer is answered, and what the ones before it were. */
+/** The first usable answer to these questions, and the reasons why the earlier ones failed. */
 async function askWays<T>(
   ask: Ask,
   ways: readonly Way[],
@@ -79,7 +82,7 @@ function readBlock(value: unknown): { readonly hash: string; readonly extraData?
   return typeof hash === 'string' ? (value as { readonly hash: string }) : undefined
 }
 
-/** A quantity, or as some tell it a JSON number or decimal text; undefined for what is no safe integer. */
+/** A quantity, or a JSON number or decimal text from some nodes; undefined if it is no safe integer. */
 function readChainId(value: unknown): number | undefined {
   const isNumber = typeof value === 'number' || /^(0x[0-9a-f]+|[0-9]+)$/i.test(String(value))
   const id = isNumber ? Number(value) : Number.NaN

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UpstreamFailure } from './line.js'
 import { NodeError, type Upstream } from './upstream.js'
 
-/** Wait before a node that gave no answer is asked again, at first and at most; doubled each time. */
+/** Wait before a node without an answer is asked again: the first and the maximum; doubled each time. */
 const retryMs = 50
 const retryMsMax = 2_000
-/** Times that it is asked where its front answers in its place, by HTTP statuses of 5xx or HTML. */
+/** Maximum attempts if a node's front answers with HTTP statuses of 5xx, or HTML. */
 const triesMax = 3
 
-/** As {@link Upstream.ask}, and again until the deadline as long as the node is in service. */
+/** As {@link Upstream.ask}, repeated until the deadline while the node is in service. */
 export async function askPatiently(
   upstream: Upstream,
   method: string,
@@ -26,7 +26,7 @@ export async function askPatiently(
   }
 }
 
-/** The same of a method that not every node has; undefined where it refuses the question, in whatever manner. */
+/** As {@link askPatiently}, for a method that some nodes lack; undefined if the node refuses it in any form. */
 export async function askIfKnown(
   upstream: Upstream,
   method: string,
@@ -38,7 +38,7 @@ export async function askIfKnown(
       return await upstream.ask(method, params, deadline)
     } catch (error) {
       if (error instanceof NodeError) return undefined
-      // One that fails alone, again and again, counts as refused then.
+      // After several failures of this method alone, the method counts as refused.
       if (!mayAnswerLater(upstream, error, tries) || performance.now() >= deadline) throw error
       await sleep(Math.max(upstream.waitMs(), retryMs))
     }
@@ -46,7 +46,7 @@ export async function askIfKnown(
   return undefined
 }
 
-/** Whether a node that gave no answer so often may be in service: it answers others, or its front has answers. */
+/** Whether a node that did not answer may still be in service: it answers other calls, or its front answers. */
 function mayAnswerLater({ isAnswering }: Upstream, error: unknown, tries: number): boolean {
   if (!(error instanceof UpstreamFailure)) return false
   return isAnswering === true || error.kind === 'busy' || (error.kind === 'unreadable' && tries < triesMax)

@@ -1,16 +1,16 @@
 /**
- * Calls in one batch, as nodes and their fronts take them: one alone, of free tiers a few, of most hosted nodes a
- * hundred, of go-ethereum a thousand.
+ * Batch sizes that nodes and their fronts accept: some only one call, free tiers a few, most hosted nodes a hundred,
+ * go-ethereum a thousand.
  */
 const sizes = [1, 3, 10, 100, 1_000] as const
-/** How long a size that was refused is not tried; then its operator may have changed it. */
+/** Time after which a refused size is tried again; its operator may have changed the limit. */
 const rememberedMs = 600_000
 
-/** How many calls a node takes in one batch, as its refusals said. */
+/** The maximum batch size of a node, learned from its refusals. */
 export class BatchSize {
   #at = sizes.length - 1
   #refusedAt = 0
-  /** Calls of the last batch for which the node was busy; 0 where one as long was answered since. */
+  /** Calls of the last batch for which the node was busy; 0 if a batch of this size was answered since. */
   #busyAt = 0
 
   get max(): number {
@@ -26,14 +26,16 @@ export class BatchSize {
     if (calls >= this.#busyAt) this.#busyAt = 0
   }
 
-  /** The node was busy, perhaps because so many are too many: it is so for the second time in a row. */
+  /**
+   * Records that the node was busy, possibly because of the batch size: the second time in a row counts as a refusal.
+   */
   busy(calls: number): void {
     if (calls < 2) return
     if (this.#busyAt > 0) this.refused(calls)
     this.#busyAt = calls
   }
 
-  /** So many, at least two, are too many. */
+  /** Records that a batch of so many calls, at least two, is too large. */
   refused(calls: number): void {
     this.#refusedAt = performance.now()
     while (this.#at > 0 && (sizes[this.#at] as number) >= calls) this.#at--

@@ -4,7 +4,7 @@ import { type Call, type Line, UpstreamFailure } from './line.js'
 /** The body of an answer of the Beacon API: SSZ, or parsed JSON. */
 export type BeaconBody = { readonly ssz: Uint8Array } | { readonly json: unknown }
 
-/** SSZ is half as long, and not every node has it for every path. */
+/** SSZ is half as long; not every node supports it for every path. */
 const accept = 'application/octet-stream;q=1.0,application/json;q=0.9'
 
 /** GET requests of the Beacon API. The method of a call is its path, and the result a {@link BeaconBody}. */
@@ -12,7 +12,7 @@ export class BeaconLine implements Line {
   readonly probes = ['/eth/v1/beacon/genesis']
   readonly #connection: HttpConnection
   readonly #base: string
-  /** Where services take a key. */
+  /** Query parameters of the URL: some services take a key there. */
   readonly #search: URLSearchParams
 
   constructor(options: HttpConnectionOptions) {
@@ -29,7 +29,9 @@ export class BeaconLine implements Line {
     this.#connection.close()
   }
 
-  /** An answer as of JSON-RPC. What a node says it does not have is an error with the HTTP status as its code. */
+  /**
+   * The answer in the form of JSON-RPC. If the node does not have the data, an error with the HTTP status as its code.
+   */
   async #get({ id, method: path }: Call, signal: AbortSignal): Promise<unknown> {
     const { status, headers, body } = await this.#connection.request({
       method: 'GET',
@@ -42,7 +44,7 @@ export class BeaconLine implements Line {
     if (status !== 200) throw new UpstreamFailure('unreadable', `HTTP status ${status}`)
     if (headers['content-type']?.startsWith('application/octet-stream')) return { id, result: { ssz: body } }
     const json = parseJson(body)
-    // Fronts of other interfaces have answers of their own.
+    // Fronts of other interfaces have answers of a different form.
     if (!Array.isArray(json) && (json as { readonly data?: unknown } | undefined)?.data === undefined)
       throw new UpstreamFailure('unreadable', 'no answer of the Beacon API')
     return { id, result: { json } }

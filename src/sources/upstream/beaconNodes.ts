@@ -3,7 +3,7 @@ import { UpstreamFailure } from './line.js'
 import { namesOf } from './namesOf.js'
 import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
 
-/** What `/health` says of a node. */
+/** A node's entry in `/health`. */
 export interface BeaconNodeState {
   readonly name: string
   readonly isAnswering: boolean
@@ -11,13 +11,13 @@ export interface BeaconNodeState {
 }
 
 interface BeaconNodesOptions {
-  /** Whether what reading an answer threw shows that its node lied. */
+  /** Whether an error thrown while reading an answer proves that the node lied. */
   readonly isLie: (error: unknown) => error is Error
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
 }
 
-/** Nodes with the Beacon API (ethereum/beacon-APIs), asked one after the other until an answer is of use. */
+/** Nodes with the Beacon API (ethereum/beacon-APIs), asked one after the other until an answer is usable. */
 export class BeaconNodes {
   readonly #nodes: readonly Upstream[]
   readonly #options: BeaconNodesOptions
@@ -40,9 +40,9 @@ export class BeaconNodes {
   }
 
   /**
-   * What `read` makes of the first answer that is of use to it; undefined where no node's was. It returns undefined for
-   * one of no use, and throws for one that is wrong: then its node lied, and is not asked for a while. Those that
-   * answer well are asked first. Throws an Error that names each node and the reason where none answered.
+   * The result of `read` for the first usable answer; undefined if no answer was usable. `read` returns undefined for
+   * an unusable answer and throws for a wrong one: its node lied and rests for a while. Nodes that answer well are
+   * asked first. If none answered, throws an Error that names each node and the reason.
    */
   async ask<T>(path: string, read: (body: BeaconBody) => T | undefined): Promise<T | undefined> {
     const reasons: string[] = []
@@ -68,7 +68,7 @@ export class BeaconNodes {
     for (const node of this.#nodes) node.close()
   }
 
-  /** Nodes that may be asked, best first. Who lied not long ago is asked where the others do not help. */
+  /** Nodes that may be asked, best first. Nodes that lied recently come last. */
   #ranked(): Upstream[] {
     const costs = new Map(this.#nodes.map((node) => [node, node.score.cost(0) * 10 ** node.offences]))
     const cost = (node: Upstream) => costs.get(node) as number
@@ -79,7 +79,7 @@ export class BeaconNodes {
   }
 }
 
-/** As {@link Upstream.ask}; of a front before several nodes another one may answer where the first did not. */
+/** As {@link Upstream.ask}, twice: a front may have several nodes, and another one may answer the second time. */
 async function askTwice(node: Upstream, path: string): Promise<BeaconBody> {
   const deadline = performance.now() + node.options.timeoutMs
   const ask = () => node.ask(path, [], deadline) as Promise<BeaconBody>

@@ -1,31 +1,32 @@
 /**
- * When a node is asked for its next head: about when the chain has one, if its blocks come at regular times. Owns what was
- * learned of these times, by when heads were heard of; timestamps of blocks may be of another time.
+ * Decides when to ask a node for its next head: near the time of the next block, if blocks come at regular times. Owns
+ * the interval learned from the times at which heads were heard. Timestamps of blocks are not used: their clock may
+ * differ.
  */
 
-/** Intervals between heads that have to agree. */
+/** Intervals between heads that must agree. */
 const intervalsMin = 6
-/** Largest share of an interval by which one may differ: missed slots are whole ones more, chance hardly fits so often. */
+/** Maximum deviation, as a share of an interval: a missed slot adds a whole one, and chance rarely fits so often. */
 const toleranceMax = 1 / 5
-/** What is asked for seldom is heard of late: shares of the time between two questions, and of an interval, that are let pass. */
+/** Rare polls hear of heads late. Tolerated delay, as shares of the time between two polls, and of an interval. */
 const lateShareOfPoll = 0.6
 const lateShareOfInterval = 1 / 3
-/** Most slots without a block among them: more are intervals that are half as long by chance. */
+/** Maximum slots without a block among the intervals: more mean intervals that are half as long by chance. */
 const missedMax = 2
-/** Longest interval that is waited for. */
+/** Maximum interval that is used. */
 const intervalMsMax = 60_000
-/** Share of an interval after which it is asked again where there was no head yet: at first, and at most. */
+/** Wait before the next poll if there was no head yet, as a share of an interval: the first and the maximum. */
 const retryShare = 1 / 8
 const retryShareMax = 1 / 4
-/** Questions too early in a row after which the wait doubles: the slot may have no block. */
+/** Early polls in a row after which the wait doubles: the slot may have no block. */
 const retriesMax = 2
 /**
- * Part of a retry by which the next question comes earlier: of so many questions one is too early, and a head is heard of
- * half a retry after it is there. What may be much later comes earlier by a larger part of that.
+ * The next poll comes earlier by this share of a retry. One of so many polls is then too early, and a head is heard
+ * half a retry late on average. If the lag is large, the poll comes earlier by a larger share of the lag.
  */
 const earlierShare = 1 / 16
 const laggingShare = 1 / 3
-/** Intervals after which a head that did not come is asked for as if nothing was known. */
+/** After this number of intervals without a head, polling continues as if no interval were known. */
 const lateMax = 3
 
 interface Heard {
@@ -36,31 +37,31 @@ interface Heard {
 
 export class BlockPace {
   readonly #pollMs: number
-  /** Heads in the order in which they were heard of, each higher than the one before. */
+  /** Heads in the order in which they were heard, each higher than the one before. */
   #heard: Heard[] = []
   #intervalMs: number | undefined
-  /** Questions since the last head. */
+  /** Polls since the last head. */
   #misses = 0
   #missedMs = 0
-  /** How long the last head may have been there before it was heard of. */
+  /** Maximum time between the last head's arrival at the node and its poll. */
   #lagMs = 0
   #earlierMs = 0
 
-  /** `pollMs` is the time between two questions where nothing is known. */
+  /** `pollMs` is the time between two polls while no interval is known. */
   constructor(pollMs: number) {
     this.#pollMs = pollMs
   }
 
-  /** Time between two blocks; undefined where they come at no regular times, as far as is known. */
+  /** Time between two blocks; undefined if no regular interval is known. */
   get intervalMs(): number | undefined {
     return this.#intervalMs
   }
 
-  /** Says which head a node told. */
+  /** Records a head that a node reported. */
   note(number: number, atMs: number): void {
     const last = this.#heard.at(-1)
     if (last !== undefined && number <= last.number) {
-      // A branch that is shorter, or a node that is behind: begun anew where it stays so.
+      // A shorter branch, or a node that is behind: learning restarts if that lasts.
       if (number < last.number) {
         this.#heard = []
         this.#intervalMs = undefined
@@ -72,7 +73,7 @@ export class BlockPace {
     this.#intervalMs = this.#learn()
   }
 
-  /** Time from now until the next question; the last one was sent at `sentMs`. */
+  /** Time from now until the next poll; the last one was sent at `sentMs`. */
   waitMs(sentMs: number, nowMs: number): number {
     const intervalMs = this.#intervalMs
     const last = this.#heard.at(-1)
@@ -87,7 +88,7 @@ export class BlockPace {
     return Math.min(longerMs, intervalMs * retryShareMax)
   }
 
-  /** By how much the next question is to come earlier than an interval after this one, which told of a head. */
+  /** Time by which the next poll comes earlier than one interval after this one, which found a head. */
   #hit(sentMs: number, retryMs: number): number {
     this.#lagMs = this.#misses > 0 ? sentMs - this.#missedMs : Math.max(this.#lagMs - this.#earlierMs, 0)
     this.#misses = 0

@@ -1,4 +1,4 @@
-/** Questions per second that a node may be asked: a bucket that holds those of one second. */
+/** The allowed requests per second to a node: a bucket with the requests of one second. */
 export class Budget {
   readonly #perSecond: number
   #left: number
@@ -10,13 +10,13 @@ export class Budget {
     this.#left = Math.max(perSecond, 1)
   }
 
-  /** Time in ms until one question may be asked; 0 for now. */
+  /** Time in ms until one request is allowed; 0 for now. */
   waitMs(): number {
     this.#refill()
     return this.#left >= 1 ? 0 : ((1 - this.#left) / this.#perSecond) * 1_000
   }
 
-  /** Spends one question; false where none is left. */
+  /** Spends one request; false if none is left. */
   take(): boolean {
     this.#refill()
     if (this.#left < 1) return false

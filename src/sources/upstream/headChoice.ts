@@ -1,6 +1,6 @@
 /**
- * Which head is followed, of those that nodes claim. Owns how many have to agree, and who leads no more; does not own
- * what is true.
+ * Chooses the followed head among those that nodes claim. Owns how many nodes must agree, and which nodes lose the
+ * lead; does not own the truth of a claim.
  */
 import { setTimeout } from '../../primitives/timers.js'
 import type { HeadClaimer } from './headClaimer.js'
@@ -8,8 +8,8 @@ import type { HeadClaim } from './headWatch.js'
 import type { Upstream } from './upstream.js'
 
 /**
- * Shortest time between two choices because of the claims of one node. Each may ask every other node a question, and a
- * node may claim as often as it likes; chains have a few blocks a second.
+ * Minimum time between two choices caused by the claims of one node. Each choice may ask every other node a question,
+ * and a node may claim at any rate. Chains have a few blocks a second.
  */
 const claimsMsMin = 50
 
@@ -25,19 +25,19 @@ export class HeadChoice {
   readonly #quorum: number | undefined
   readonly #isSigned: boolean
   readonly #listeners = new Set<HeadListener>()
-  /** When the last choice because of a node's claim was made; Infinity while one is due. */
+  /** Time of the last choice caused by a node's claim; Infinity while one is scheduled. */
   readonly #chosenAt = new Map<HeadClaimer, number>()
   #begun = 0
-  /** Number of the newest choice that was made. */
+  /** Number of the newest finished choice. */
   #made = 0
-  /** Whether enough nodes said heads, and no such number has one in common. */
+  /** Whether enough nodes claim heads, but fewer than a quorum share one. */
   #isSplit = false
   #isClosed = false
   #head: ChosenHead | undefined
-  /** Who led when the head was doubted last. */
+  /** The leading node when the head was last doubted. */
   #avoided: Upstream | undefined
 
-  /** `quorum` is what the operator says. With `isSigned` no claim of theirs counts; {@link sign} says what the head is. */
+  /** `quorum` is the operator's setting. With `isSigned` the nodes' claims do not count; {@link sign} sets the head. */
   constructor(claimers: readonly HeadClaimer[], quorum: number | undefined, isSigned = false) {
     this.#claimers = claimers
     this.#quorum = quorum
@@ -50,9 +50,8 @@ export class HeadChoice {
   }
 
   /**
-   * How many nodes must have a head before it is followed. Where the operator says nothing: a majority of all, so that
-   * no minority leads or stops the head. Two have no majority without both; of them the other one is enough while one
-   * says nothing.
+   * The number of nodes that must have a head before it is followed. By default a majority of all, so that no minority
+   * leads or stops the head. Two nodes have a majority only together; if one of them is silent, the other is enough.
    */
   get quorum(): number {
     const quorum = this.#quorum
@@ -61,7 +60,7 @@ export class HeadChoice {
     return Math.max(1, this.#claimers.filter(({ counts }) => counts).length)
   }
 
-  /** Why no head is followed, or the one before stays; undefined where enough nodes have one in common. */
+  /** Why no head is followed, or the old one stays; undefined if enough nodes share a head. */
   get disagreement(): string | undefined {
     if (this.#isSigned) return undefined
     const { quorum } = this
@@ -78,15 +77,16 @@ export class HeadChoice {
     return `no ${quorum} of ${count} upstreams have a head in common (${heads.join('; ')})`
   }
 
-  /** Calls `listener` whenever the head changes, also backwards; returns a function that stops this. */
+  /** Calls `listener` whenever the head changes, also backwards; returns a function that stops the calls. */
   listen(listener: HeadListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Says that nobody had the followed head for some seconds. Who claims it leads for a while only where nobody else
-   * is doubted less, so that a head that is nowhere stops the others once. Of those that claim it another one leads.
+   * Reports that no node had the followed head for some seconds. For a while, nodes that claim it lead only if no node
+   * is doubted less. So a head that does not exist stops the others once. If several nodes claim it, another of them
+   * leads.
    */
   doubt(): void {
     const hash = this.#head?.claim.hash
@@ -95,7 +95,7 @@ export class HeadChoice {
     void this.choose()
   }
 
-  /** Says that a block is invalid: each node that has it on its chain, as it said, lied. `what` says why. */
+  /** Reports an invalid block: each node that claimed to have it on its chain lied. `what` is the reason. */
   reject({ number, hash }: Pick<HeadClaim, 'number' | 'hash'>, what: string): void {
     for (const claimer of this.#claimers) {
       if (claimer.claims(number, hash)) claimer.upstream.accuse(what)
@@ -103,7 +103,7 @@ export class HeadChoice {
     void this.choose()
   }
 
-  /** Says that a node claimed a head. The first is counted at once; of several in a row the newest, a moment later. */
+  /** Reports a node's claim. The first is counted at once; of several in a row the newest, a moment later. */
   claimed(node: HeadClaimer): void {
     const choose = () => {
       this.#chosenAt.set(node, performance.now())
@@ -116,8 +116,8 @@ export class HeadChoice {
   }
 
   /**
-   * Chooses the followed head from the claims of nodes that answer. Does not wait for the choice before, which may be
-   * waiting for a node that is silent; of those under way the newest that is made counts.
+   * Chooses the followed head from the claims of nodes that answer. Does not wait for the previous choice, which may
+   * wait for a silent node; of several running choices, the newest finished one counts.
    */
   async choose(): Promise<void> {
     if (this.#isSigned || this.#isClosed) return
@@ -136,7 +136,7 @@ export class HeadChoice {
     if (chosen.claim.hash !== head?.claim.hash || !mayStay) this.#follow({ claim: chosen.claim, upstream })
   }
 
-  /** Makes a block the head because it is signed. The node that said to have it leads, or one that answers. */
+  /** Makes a block the head because it is signed. A node that claimed to have it leads, or else one that answers. */
   sign(claim: HeadClaim): void {
     const claimer =
       this.#claimers.find((node) => node.isVoting && node.claims(claim.number, claim.hash)) ??
@@ -156,18 +156,21 @@ export class HeadChoice {
 }
 
 interface SharedHeadOptions {
-  /** How many nodes must have it: as their head, or below it. */
+  /** The number of nodes that must have the head: as their head, or below it. */
   readonly quorum: number
-  /** The hash that the head chosen before has; of equal claims it is preferred, so that branches do not take turns. */
+  /**
+   * The hash of the previous head; preferred among equal claims, so that the choice does not alternate between
+   * branches.
+   */
   readonly followed: string | undefined
-  /** Of equal claims that of another node is preferred. */
+  /** Among equal claims, those of other nodes are preferred. */
   readonly avoided: Upstream | undefined
 }
 
 /**
- * The highest head that enough nodes have, of those they claim; one that only doubted nodes claim where there is no
- * other, and then of those that are doubted least. Undefined where no claim is shared by enough nodes, as while they
- * are on different branches.
+ * The highest claimed head that enough nodes have. A head that only doubted nodes claim counts if there is no other,
+ * starting with the least doubted. Undefined if enough nodes share no claim, for example while they are on different
+ * branches.
  */
 async function sharedHead(
   nodes: readonly HeadClaimer[],
@@ -188,7 +191,7 @@ async function sharedHead(
     seen.add(hash)
     return isNew && claims.filter(({ claim }) => claim.number >= number).length >= quorum
   })
-  // All votes at once, so that nodes that are slow to answer delay the choice once, not once for each claim.
+  // All votes run at once, so that slow nodes delay the choice once, not once for each claim.
   const outcomes = candidates.map(({ node, claim: { number, hash } }) => {
     const others = nodes.filter((other) => other !== node)
     return reaches(quorum - 1, quorum === 1 ? [] : others.map((other) => other.has(number, hash)))
@@ -197,7 +200,7 @@ async function sharedHead(
   return undefined
 }
 
-/** Whether so many votes are yes, as soon as that is certain. */
+/** Whether at least `needed` votes are yes; resolves as soon as that is certain. */
 function reaches(needed: number, votes: readonly Promise<boolean>[]): Promise<boolean> {
   return new Promise((resolve) => {
     let yes = 0

@@ -3,7 +3,7 @@ import { BlockPace } from './blockPace.js'
 import { NoSocketError, SocketLine } from './socketLine.js'
 import type { Upstream } from './upstream.js'
 
-/** What a node says its newest block is. Unproved. */
+/** The newest block that a node reports. Unproved. */
 export interface HeadClaim {
   readonly number: number
   /** Lower-case hex, as is {@link parentHash}. */
@@ -11,15 +11,15 @@ export interface HeadClaim {
   readonly parentHash: string
 }
 
-/** Time between two looks whether a subscription has fallen silent, which it may without an error. */
+/** Time between two checks whether a subscription has fallen silent, which happens without an error. */
 const pollMsBesideSocket = 4_000
-/** Intervals between blocks without one after which it may have. */
+/** After this number of block intervals without a head, a subscription may have fallen silent. */
 const silentBlocks = 1.5
-/** Time between two attempts to subscribe; a socket that was lost is first tried again after a poll. */
+/** Time between two attempts to subscribe; a lost socket is first retried after a poll. */
 const socketMs = 30_000
 
 interface HeadWatchOptions {
-  /** Time between two polls of a node without a WebSocket whose blocks come at no regular times. */
+  /** Time between two polls of a node without a WebSocket, if its blocks do not come at regular times. */
   readonly pollMs: number
   /** `blockMs`: see {@link BlockPace.intervalMs}. */
   readonly onHead: (claim: HeadClaim, blockMs: number | undefined) => void
@@ -28,8 +28,8 @@ interface HeadWatchOptions {
 }
 
 /**
- * Learns a node's head: by `eth_subscribe` where it has a WebSocket, by polling otherwise, and seldom also beside a
- * subscription.
+ * Learns a node's head: by `eth_subscribe` if it has a WebSocket, otherwise by polling. It also polls beside a
+ * subscription, but rarely.
  */
 export class HeadWatch {
   readonly #upstream: Upstream
@@ -38,14 +38,14 @@ export class HeadWatch {
   #socket: SocketLine | undefined
   #isStarted = false
   #isSubscribed = false
-  /** Whether the operator was told that the node has no WebSocket that was found. */
+  /** Whether the operator was informed that no WebSocket of the node was found. */
   #isToldToPoll = false
   #isClosed = false
-  /** Whether a turn is under way, which sets the timer at its end. */
+  /** Whether a turn is running; it sets the timer at its end. */
   #isTurning = false
   #timer: NodeJS.Timeout | undefined
   #nextTryAt = 0
-  /** When it was told of a head last, in the time of `performance.now()`. */
+  /** Time of the last event of the subscription, in the time of `performance.now()`. */
   #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(upstream: Upstream, options: HeadWatchOptions) {
@@ -54,7 +54,7 @@ export class HeadWatch {
     this.#pace = new BlockPace(options.pollMs)
   }
 
-  /** Begins, unless it has. */
+  /** Starts once; later calls do nothing. */
   start(): void {
     if (this.#isStarted) return
     this.#isStarted = true
@@ -68,7 +68,7 @@ export class HeadWatch {
       const deadline = performance.now() + timeoutMs
       this.#take(await this.#upstream.ask('eth_getBlockByNumber', ['latest', false], deadline))
     } catch {
-      // The node's standing has it; the next poll asks again.
+      // The node's score counts the failure; the next poll asks again.
     }
   }
 
@@ -92,9 +92,9 @@ export class HeadWatch {
     this.#timer = setTimeout(() => this.#turn(), ms)
   }
 
-  /** Polls, and subscribes where that is due. Never rejects. */
+  /** Polls, and subscribes if that is due. Never rejects. */
   async #look(): Promise<void> {
-    // A subscription that tells of heads has not fallen silent.
+    // A subscription with recent events has not fallen silent.
     const silentMs = Math.max(pollMsBesideSocket, silentBlocks * (this.#pace.intervalMs ?? 0))
     const isTold = this.#isSubscribed && performance.now() - this.#toldAt < silentMs
     if (!isTold) await this.poll()
@@ -126,7 +126,7 @@ export class HeadWatch {
         if (this.#isClosed) return socket.close()
         this.#socket = socket
         this.#isSubscribed = true
-        // A block may have come between the last poll and the subscription.
+        // A block may have arrived between the last poll and the subscription.
         return await this.poll()
       } catch (error) {
         socket.close()
@@ -155,21 +155,21 @@ export class HeadWatch {
   }
 }
 
-/** Addresses at which a node may have a WebSocket. geth's and hosted nodes' are known to nobody but their operator. */
+/** Possible addresses of a node's WebSocket. Only their operators know those of geth and of hosted nodes. */
 function socketUrls({ options: { url, socketUrl } }: Upstream): URL[] {
   if (socketUrl !== undefined) return [new URL(socketUrl)]
   if (!url.startsWith('http')) return [new URL(url)]
   const same = new URL(url)
   same.protocol = same.protocol === 'https:' ? 'wss:' : 'ws:'
-  // anvil and reth serve both at one address, Tidegate its sockets at `/ws`, and with a key, as a large host does, at
-  // `/ws/v3/KEY` beside `/v3/KEY`.
+  // anvil and reth serve both at one address, Tidegate its sockets at `/ws`. With a key, Tidegate and a large hosted
+  // service use `/ws/v3/KEY` beside `/v3/KEY`.
   const path = same.pathname.replace(/\/$/, '')
   const keyed = /\/v3\/[^/]+$/
   const paths = [path, keyed.test(path) ? path.replace(keyed, '/ws$&') : `${path}/ws`]
   return paths.map((each) => Object.assign(new URL(same), { pathname: each }))
 }
 
-/** Undefined where it is no header. */
+/** Undefined if it is no header. */
 function readClaim(block: unknown): HeadClaim | undefined {
   const { number, hash, parentHash } = (block ?? {}) as Record<string, unknown>
   if (!isHex(number) || !isHex(hash) || !isHex(parentHash)) return undefined

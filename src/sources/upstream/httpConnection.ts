@@ -11,10 +11,10 @@ import { proxyAuthorization, proxyOf } from './proxy.js'
 
 /** Statuses of redirects that keep the method and body of a request: RFC 9110, sections 15.4.8 and 15.4.9. */
 const redirects: ReadonlySet<number> = new Set([307, 308])
-/** Redirects in a row that are followed: from a path to the same one with a slash, or of the next version. */
+/** Maximum redirects in a row: from a path to the same one with a slash, or to the next version. */
 const redirectsMax = 2
 
-/** How a body in gzip begins: there are fronts that name a coding which the body does not have. */
+/** The first bytes of a gzip body. Some fronts name a coding that the body does not have. */
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 const unpackers = {
@@ -24,12 +24,12 @@ const unpackers = {
   br: promisify(brotliDecompress),
 } as const
 
-/** The `Accept-Encoding` of requests: what {@link unpack} reads. */
+/** The `Accept-Encoding` of requests: the codings of {@link unpack}. */
 const acceptEncoding = 'gzip, deflate, br'
 
 /**
- * The bytes of a body as its `Content-Encoding` says, at most `bytesMax`: a short one may unpack to a thousand times as
- * much. Throws {@link UpstreamFailure}.
+ * The body without its `Content-Encoding`, at most `bytesMax` long: a short body may unpack to a thousand times its
+ * length. Throws {@link UpstreamFailure}.
  */
 async function unpack(body: Buffer, encoding: unknown, bytesMax: number): Promise<Buffer> {
   const codings = String(encoding ?? '')
@@ -38,7 +38,7 @@ async function unpack(body: Buffer, encoding: unknown, bytesMax: number): Promis
     .map((each) => each.trim())
   let bytes = body
   for (const coding of codings.reverse()) {
-    // What names none of the codings that are asked for is taken as it is: whoever reads it says where that is wrong.
+    // Unrequested codings are ignored: the reader of the body reports the error.
     if (!Object.hasOwn(unpackers, coding)) continue
     if (coding.endsWith('gzip') && !bytes.subarray(0, 2).equals(gzipMagic)) continue
     const unpacker = unpackers[coding as keyof typeof unpackers]
@@ -54,19 +54,19 @@ function tooLong(bytesMax: number): UpstreamFailure {
   return new UpstreamFailure('tooLong', `an answer of more than ${bytesMax} bytes`)
 }
 
-/** Connections to one node: enough to fetch ahead, few enough not to be taken for a flood. */
+/** Connections to one node: enough to fetch ahead, few enough not to look like a flood. */
 const connectionsMax = 16
 
-/** Who asks: there are fronts that refuse whoever does not say. */
+/** Some fronts refuse requests without a user agent. */
 export const userAgent = `Tidegate/${version}`
 
 export interface HttpConnectionOptions {
   /** `http:` or `https:`; a user and password in it are sent as basic authorization. */
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** Most bytes of one HTTP answer, packed and unpacked. */
+  /** Maximum bytes of one HTTP answer, packed and unpacked. */
   readonly answerBytesMax: number
-  /** URL of a proxy; absent: as the environment says. */
+  /** URL of a proxy; absent: the environment decides. */
   readonly proxy?: string | undefined
 }
 
@@ -84,11 +84,11 @@ export interface HttpAnswer {
   readonly body: Buffer
 }
 
-/** Requests to one node over connections that are kept alive. */
+/** Sends requests to one node over keep-alive connections. */
 export class HttpConnection {
   readonly #url: URL
   readonly #proxy: URL | undefined
-  /** Undefined until the first request: to load the library takes a tenth of a second of CPU. */
+  /** Undefined until the first request: loading the library takes a tenth of a second of CPU. */
   #pool: Promise<Dispatcher> | undefined
   #isClosed = false
   readonly #headers: Readonly<Record<string, string>>
@@ -102,7 +102,7 @@ export class HttpConnection {
     this.#answerBytesMax = answerBytesMax
   }
 
-  /** Rejects with {@link UpstreamFailure} where no whole answer came, and for the statuses 429 and 503. */
+  /** Rejects with {@link UpstreamFailure} if no complete answer came, and for the statuses 429 and 503. */
   async request(request: HttpRequest, redirected = 0): Promise<HttpAnswer> {
     const { signal, headers } = request
     try {
@@ -115,7 +115,7 @@ export class HttpConnection {
         signal,
       })
       const { statusCode: status } = answer
-      // Read whole even where only the status counts, so that the connection can be used again.
+      // Read completely even if only the status counts, so that the connection can be used again.
       const body = await this.#readBounded(answer.body)
       if (status === 429 || status === 503) {
         const retryAfterMs = readRetryAfter(answer.headers['retry-after'], answer.headers.date)
@@ -147,7 +147,7 @@ export class HttpConnection {
     const options = { connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0 }
     const proxy = this.#proxy
     if (proxy === undefined) return new Pool(this.#url.origin, options)
-    // Many proxies tunnel to the ports of TLS alone.
+    // Without a tunnel: many proxies tunnel only to the ports of TLS.
     return new ProxyAgent({
       ...options,
       uri: proxy.origin,
@@ -156,13 +156,13 @@ export class HttpConnection {
     })
   }
 
-  /** Where a redirect leads, if that is at the same address; to others no key is sent. */
+  /** The path of a redirect to the same origin; undefined for others, which must not get the key. */
   #pathOf(location: unknown): string | undefined {
     const target = URL.canParse(String(location), this.#url.href) && new URL(String(location), this.#url)
     return target && target.origin === this.#url.origin ? target.pathname + target.search : undefined
   }
 
-  /** Names where a redirect leads, without the path and password, which may be secrets. */
+  /** Describes the target of a redirect without its path and password, which may be secrets. */
   #redirect(status: number, location: unknown): string {
     const text = String(location)
     const target = URL.canParse(text, this.#url.href) ? new URL(text, this.#url) : undefined
@@ -186,15 +186,15 @@ export class HttpConnection {
   }
 }
 
-/** So that each header is sent once, whatever the case in which the configuration names it. */
+/** Header names in lower case, so that each header is sent once, whatever its case in the configuration. */
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-/** Undefined where it is none. */
+/** Undefined for invalid JSON. */
 export function parseJson(bytes: Buffer): unknown {
   try {
-    // A byte order mark is no part of JSON (RFC 8259, section 8.1), which readers may ignore.
+    // A byte order mark is not part of JSON; readers may ignore it (RFC 8259, section 8.1).
     return JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''))
   } catch {
     return undefined

@@ -1,7 +1,7 @@
 import { HttpConnection, type HttpConnectionOptions, parseJson } from './httpConnection.js'
 import { type Call, type Line, probes, renderCalls, UpstreamFailure } from './line.js'
 
-/** Calls by HTTP POST over connections that are kept alive. */
+/** Calls by HTTP POST over keep-alive connections. */
 export class HttpLine implements Line {
   readonly probes = probes
   readonly #connection: HttpConnection
@@ -37,7 +37,7 @@ function isRpcAnswer(json: unknown): boolean {
   return Array.isArray(json) ? json.length > 0 : typeof error(json) === 'object' && error(json) !== null
 }
 
-/** Whether the status says that the question is at fault, and not the server: of 4xx all but those of its load. */
+/** Whether the status blames the request and not the server: 501, and 4xx except those about load. */
 function isRefusal(status: number): boolean {
   return (status >= 400 && status < 500 && status !== 408 && status !== 425) || status === 501
 }

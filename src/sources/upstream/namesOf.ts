@@ -1,6 +1,6 @@
 import type { UpstreamOptions } from './upstream.js'
 
-/** Nodes with names that differ: host and port, with a number where two have the same. */
+/** Nodes with unique names: host and port, plus a number if several share them. */
 export function namesOf(nodes: readonly UpstreamOptions[]): [UpstreamOptions, string][] {
   const counts = new Map<string, number>()
   return nodes.map((node) => {

@@ -1,12 +1,12 @@
-/** Latencies kept per node: p95 then rests on five of them. */
+/** Latencies stored per node: five of them are above the p95. */
 const samplesMax = 100
-/** With fewer samples the p95 says little. */
+/** With fewer samples the p95 means little. */
 const samplesMin = 5
-/** Share of the newest outcome in the share of errors: the last twenty or so count. */
+/** Weight of the newest outcome in the error share: about the last twenty count. */
 const newestShare = 0.1
-/** Lies that are remembered in words. */
+/** Maximum descriptions of lies in memory. */
 const liesMax = 8
-/** What is taken for the latency of a node that was never asked. */
+/** Assumed latency of a node that was never asked. */
 const unknownLatencyMs = 50
 
 /** How a node has behaved: the latencies of its answers, its errors, and its lies. */
@@ -16,7 +16,7 @@ export class NodeScore {
   /** From 0 to 1; recent outcomes count most. */
   #errorShare = 0
   readonly #lies: string[] = []
-  /** Exchanges that were answered, the time these took, and those that failed. A batch is one. */
+  /** Answered exchanges, their total time, and failed exchanges. A batch is one exchange. */
   readonly totals = { answered: 0, seconds: 0, failed: 0, lies: 0 }
 
   answered(latencyMs: number): void {
@@ -38,7 +38,7 @@ export class NodeScore {
     if (this.#lies.length > liesMax) this.#lies.shift()
   }
 
-  /** The last ones, each in a few words, oldest first. */
+  /** Descriptions of the last lies, oldest first. */
   get lies(): readonly string[] {
     return this.#lies
   }
@@ -52,8 +52,8 @@ export class NodeScore {
   }
 
   /**
-   * What asking this node costs, lowest best: its median latency in ms, times 1 to 21 for its errors, times the blocks
-   * that its head is behind the highest known, plus one.
+   * The cost of asking this node; the lowest is best. Its median latency in ms, times 1 to 21 for its errors, times one
+   * plus its lag. The lag is the number of blocks behind the highest known head.
    */
   cost(blocksBehind: number): number {
     return (this.quantile(0.5) ?? unknownLatencyMs) * (1 + 20 * this.#errorShare) * (1 + blocksBehind)

@@ -1,26 +1,26 @@
-/** Wait after a node asked for fewer questions and did not say for how long, at first and at most; doubled by each in a row. */
+/** Wait after a node asks for fewer requests without a time: the first and the maximum; doubled by each in a row. */
 const firstMs = 250
 const msMax = 4_000
 /**
- * The longest told one that is kept to: after the first of several in a row, and after those that follow, each four times
- * as long, up to the most. Some fronts say when the day of their quota is over, and answer the next question.
+ * Maximum accepted time from a node: for the first request in a row, and then four times as long each, up to the
+ * maximum. Some fronts give the time until the end of their daily quota, and yet answer the next request.
  */
 const toldMsFirst = 1_000
 const toldMsMax = 30_000
 
-/** How long a node or its front asked not to be asked. */
+/** The pause that a node or its front has requested. */
 export class Pause {
   #until = 0
-  /** How often in a row it asked so. */
+  /** Number of requests for a pause in a row. */
   #times = 0
 
   get leftMs(): number {
     return Math.max(this.#until - performance.now(), 0)
   }
 
-  /** It asked for a pause of so many ms, or did not say how long. */
+  /** Records a request for a pause of `ms`, or without a time. */
   begin(ms?: number): void {
-    // Several questions under way are told so together.
+    // Several running requests get the same refusal together.
     const isOn = this.leftMs > 0
     if (ms === undefined && isOn) return
     const times = isOn ? Math.max(this.#times - 1, 0) : this.#times++
@@ -31,7 +31,10 @@ export class Pause {
     this.#until = Math.max(this.#until, performance.now() + lastsMs)
   }
 
-  /** It answered, which shows that what it told is not so: questions under way are answered within a pause, too. */
+  /**
+   * Records an answer. It shows that the requested pause is too long; requests that run during a pause are answered,
+   * too.
+   */
   answered(): void {
     this.#times = 0
     this.#until = Math.min(this.#until, performance.now() + toldMsFirst)

@@ -1,6 +1,6 @@
 /**
- * The proxy through which a node is reached: what its configuration says, else what the environment says
- * (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`, in either case).
+ * The proxy for a node: from its configuration, otherwise from the environment (`HTTP_PROXY`, `HTTPS_PROXY`,
+ * `NO_PROXY`, in either case).
  */
 import { request } from 'node:http'
 import { request as requestTls } from 'node:https'
@@ -10,7 +10,7 @@ import { causeOf } from '../../primitives/causeOf.js'
 import { authorization } from '../../primitives/urlCredentials.js'
 import { UpstreamFailure } from './line.js'
 
-/** Undefined where there is none. `configured` counts whatever the environment says. */
+/** Undefined if there is no proxy. `configured` overrides the environment. */
 export function proxyOf(url: URL, configured?: string): URL | undefined {
   if (configured !== undefined) return new URL(configured)
   const isTls = /^(https|wss):$/.test(url.protocol)
@@ -18,7 +18,7 @@ export function proxyOf(url: URL, configured?: string): URL | undefined {
   return text === undefined || isExcepted(url) ? undefined : new URL(text)
 }
 
-/** As most programs read it: names and their subdomains, with a port or without, and `*`. */
+/** Matches `NO_PROXY` as most programs do: names and their subdomains, with or without a port, and `*`. */
 function isExcepted({ hostname, host }: URL): boolean {
   const names = (environment('NO_PROXY') ?? '').toLowerCase().split(/[,\s]+/)
   return names.some((entry) => {
@@ -32,13 +32,13 @@ function environment(name: string): string | undefined {
   return process.env[name.toLowerCase()] || process.env[name] || undefined
 }
 
-/** The header with which a proxy is told the user and password in its URL. */
+/** The header that sends the user and password in a proxy's URL. */
 export function proxyAuthorization(proxy: URL): Record<string, string> {
   const { authorization: value } = authorization(proxy)
   return value === undefined ? {} : { 'proxy-authorization': value }
 }
 
-/** A connection to the host of `url` through a proxy (CONNECT), in TLS for `wss:`. Rejects with {@link UpstreamFailure}. */
+/** A connection to the host of `url` through a proxy (CONNECT), with TLS for `wss:`. Rejects with UpstreamFailure. */
 export function tunnel(proxy: URL, url: URL, msMax: number): Promise<Socket> {
   const isTls = url.protocol === 'wss:'
   const { hostname } = url

@@ -1,13 +1,12 @@
-/** How long a liar is not asked after its first lie, and at most; doubled by each further lie. */
+/** Time for which a node is not asked after its first lie, and the maximum; doubled by each further lie. */
 const firstMs = 5_000
 const msMax = 3_600_000
-/** How long it has to be asked again without a lie for one doubling to be forgiven. Ten of them make an hour. */
+/** Time without a lie, after the quarantine, that forgives one doubling. Ten doublings make an hour. */
 const forgiveMs = 60_000
 
-/** How long a node that lied is not asked. */
 export class Quarantine {
   #until = 0
-  /** Lies that were not forgiven when it was accused last, that one among them. */
+  /** Unforgiven lies at the last accusation, including that one. */
   #offences = 0
 
   get isOn(): boolean {
@@ -20,7 +19,7 @@ export class Quarantine {
     return Math.max(this.#offences - Math.floor(cleanMs / forgiveMs), 0)
   }
 
-  /** Begins after a lie; returns for how long, in ms. */
+  /** Begins a quarantine after a lie; returns its length in ms. */
   begin(): number {
     const { offences } = this
     const ms = Math.min(firstMs * 2 ** offences, msMax)

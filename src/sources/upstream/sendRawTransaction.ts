@@ -5,15 +5,16 @@ import type { Upstreams } from './upstreams.js'
 const method = 'eth_sendRawTransaction'
 
 /**
- * How nodes refuse a transaction that they have: geth, Reth and Erigon ("already known"), Nethermind ("AlreadyKnown"),
- * Besu ("Known transaction"), anvil ("transaction already imported").
+ * Refusals of a transaction that the node already has: geth, Reth and Erigon ("already known"), Nethermind
+ * ("AlreadyKnown"), Besu ("Known transaction"), anvil ("transaction already imported").
  */
 const knownPattern = /already[ _]?(known|imported)|\bknown transaction\b/i
 
 /**
- * Sends a signed transaction to every node that answers; where none does, to one after the other until the deadline, in
- * the time of `performance.now()`. `hash` is its own, in lower-case hex. Resolves once a node accepts it or says that it
- * has it. Rejects with {@link NodeError}, the best node's refusal, or as {@link Upstreams.ask} where there is no answer.
+ * Sends a signed transaction to every node that answers. If none does, tries one after the other until the deadline, in
+ * the time of `performance.now()`. `hash` is the transaction's, in lower-case hex. Resolves once a node accepts the
+ * transaction or already has it. Rejects with {@link NodeError}, the best node's refusal, or as {@link Upstreams.ask}
+ * if there is no answer.
  */
 export async function sendRawTransaction(
   upstreams: Upstreams,
@@ -40,7 +41,7 @@ export function sendTo(upstream: Upstream, raw: string, hash: string, deadline: 
   return accepted(upstream.ask(method, [raw], deadline), upstream, hash)
 }
 
-/** Resolves where the node accepted the transaction or had it. */
+/** Resolves if the node accepted the transaction or already had it. */
 async function accepted(answer: Promise<unknown>, upstream: Upstream, hash: string): Promise<void> {
   try {
     const result = await answer

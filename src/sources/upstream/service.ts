@@ -1,10 +1,12 @@
-/** Exchanges in a row without an answer after which a node is left alone for a while, so that it can recover. */
+/** Unanswered exchanges in a row after which a node is left alone for a while, so that it can recover. */
 const failuresMax = 5
-/** How long it is left alone, at first and at most; doubled, less some jitter, while the first exchange after it fails. */
+/**
+ * Length of that rest: the first and the maximum; doubled, less some jitter, while the first exchange after it fails.
+ */
 const restMs = 200
 const restMsMax = 5_000
 
-/** Whether a node is in service, as the outcomes of questions say. */
+/** Whether a node is in service, judged by the outcomes of requests. */
 export class Service {
   /** Undefined before the first outcome. */
   isAnswering: boolean | undefined
@@ -19,7 +21,7 @@ export class Service {
   #restedAt = 0
   #restsUntil = 0
 
-  /** `notice` is called with a sentence when the node stops answering, and when it answers again. */
+  /** `notice` gets a sentence when the node stops answering, and when it answers again. */
   constructor(name: string, notice: (text: string) => void) {
     this.#name = name
     this.#notice = notice
@@ -33,12 +35,12 @@ export class Service {
     this.#failures = this.#rests = this.#restsUntil = 0
   }
 
-  /** Whether it is left alone for the moment. */
+  /** Whether the node currently rests. */
   get isResting(): boolean {
     return performance.now() < this.#restsUntil
   }
 
-  /** An exchange that began at `start` had no answer. Those from before the last rest were counted with it. */
+  /** Records an unanswered exchange that began at `start`. Exchanges from before the last rest were counted with it. */
   unanswered(start: number): void {
     if (start < this.#restedAt || ++this.#failures < failuresMax) return
     this.#restedAt = performance.now()
@@ -46,7 +48,9 @@ export class Service {
     this.#restsUntil = this.#restedAt + ms * (1 - Math.random() / 2)
   }
 
-  /** A question that was asked at `start` was not answered. Whether it is out of service: not where another one was since. */
+  /**
+   * Records an unanswered request from `start`. Returns whether the node is out of service; false if it answered since.
+   */
   failed(start: number, why: string): boolean {
     if (start < this.#answeredAt) return false
     if (this.isAnswering === false) return true

@@ -7,15 +7,15 @@ import { userAgent } from './httpConnection.js'
 import { type Call, type Line, probes, renderCalls, UpstreamFailure } from './line.js'
 import { proxyOf, tunnel } from './proxy.js'
 
-/** Time between two pings; a connection that was silent through one interval is lost. */
+/** Time between two pings; a connection that is silent for one interval is lost. */
 const pingMs = 10_000
-/** Longest time until a connection stands. */
+/** Maximum time to open a connection. */
 const handshakeMsMax = 10_000
 
-/** A node's answer to the request for a WebSocket was an HTTP status: there is none at this address. */
+/** A node answered the request for a WebSocket with an HTTP status: there is no WebSocket at this address. */
 export class NoSocketError extends Error {}
 
-/** What a node says of a call, or tells by itself; anything may be missing. */
+/** A node's answer to a call, or a notification; any member may be missing. */
 interface Member {
   readonly id?: unknown
   readonly method?: unknown
@@ -27,9 +27,9 @@ interface SocketLineOptions {
   /** `ws:` or `wss:`. */
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** Most bytes of one message. */
+  /** Maximum bytes of one message. */
   readonly answerBytesMax: number
-  /** URL of a proxy; absent: as the environment says. */
+  /** URL of a proxy; absent: the environment decides. */
   readonly proxy?: string | undefined
   /** Called with the parameters of each notification. */
   readonly onNotification: (params: unknown) => void
@@ -37,10 +37,10 @@ interface SocketLineOptions {
   readonly onLost: () => void
 }
 
-/** Calls over a WebSocket, which is opened when first needed and again after it was lost. */
+/** Calls over a WebSocket, which opens when first needed and again after a loss. */
 export class SocketLine implements Line {
   readonly probes = probes
-  /** Exchanges under way, by the id of each of their calls. */
+  /** Running exchanges, by the id of each of their calls. */
   readonly #pending = new Map<number, Deferred<unknown>>()
   readonly #options: SocketLineOptions
   #socket: Promise<WebSocket> | undefined
@@ -89,7 +89,7 @@ export class SocketLine implements Line {
   }
 
   async #connect(): Promise<WebSocket> {
-    // Most nodes are asked over HTTP alone, and to load the library takes as long as all else here.
+    // Most nodes use only HTTP, and loading this library takes as long as everything else here.
     const { WebSocket } = await import('ws')
     const { url, headers, answerBytesMax } = this.#options
     const proxy = proxyOf(url, this.#options.proxy)
@@ -149,7 +149,7 @@ export class SocketLine implements Line {
     if (first?.method === 'eth_subscription') return this.#options.onNotification(first.params)
     const known = members.find((member) => this.#pending.has(member?.id as number))
     if (known) return this.#pending.get(known.id as number)?.resolve(message)
-    // An error without an id is of a whole batch: which one is known only where one alone is under way.
+    // An error without an id belongs to a whole batch: only if a single exchange is running, it is known which one.
     const [only, ...others] = new Set(this.#pending.values())
     if (first?.error !== undefined && (first.id ?? null) === null && others.length === 0)
       only?.resolve(message)

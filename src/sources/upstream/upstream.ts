@@ -1,7 +1,7 @@
 /**
- * Talking to other nodes, which are asked and not believed. Owns connections, deadlines, batches, retries, hedging,
- * how well each node behaves, and what each says its head is. Does not own what is true: whoever asks checks the
- * answers, and tells who lied ({@link Upstream.accuse}).
+ * Talks to other nodes without trusting them. Owns connections, deadlines, batches, retries, hedging, each node's
+ * score, and the head that each node claims. Does not own the truth: the caller checks the answers and reports lies
+ * ({@link Upstream.accuse}).
  */
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { textOf } from '../../primitives/excerpt.js'
@@ -19,11 +19,11 @@ import { Service } from './service.js'
 import { SocketLine } from './socketLine.js'
 
 export interface UpstreamOptions extends LineOptions {
-  /** Where heads are subscribed to, for a URL of HTTP; absent: looked for at the same address. */
+  /** WebSocket for head subscriptions of a node with an HTTP URL; absent: the same address is tried. */
   readonly socketUrl?: string | undefined
-  /** Longest time of one attempt, in ms. */
+  /** Maximum time of one attempt, in ms. */
   readonly timeoutMs: number
-  /** Most questions per second; absent: no limit. */
+  /** Maximum requests per second; absent: no limit. */
   readonly requestsPerSecond?: number | undefined
 }
 
@@ -53,19 +53,18 @@ interface Waiting extends Call {
   id: number
   readonly answer: Deferred<unknown>
   readonly timer: NodeJS.Timeout
-  /** Whether it is asked to tell whether the node refuses all questions. */
+  /** Whether this call checks if the node refuses everything. */
   readonly isProbe: boolean
   /** Whether it was asked again after such an error. */
   isRepeated: boolean
   isSettled: boolean
 }
 
-/** One node. */
 export class Upstream {
   readonly score = new NodeScore()
-  /** Questions that it got because another node was slow. */
+  /** Requests that it got because another node was slow. */
   hedges = 0
-  /** Host and port, which are no secret. */
+  /** Host and port, which are not secret. */
   readonly name: string
   readonly options: UpstreamOptions
   readonly #line: Line
@@ -81,7 +80,7 @@ export class Upstream {
   #nextId = 1
   #probing: Promise<UpstreamFailure | undefined> | undefined
 
-  /** `notice` is called with a sentence when the node stops answering, and when it answers again. */
+  /** `notice` gets a sentence when the node stops answering, and when it answers again. */
   constructor(
     options: UpstreamOptions,
     name = new URL(options.url).host,
@@ -96,12 +95,11 @@ export class Upstream {
     this.#line = line
   }
 
-  /** Whether it is in service: not where several questions in a row failed; undefined before the first. */
+  /** Whether it is in service: false after several failed requests in a row; undefined before the first. */
   get isAnswering(): boolean | undefined {
     return this.#service.isAnswering
   }
 
-  /** How often it stopped answering. */
   get outages(): number {
     return this.#service.outages
   }
@@ -115,22 +113,22 @@ export class Upstream {
     return this.#quarantine.offences
   }
 
-  /** Whether it is not asked for the moment, because it failed several times in a row. */
+  /** Whether it currently rests after several failures in a row. */
   get isResting(): boolean {
     return this.#service.isResting
   }
 
-  /** Whether it may have a method: not for ten minutes after it refused it, in whatever manner. */
+  /** Whether it may have a method: false for ten minutes after a refusal in any form. */
   mayHave(method: string): boolean {
     return !this.#lacked.has(method)
   }
 
-  /** Says that what it answers to a method is of no use. */
+  /** Reports that its answers to a method are unusable. */
   lack(method: string): void {
     this.#lacked.note(method)
   }
 
-  /** Says that it did not answer a method, and another one gave what was asked for. */
+  /** Reports that it did not answer a method, and another node did. */
   noteLack(method: string): void {
     this.#lacked.failed(method)
   }
@@ -141,8 +139,8 @@ export class Upstream {
   }
 
   /**
-   * Asks once; questions of the same turn of the event loop become one batch. `deadline` is in the time of
-   * `performance.now()`. Rejects with {@link NodeError}, or with {@link UpstreamFailure} where there is no answer.
+   * Asks once; requests of the same turn of the event loop become one batch. `deadline` is in the time of
+   * `performance.now()`. Rejects with {@link NodeError}, or with {@link UpstreamFailure} if there is no answer.
    */
   ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
     if (this.isQuarantined) return Promise.reject(new UpstreamFailure('quarantined', 'it lied'))
@@ -178,8 +176,8 @@ export class Upstream {
   }
 
   /**
-   * Records that an answer was proved wrong; the node is not asked for a time that doubles with each lie, and halves
-   * again for each minute without one. `what` names the lie.
+   * Records that an answer was proved wrong. The node is not asked for a time that doubles with each lie, and halves
+   * again with each minute without one. `what` names the lie.
    */
   accuse(what: string): void {
     if (this.isQuarantined) return
@@ -204,14 +202,14 @@ export class Upstream {
     for (let start = 0; start < calls.length; start += size) void this.#send(calls.slice(start, start + size))
   }
 
-  /** Sends one part, and the others once that shows which size is taken. */
+  /** Sends one part, and the others once its outcome shows the accepted batch size. */
   async #sendInTurn(calls: readonly Waiting[]): Promise<void> {
     const size = this.#batch.max
     await this.#send(calls.slice(0, size))
     this.#sendParts(calls.slice(size))
   }
 
-  /** Sends calls and settles each. Never rejects; resolves to why there was no answer. */
+  /** Sends calls and settles each. Never rejects; resolves to the failure if there was no answer. */
   async #send(calls: readonly Waiting[]): Promise<UpstreamFailure | undefined> {
     const open = calls.filter(({ isSettled }) => !isSettled)
     if (open.length === 0) return undefined
@@ -232,7 +230,7 @@ export class Upstream {
       this.score.answered(performance.now() - start)
       const missing = open.filter((call) => !answers.has(String(call.id)))
       this.#batch.answered(answers.size)
-      // A front that answers only some of a batch.
+      // A front that answers only some calls of a batch.
       if (missing.length > 0 || [...answers.values()].some(isBusy)) this.#batch.refused(open.length)
       for (const call of open) {
         if (!missing.includes(call)) this.#take(call, answers.get(String(call.id)) as Answer)
@@ -246,7 +244,10 @@ export class Upstream {
     }
   }
 
-  /** Answers by the ids of their calls, at least one. An exchange that is given up early says nothing against the node. */
+  /**
+   * Answers by the ids of their calls, at least one. An exchange that the caller gives up early does not count against
+   * the node.
+   */
   async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<Answers> {
     const start = performance.now()
     const isBatch = calls.length > 1
@@ -263,14 +264,17 @@ export class Upstream {
     }
   }
 
-  /** Says once that it answers calls more than once. */
+  /** Logs once that it answers calls more than once. */
   #noteRepeats(): void {
     if (this.#hasRepeated) return
     this.#hasRepeated = true
     this.#notice(`${this.name} answers a call more than once; the first answer that is not null counts`)
   }
 
-  /** Calls got no answer to an exchange that began at `start`: asks again where there is another way, and settles them. */
+  /**
+   * Handles calls without an answer to an exchange that began at `start`: retries if another form may work, or settles
+   * them.
+   */
   async #fail(
     calls: readonly Waiting[],
     failure: UpstreamFailure,
@@ -287,7 +291,7 @@ export class Upstream {
     if (failure.kind === 'busy') {
       this.#pause.begin(failure.retryAfterMs)
       this.score.failed()
-      // Perhaps it is the batch that is too much; then one by one is what works.
+      // The batch may be too large; single calls may then work.
       this.#batch.busy(calls.length)
     } else if (failure.kind !== 'resting') this.score.failed()
     if (isOutage(failure)) void this.#noteOutage(calls, failure, start)
@@ -295,13 +299,13 @@ export class Upstream {
     return failure
   }
 
-  /** A batch got no answer: the first call alone tells whether that was because it is one. */
+  /** A batch got no answer: sending the first call alone shows whether the batch was the reason. */
   async #sendOneFirst(calls: readonly Waiting[]): Promise<UpstreamFailure> {
     const [first, ...rest] = calls as readonly [Waiting, ...Waiting[]]
     const failure = await this.#send([first])
     if (failure === undefined) this.#batch.refused(calls.length)
     if (failure?.kind === 'refused') {
-      // The first one is what is refused; the others may be taken as they are.
+      // Only the first call's method is refused; the others are sent as before.
       const isSame = ({ method }: Call) => method === first.method
       this.#reject(rest.filter(isSame), refusedBy(this, failure))
       await this.#sendInTurn(rest.filter((call) => !isSame(call)))
@@ -311,8 +315,8 @@ export class Upstream {
   }
 
   /**
-   * A question was refused, which counts against its method unless the node refuses every other one too. Asks again as
-   * long as the node may have it: of several behind a front another one may.
+   * A call was refused. That counts against its method, unless the node refuses everything. Asks again while the node
+   * may have the method: another node behind the same front may have it.
    */
   async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure | undefined> {
     const failure = await this.#outage()
@@ -324,7 +328,7 @@ export class Upstream {
     return failure ?? refusal
   }
 
-  /** One failed question is no outage where another one is answered: then it counts against its method. */
+  /** A failed call is no outage if another one is answered: then it counts against its method. */
   async #noteOutage(calls: readonly Waiting[], failure: UpstreamFailure, start: number): Promise<void> {
     const [{ method, isProbe }] = calls as readonly [Waiting]
     if (isProbe && this.isAnswering === true) return
@@ -333,14 +337,17 @@ export class Upstream {
     if (!isOut && calls.length === 1) this.#lacked.failed(method)
   }
 
-  /** Resolves to why it is out of service: it does not answer twice what every node answers. Undefined where it does. */
+  /**
+   * Resolves to the failure if it is out of service: twice, it does not answer a call that every node answers.
+   * Otherwise undefined.
+   */
   async #outage(): Promise<UpstreamFailure | undefined> {
     const failure = (await this.#probe()) && (await this.#probe())
     if (isOutage(failure)) this.#service.failed(performance.now(), failure.message)
     return failure
   }
 
-  /** Resolves to why there was no answer. */
+  /** Resolves to the failure if there was no answer. */
   #probe(): Promise<UpstreamFailure | undefined> {
     this.#probing ??= this.#askProbes().finally(() => {
       this.#probing = undefined
@@ -418,18 +425,18 @@ export class Upstream {
   }
 }
 
-/** A node's front refused a question by an HTTP status. */
+/** The error for a request that a node's front refused with an HTTP status. */
 function refusedBy(upstream: Upstream, { status = Number.NaN, message }: UpstreamFailure): NodeError {
   return new NodeError(upstream, status, message, undefined)
 }
 
-/** Whether a failure says that the node is out of service. */
+/** Whether a failure means that the node is out of service. */
 function isOutage(error: unknown): error is UpstreamFailure {
   return error instanceof UpstreamFailure && outages.has(error.kind)
 }
 
 const outages: ReadonlySet<FailureKind> = new Set(['unreachable', 'late', 'unreadable'])
-/** What may be because it was asked in a batch. */
+/** Failures that a batch may have caused. */
 const maybeOfBatch: ReadonlySet<FailureKind> = new Set([
   'unreachable',
   'unreadable',
@@ -443,17 +450,17 @@ function asFailure(error: unknown): UpstreamFailure {
 }
 
 interface LineOptions {
-  /** `http:`, `https:`, `ws:` or `wss:`. May contain secrets, so it is never shown; the name of its node is. */
+  /** `http:`, `https:`, `ws:` or `wss:`. May contain secrets, so only the node's name is ever shown. */
   readonly url: string
-  /** Headers of every request, for instance with a key. Never shown. */
+  /** Headers of every request, for example with a key. Never shown. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** URL of a proxy, which may contain secrets; absent: as the environment says. */
+  /** URL of a proxy, which may contain secrets; absent: the environment decides. */
   readonly proxy?: string | undefined
-  /** Most bytes of one answer; of a batch, of all its answers together. */
+  /** Maximum bytes of one answer; of a batch, of all its answers together. */
   readonly answerBytesMax: number
 }
 
-/** JSON-RPC as the URL says. */
+/** JSON-RPC over the protocol of the URL. */
 function lineTo({ url, headers = {}, answerBytesMax, proxy }: LineOptions): Line {
   const options = { url: new URL(url), headers, answerBytesMax, proxy }
   return options.url.protocol.startsWith('http')

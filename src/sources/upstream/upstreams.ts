@@ -12,29 +12,29 @@ import { namesOf } from './namesOf.js'
 import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
 import { type ChainName, VettedNode } from './vettedNode.js'
 
-/** Wait before nodes that all failed are asked again, at first; doubled each time up to the longest, with jitter. */
+/** Wait before nodes that all failed are asked again: the first; doubled each time up to the maximum, with jitter. */
 const retryMs = 50
 const retryMsMax = 2_000
-/** Longest pause of a node that is waited for where there are others: they are to get their turn. */
+/** Maximum pause to wait for if there are other nodes, so that those get their turn. */
 const briefMs = 1_000
-/** Shortest wait before a second node is asked the same: below it, two answers cost more than one late one. */
+/** Minimum wait before a second node is asked the same: below it, two answers cost more than one late one. */
 const hedgeMsMin = 10
-/** Wait before a second node is asked where latencies are not known yet. */
+/** Wait before a second node is asked while latencies are unknown. */
 const hedgeMsDefault = 250
 
 /** Methods that may be asked twice. A transaction's hash makes sending it again harmless. */
 const repeatable =
   /^(eth_(get|call$|estimateGas$|createAccessList$|blockNumber$|chainId$|feeHistory$|gasPrice$|maxPriorityFeePerGas$|blobBaseFee$|baseFee$|syncing$|config$|sendRawTransaction$)|net_|web3_|debug_(get|trace|executionWitness|accountRange|storageRangeAt)|trace_|rpc_)/
-/** Questions about what changes while an answer is under way; each asker is to get an answer of its own time. */
+/** Methods whose answer may change while a request runs; each caller gets an answer of its own time. */
 const answersInTime = /^eth_(getFilter|newFilter|newBlockFilter|uninstallFilter)/
 
 interface UpstreamsOptions {
   readonly chain: ChainName
-  /** Time between two polls for the head of a node without a WebSocket. */
+  /** Time between two polls of a node without a WebSocket for its head. */
   readonly pollMs: number
-  /** How many nodes must have a head before it is followed; see {@link HeadChoice.quorum} where absent. */
+  /** The number of nodes that must have a head before it is followed; absent: see {@link HeadChoice.quorum}. */
   readonly quorum?: number | undefined
-  /** Whether {@link HeadChoice.sign} says what the head is, and no node. */
+  /** Whether {@link HeadChoice.sign} sets the head instead of the nodes. */
   readonly isSigned?: boolean
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
@@ -43,23 +43,23 @@ interface UpstreamsOptions {
 export interface AskOptions {
   /** In the time of `performance.now()`. */
   readonly deadline: number
-  /** Nodes that are not to be asked, for instance because their answer was wrong. */
+  /** Nodes to leave out, for example because their answer was wrong. */
   readonly not?: readonly Upstream[]
-  /** Asked before all others if it may be, so that many questions are spread. */
+  /** Asked first if possible, to spread many requests. */
   readonly first?: Upstream | undefined
-  /** The one node that is to be asked, once, for instance because it answered the question before. */
+  /** The only node to ask, once, for example because it answered the request before. */
   readonly only?: Upstream
-  /** Whether each node is asked at most once, because there is another way. */
+  /** Whether each node is asked at most once, because there is an alternative. */
   readonly once?: boolean
 }
 
-/** An answer and who gave it. Unproved. */
+/** An answer and the node that gave it. Unproved. */
 export interface Asked {
   readonly result: unknown
   readonly upstream: Upstream
 }
 
-/** No node answered in time. The message names each and why, for the operator; `brief` is for callers. */
+/** No node answered in time. The message gives the reason for each, for the operator; `brief` is for callers. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
   constructor(
@@ -70,20 +70,20 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** What a node's `/health` entry says. */
+/** A node's entry in `/health`. */
 export interface UpstreamState {
   readonly name: string
   readonly isAnswering: boolean
-  /** Because it lied, or is of another chain. */
+  /** Because it lied, or has another chain. */
   readonly isQuarantined: boolean
   /** Number of the head it claims; undefined before the first answer. */
   readonly head: number | undefined
   readonly lies: readonly string[]
 }
 
-/** What was asked of a node since the start, and how it stands. */
+/** The requests to a node since the start, and its state. */
 export interface UpstreamFigures extends Omit<UpstreamState, 'lies'> {
-  /** Exchanges; a batch is one. */
+  /** Answered exchanges; a batch is one. */
   readonly answered: number
   readonly seconds: number
   readonly failed: number
@@ -95,7 +95,7 @@ interface Question {
   readonly method: string
   readonly params: readonly unknown[]
   readonly deadline: number
-  /** By name of the node, in words. */
+  /** Name of the node → its failure in words. */
   readonly failures: Map<string, string>
   readonly refusals: Map<Upstream, NodeError>
 }
@@ -107,21 +107,20 @@ interface Watched {
 }
 
 /**
- * Several nodes of one chain, asked as one: whoever answers best is asked first, others when it fails or is slow, all
- * again until the deadline. Identical questions under way are one.
+ * Several nodes of one chain, used as one. The best node is asked first, others when it fails or is slow, and all again
+ * until the deadline. Identical running requests are sent once.
  */
 export class Upstreams {
-  /** Which head is followed. */
   readonly choice: HeadChoice
   readonly #nodes: readonly Watched[]
   readonly #options: UpstreamsOptions
-  /** Questions under way, by method and parameters. */
+  /** Running requests, by method and parameters. */
   readonly #flights = new Map<string, Promise<Asked>>()
   readonly #ending = new AbortController()
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
     this.#options = options
-    // Each question that is to be asked again waits for it.
+    // Each request that waits for a retry listens to it.
     setMaxListeners(0, this.#ending.signal)
     this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
     const claimers = this.#nodes.map(({ claimer }) => claimer)
@@ -138,7 +137,7 @@ export class Upstreams {
     return this.choice.quorum
   }
 
-  /** Nodes that may be asked, best first; those that did not answer the last time come last. */
+  /** Nodes that may be asked, best first; those without an answer the last time come last. */
   get candidates(): readonly Upstream[] {
     return this.#ranked([])
   }
@@ -148,7 +147,6 @@ export class Upstreams {
     return this.candidates.filter(({ isAnswering }) => isAnswering !== false)
   }
 
-  /** How many there are. */
   get count(): number {
     return this.#nodes.length
   }
@@ -171,8 +169,8 @@ export class Upstreams {
   }
 
   /**
-   * Compares the chain of every node that answers within `ms`. Throws OperatorError that names a node of another
-   * chain. Resolves to whether any answered.
+   * Compares the chain of every node that answers within `ms`. Throws OperatorError that names a node of another chain.
+   * Resolves to whether any node answered.
    */
   async check(ms: number): Promise<boolean> {
     const deadline = performance.now() + ms
@@ -183,8 +181,8 @@ export class Upstreams {
   }
 
   /**
-   * Asks a node, and others where it fails, is slow or does not have the method. Rejects with {@link NodeError}, the first
-   * that a node answers, or with {@link NoAnswerError}.
+   * Asks a node, and others if it fails, is slow or lacks the method. Rejects with {@link NodeError}, the first from a
+   * node, or with {@link NoAnswerError}.
    */
   async ask(method: string, params: readonly unknown[], options: AskOptions): Promise<Asked> {
     const { deadline, first, only, once = only !== undefined } = options
@@ -199,7 +197,7 @@ export class Upstreams {
       try {
         return await within(flight, deadline)
       } catch (error) {
-        // Whoever asked first may have had less time.
+        // The first caller may have had less time.
         if (!(error instanceof NoAnswerError) || performance.now() >= deadline) throw error
       }
     }
@@ -211,7 +209,7 @@ export class Upstreams {
     return flight
   }
 
-  /** Asks every node that answers once, each its own; best first. The answers reject as those of {@link Upstream.ask}. */
+  /** Asks every answering node once, best first. Each answer rejects as {@link Upstream.ask} does. */
   askEach(method: string, params: readonly unknown[], deadline: number) {
     return this.answering.map((upstream) => ({
       upstream,
@@ -220,20 +218,20 @@ export class Upstreams {
   }
 
   /**
-   * Calls `listener` whenever the followed head changes, also backwards; returns a function that stops this. The first
-   * call begins to watch the heads.
+   * Calls `listener` whenever the followed head changes, also backwards; returns a function that stops the calls. The
+   * first call starts watching the heads.
    */
   onHead(listener: HeadListener): () => void {
     for (const { watch } of this.#nodes) watch.start()
     return this.choice.listen(listener)
   }
 
-  /** Asks every node for its head now; resolves when all have answered or failed. */
+  /** Polls every node for its head now; resolves when all have answered or failed. */
   async poll(): Promise<void> {
     await Promise.all(this.#nodes.map(({ watch }) => watch.poll()))
   }
 
-  /** Ends every question under way and every watch. */
+  /** Ends every running request and every watch. */
   close(): void {
     this.#ending.abort()
     this.choice.close()
@@ -259,9 +257,9 @@ export class Upstreams {
     }
   }
 
-  /** Nodes that may be asked, best first; then those that did not answer the last time, and those without the method. */
+  /** Nodes that may be asked, best first; then those without an answer the last time, and those without the method. */
   #ranked(not: readonly Upstream[], method?: string): Upstream[] {
-    // Not the highest claim: that may be of a block that is nowhere, and its node would be asked first.
+    // Not the highest claim: its block may not exist, and its node would be asked first.
     const head = this.head?.claim.number ?? 0
     return this.#nodes
       .filter(({ upstream, claimer }) => {
@@ -271,7 +269,7 @@ export class Upstreams {
         upstream,
         lacks: Number(method !== undefined && !upstream.mayHave(method)),
         isSilent: Number(upstream.isAnswering === false),
-        // Who lied not long ago is asked where the others do not help.
+        // Nodes that lied recently are asked only if the others do not help.
         cost:
           upstream.score.cost(Math.max(0, head - (claimer.claim?.number ?? head))) * 10 ** upstream.offences,
       }))
@@ -300,9 +298,9 @@ export class Upstreams {
       const [refusal] = refusals.values()
       if (refusal && ranked.every((upstream) => refusals.has(upstream))) throw refusal
       const pauses = ranked.map((upstream) => upstream.waitMs())
-      // Whoever waits for the end of a pause is asked then; pauses get longer by themselves.
+      // After a pause all its waiting requests are sent; pauses get longer by themselves.
       const pauseMs = ranked.length > 0 ? smallest([...pauses, retryMsMax]) : 0
-      // All that waits for the end of a pause is asked at once then, and so in one batch.
+      // All requests that wait for the end of a pause are sent at once then, so in one batch.
       const waitMs = pauseMs > 0 ? pauseMs : backOffMs(++failed)
       const isNobody = ranked.length === 0 || (this.#nodes.length > 1 && waitMs > briefMs)
       const isOver = round >= roundsMax || (isNobody && roundsMax < Infinity)
@@ -315,8 +313,8 @@ export class Upstreams {
   }
 
   /**
-   * Asks the first node; each further one when all before it failed, or are slow: two may be silent. The wait for that
-   * doubles with each. Resolves to the first answer, or to undefined where there was none: `failures` then has the
+   * Asks the first node; each further one when all before it failed or are slow: two may be silent. The wait for a slow
+   * node doubles each time. Resolves to the first answer, or to undefined if there was none: `failures` then has the
    * reasons, `refusals` the errors of nodes without the method. Any other error of a node is an answer.
    */
   #race(upstreams: readonly Upstream[], question: Question): Promise<Asked | undefined> {
@@ -378,8 +376,8 @@ function hedgeMs({ score: standing }: Upstream): number {
 }
 
 /**
- * Ms before the next round, after so many rounds in which every node that was asked failed. One address may stand for
- * several nodes, of which another one may answer: so each second round follows at once.
+ * Ms before the next round, after so many rounds in which every node failed. One address may stand for several nodes,
+ * and another of them may answer, so each second round follows at once.
  */
 export function backOffMs(failed: number): number {
   if (failed % 2 === 1) return 0

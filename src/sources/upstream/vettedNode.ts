@@ -2,51 +2,53 @@ import { askChainId, askGenesis, type ToldChainId } from './askChain.js'
 import { UpstreamFailure } from './line.js'
 import type { Upstream } from './upstream.js'
 
-/** How long a node of another chain is left alone; then somebody may have corrected it. */
+/** Time for which a node of another chain is left alone; its operator may then have corrected it. */
 const otherChainMs = 5_000
-/** Times that a question about its chain is asked where a front answers with an HTTP status of 5xx, or HTML. */
+/** Maximum attempts to ask for its chain if a front answers with an HTTP status of 5xx, or HTML. */
 const triesMax = 3
 
-/** Which chain nodes must have. */
+/** The chain that nodes must have. */
 export interface ChainName {
   readonly chainId: bigint
   /** Lower-case hex. */
   readonly genesisHash: string
-  /** A block of the chain that is held and stays, for nodes that do not tell their first one; its hash in lower-case hex. */
+  /**
+   * A stored permanent block of the chain, for nodes that do not return their first one; its hash in lower-case hex.
+   */
   readonly held?: () => { readonly number: number; readonly hash: string } | undefined
 }
 
 /**
- * A node that is asked only once it has said to be of the right chain, and again after each time that it did not
- * answer: it may have come back as another.
+ * Asks a node only after it reported the right chain. Checks again after each outage: another node may have replaced
+ * it.
  */
 export class VettedNode {
   readonly upstream: Upstream
   readonly #chain: ChainName
   readonly #log: (text: string) => void
-  /** The value of {@link Upstream.outages} when its chain was last found right. */
+  /** The value of {@link Upstream.outages} when its chain was last found correct. */
   #vettedAt: number | undefined
   #vetting: Promise<string | undefined> | undefined
   #refusedUntil = 0
-  /** What is wrong with its chain, as found last; empty where nothing was. */
+  /** The last result: the fault of its chain; empty if it is correct. */
   #wrong = ''
-  /** Why it did not say which chain it has, and what was said of that to the operator. */
+  /** Why it did not report its chain, and the sentence about it that the operator got. */
   #why: Error | undefined
   #said = ''
 
-  /** `log` is called with a sentence for the operator where it is of another chain. */
+  /** `log` gets a sentence for the operator if the node has another chain. */
   constructor(upstream: Upstream, chain: ChainName, log: (text: string) => void) {
     this.upstream = upstream
     this.#chain = chain
     this.#log = log
   }
 
-  /** Whether it is left alone for a while, because it is of another chain. */
+  /** Whether it is left alone for a while, because it has another chain. */
   get isRefused(): boolean {
     return performance.now() < this.#refusedUntil
   }
 
-  /** Whether it was of another chain when it was looked at last. */
+  /** Whether it had another chain at the last check. */
   get isOfOtherChain(): boolean {
     return this.#wrong !== ''
   }
@@ -62,7 +64,8 @@ export class VettedNode {
   }
 
   /**
-   * What is wrong with its chain; empty where nothing is, undefined where it did not say. Not asked while it is refused.
+   * The fault of its chain; empty if it is correct, undefined if the node did not report it. Asks nothing while the
+   * node is refused.
    */
   verdict(deadline: number): Promise<string | undefined> {
     if (this.#isVetted) return Promise.resolve('')
@@ -99,7 +102,7 @@ export class VettedNode {
       return verdict
     } catch (error) {
       this.#why = error as Error
-      // A front may answer whatever is asked with an error, as where a key is wrong.
+      // A front may answer every request with an error, for example for a wrong key.
       if (!(error instanceof UpstreamFailure)) {
         this.#sayOnce(`upstream ${upstream.name} does not say which chain it has: ${this.#why.message}`)
       }
@@ -107,14 +110,14 @@ export class VettedNode {
     }
   }
 
-  /** Of a node that gives no answer at all that is the reason, not what was asked. */
+  /** If a node gives no answer at all, that failure is the reason. */
   #unvetted(): UpstreamFailure {
     const why = this.#why
     if (why instanceof UpstreamFailure) return why
     return new UpstreamFailure('late', `it did not say which chain it has (${why?.message})`)
   }
 
-  /** Again where a front has no answer: all that is asked of the node waits for this. */
+  /** Retries if a front has no answer: all requests to the node wait for this. */
   async #ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
     for (let tries = 1; ; tries++) {
       try {
@@ -126,7 +129,7 @@ export class VettedNode {
     }
   }
 
-  /** Where it is not told, a block says which chain it is. */
+  /** If the chain id is not reported, a block identifies the chain. */
   #wrongId({ id, why }: ToldChainId): string | undefined {
     const { chainId } = this.#chain
     if (why !== undefined || BigInt(id as number) === chainId) return undefined
@@ -141,8 +144,8 @@ export class VettedNode {
   }
 
   /**
-   * It does not tell its first block: a block that is held is compared, where it tells that. Throws where it tells nothing
-   * of its chain.
+   * For a node that does not return its first block: compares a stored block, if the node returns that one. Throws if
+   * the node reports nothing about its chain.
    */
   async #wrongHeld(why: string, told: ToldChainId, deadline: number): Promise<string | undefined> {
     const held = this.#chain.held?.()

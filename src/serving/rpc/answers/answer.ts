@@ -5,7 +5,7 @@ export type { Trust } from '../method.js'
 
 import type { JsonStream } from './jsonStream.js'
 
-/** Text (sent as UTF-8), or pieces that are sent one after another. Empty where there were only notifications. */
+/** Text (sent as UTF-8), or pieces that are sent one after another. Empty if all calls were notifications. */
 export type AnswerBody = string | readonly (string | Uint8Array)[]
 
 export interface Answer {
@@ -13,17 +13,17 @@ export interface Answer {
   readonly status: number
   /** Its bytes may belong to caches: never write to them. */
   readonly body: AnswerBody
-  /** What follows the body, in parts and then `end`; only for callers that take streams. */
+  /** The parts after the body, and then `end`; only for callers that take streams. */
   readonly rest?: { readonly stream: JsonStream; readonly end: string }
   /** `Retry-After`, with status 429 or 503. */
   readonly retryAfterMs: number | undefined
   /** Number and hash of the block it was made from, as text; absent on a network without blocks. */
   readonly block?: string | undefined
-  /** Absent where everything was executed or proved here; of a batch, the least of its answers. */
+  /** Absent if everything was executed or proved here; of a batch, the weakest trust of its answers. */
   readonly trust?: Trust | undefined
-  /** The result of a single call, and why there is none; neither for a defect, nor for any other request. */
+  /** The result of a single call, or the fault. Both are absent for a defect and for any other request. */
   readonly result?: Json | undefined
   readonly fault?: Fault | undefined
-  /** Whether the last piece of the body is kept, and is the same object in each answer with this result. */
+  /** Whether the last piece of the body is stored, and is the same object in each answer with this result. */
   readonly isKept?: boolean | undefined
 }

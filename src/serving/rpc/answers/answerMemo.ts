@@ -1,11 +1,11 @@
 /**
- * A cache of rendered results by method and the bytes of the parameters, valid while a network's head stays the
- * same. Limited in bytes, in two generations: a hit is one Map read; when the young generation is full it becomes the
- * old one, and entries that are used move back. Only repeated calls are stored, and those of quick methods are looked for
- * where enough of them repeat. The caller decides which results may be stored.
+ * A cache of rendered results by method and the bytes of the parameters, valid while a network's head stays the same.
+ * It is limited in bytes and has two generations: a hit is one Map read. When the young generation is full it becomes
+ * the old one, and entries that are used move back. Only repeated calls are stored. Calls of quick methods are looked
+ * up only while enough of them repeat. The caller decides which results may be stored.
  *
- * A call is looked up in the request's own bytes, which are hashed and compared four at a time (scenario
- * `slot-cached`): byte by byte takes more than twice as long, and so does a string as key of a Map.
+ * The lookup hashes and compares the request's own bytes, four at a time (scenario `slot-cached`). Byte by byte takes
+ * more than twice as long, and so does a string as key of a Map.
  */
 import { randomInt } from 'node:crypto'
 import { SeenOnceFilter } from '../../../primitives/seenOnceFilter.js'
@@ -15,21 +15,21 @@ import { resultInTail, resultTail } from './outcome.js'
 
 export interface CachedAnswer {
   readonly json: Json
-  /** Its {@link resultTail}, so that a repeated answer is two pieces, however long. */
+  /** Its {@link resultTail}, so that a repeated answer of any length is two pieces. */
   readonly tail: Uint8Array
-  /** Units that each repetition costs, the same as the first call. */
+  /** Units of each repetition: the price of the first call. */
   readonly price: number
   readonly method: string
-  /** Where its method is counted; see `metrics/edgeCounts.ts`. */
+  /** The counter of its method; see `metrics/edgeCounts.ts`. */
   readonly slot: number
 }
 
-/** A call by the text of its parameters. */
+/** A call, identified by the text of its parameters. */
 export interface AskedCall {
   readonly hash: number
   /** In the layout of {@link readWords}. */
   readonly words: Int32Array
-  /** Length of the text, which may differ between two with the same words. */
+  /** Length of the text: two texts of different lengths may have the same words. */
   readonly paramsBytes: number
 }
 
@@ -37,29 +37,29 @@ type Entry = CachedAnswer & AskedCall
 
 /**
  * Bytes of an entry besides its call and result: two arrays with memory outside the heap, a small object and a Map
- * slot. V8 counts 500, and the allocator needs more for the arrays.
+ * slot. V8 counts 500; the allocator needs more for the arrays.
  */
 const entryOverheadBytes = 800
 
 export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
   readonly #seenOnce = new SeenOnceFilter()
-  /** Hash of the call → entry. Of two calls with the same hash the second is not stored. */
+  /** Hash of the call → entry. The second of two calls with the same hash is not stored. */
   #young = new Map<number, Entry>()
   #old = new Map<number, Entry>()
   #youngBytes = 0
-  /** Of no head before the first look: there may be none yet. */
+  /** −1 before the first lookup: there may be no head yet. */
   #headGeneration = -1
-  /** The call that was looked for last; its words are in {@link words}. */
+  /** Hash of the last call; its words are in {@link words}. */
   #hash = 0
   #paramsBytes = 0
-  /** Whether it was looked for at all. */
+  /** Whether the last call was looked up. */
   #isAsked = false
-  /** By {@link NamedMethod.number}, of quick methods. */
+  /** Lookups of quick methods, by {@link NamedMethod.number}. */
   readonly #worths: LookupWorth[] = []
   readonly #generation: () => number
   readonly #generationBytesMax: number
 
-  /** `generation` returns that of the head: answers are found as long as it is the same. */
+  /** `generation` returns the head's generation: answers are valid while it is the same. */
   constructor(bytesMax: number, generation: () => number) {
     this.#generationBytesMax = bytesMax / 2
     this.#generation = generation
@@ -89,7 +89,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     return entry
   }
 
-  /** Undefined for a call that comes for the first time, and for others where answers that are kept are not used. */
+  /** Undefined for a call seen for the first time, and for other calls while stored answers are rarely used. */
   missed(): AskedCall | undefined {
     if (!this.#isAsked || !this.#seenOnce.admitsNumber(this.#hash) || !this.#seenOnce.keeps())
       return undefined
@@ -100,7 +100,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     }
   }
 
-  /** Stores a result of the current head, unless that changed since the call was looked for, or it is too large. */
+  /** Stores a result of the current head, unless the head changed since the lookup, or the result is too large. */
   write(
     asked: AskedCall,
     json: Json,
@@ -111,7 +111,7 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
     const tail = resultTail(json)
     const entry: Entry = {
       ...asked,
-      // Text is also kept as text, because answers of a batch are joined from it.
+      // Text is also stored as text, because answers of a batch are joined from it.
       json: typeof json === 'string' ? flatText(json) : resultInTail(tail),
       tail,
       method,
@@ -147,14 +147,14 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
 }
 
 /**
- * Whether the calls of a quick method repeat so often that to look for their answers pays. To look takes an eighth of the
- * time of the whole call (scenario `cached-slots`), so where few are found, a part of the calls is looked for, until more
- * are found again.
+ * Decides whether calls of a quick method repeat so often that lookups are worth their time. A lookup takes an eighth
+ * of the whole call's time (scenario `cached-slots`). If few calls repeat, only some are looked up, until more repeat
+ * again.
  */
 class LookupWorth {
   #looks = 0
   #found = 0
-  /** Calls that are not looked for. */
+  /** Remaining calls that are not looked up. */
   #skips = 0
 
   looks(): boolean {
@@ -175,11 +175,11 @@ class LookupWorth {
   }
 }
 
-/** Calls that are looked for before it is judged: blocks of an hour that are asked for three times are some 900. */
+/** Lookups before each decision: an hour of blocks, each requested three times, gives about 900. */
 const looksMin = 1_024
-/** A look takes an eighth of a quick call, and what it finds saves most of one. */
+/** A lookup takes an eighth of a quick call's time, and a hit saves most of it. */
 const foundOneIn = 8
-/** So calls that begin to repeat are answered anew for half a second under load, 15,360 of them. */
+/** Calls that begin to repeat are answered anew for half a second under load: 15,360 of them. */
 const skipsPerLook = 15
 
 function entryBytes({ words, json, tail }: Entry): number {
@@ -190,10 +190,10 @@ function entryBytes({ words, json, tail }: Entry): number {
 const words = new Int32Array(cachedCallBytesMax)
 let wordCount = 0
 
-/** Random, so that nobody can construct a call with the hash of another, which would then not be stored. */
+/** Random, so that nobody can construct a call with the hash of another; that other call would not be stored. */
 const hashSeed = randomInt(2 ** 31)
 
-/** Reads a text into {@link words}; returns its hash, which begins with `seed`. */
+/** Reads bytes into {@link words}; returns their hash, which begins with `seed`. */
 function readWords(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed
   let count = 0
@@ -221,7 +221,7 @@ function mixed(hash: number, word: number): number {
   return Math.imul(((hash << 13) | (hash >>> 19)) ^ word, 0x9e3779b1)
 }
 
-/** A flat copy: a slice would keep the whole request in memory, a joined string its pieces. */
+/** A flat copy: a slice would keep the whole request in memory, and a joined string its pieces. */
 function flatText(text: string): string {
   const bytes = Buffer.from(text, 'utf8')
   return bytes.toString(bytes.length === text.length ? 'latin1' : 'utf8')

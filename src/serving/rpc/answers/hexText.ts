@@ -2,7 +2,7 @@ import { bytesToHex } from '../../../primitives/bytes.js'
 import { hexJson } from '../../../primitives/jsonBytes.js'
 import type { Json } from '../method.js'
 
-/** Bytes of which text is made whose characters are written as UTF-8 once more, to be joined with what is around it. */
+/** Up to this size the result is text. Text is encoded as UTF-8 a second time, to be joined with its surroundings. */
 const shortBytesMax = 8 * 1024
 
 /** `"0x…"`. */

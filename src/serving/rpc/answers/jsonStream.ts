@@ -1,7 +1,7 @@
 /**
- * A long result that comes from a pool thread in parts and is sent in parts, so that it is never in memory whole. A
- * thread waits when the parts before are not sent. Owns the way of the parts; transports own the sending, and
- * dispatch which callers get streams.
+ * A long result that a pool thread sends in parts. Each part is sent on, so the result is never in memory as a whole. A
+ * thread waits while earlier parts are not sent. Owns the path of the parts; transports own the sending, and dispatch
+ * decides which callers get streams.
  */
 
 import { FaultError } from '../../../primitives/faults.js'
@@ -9,7 +9,7 @@ import type { JobOwner } from '../../pool/jobs.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 
 interface PartSink {
-  /** Takes a part, and calls `taken` once it has passed it on. */
+  /** Takes a part, and calls `taken` once the part is passed on. */
   put(part: Uint8Array, taken: () => void): void
   end(last: Uint8Array): void
   fail(): void
@@ -22,9 +22,9 @@ export class JsonStream {
   #waiting: { readonly part: Uint8Array; readonly taken: () => void }[] = []
   #end: End | undefined
   #sink: PartSink | undefined
-  /** Bytes of the parts that came so far. */
+  /** Bytes of all parts so far. */
   bytes = 0
-  /** Those of them that nobody has taken. */
+  /** Bytes of the parts that no sink has taken. */
   #held = 0
   #count: ((change: number) => void) | undefined
 
@@ -51,7 +51,9 @@ export class JsonStream {
     if (this.#sink !== undefined) this.#finishSink(this.#sink)
   }
 
-  /** Has `count` know how many bytes wait to be taken, from now on; the last part is never taken. */
+  /**
+   * From now on, `count` gets each change of the number of bytes that wait to be taken; the last part is never taken.
+   */
   countWaiting(count: (change: number) => void): void {
     this.#count = count
     count(this.#held)
@@ -75,7 +77,9 @@ export class JsonStream {
     else sink.fail()
   }
 
-  /** The whole, up to `bytesMax`. Rejects with FaultError TraceTooLarge beyond that, otherwise as the work does. */
+  /**
+   * The whole result, up to `bytesMax`. Rejects with FaultError TraceTooLarge beyond that, otherwise as the work does.
+   */
   collect(bytesMax: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = []
     let bytes = 0
@@ -102,7 +106,7 @@ export class JsonStream {
   }
 }
 
-/** What started, with a stream collected up to `bytesMax`. */
+/** The outcome of a started call; a stream is collected up to `bytesMax`. */
 export function collected<T>(
   started: T | Promise<T | JsonStream>,
   bytesMax: number,
@@ -114,7 +118,7 @@ export function collected<T>(
   )
 }
 
-/** Runs a job whose result may come in parts: resolves to the whole if it is one part, otherwise to a stream. */
+/** Runs a job whose result may come in parts: resolves to the whole if there is one part, otherwise to a stream. */
 export function runInParts(
   run: (owner: JobOwner) => Promise<Uint8Array>,
   context: RequestContext,
@@ -128,7 +132,7 @@ export function runInParts(
   })
 }
 
-/** The owner of one job of a caller: gone with the caller, or before it. */
+/** The owner of one job of a caller: it ends with the caller, or earlier. */
 class StreamOwner implements JobOwner {
   stream: JsonStream | undefined
   readonly #context: RequestContext

@@ -20,7 +20,7 @@ export class Failure {
 export type Outcome = Json | Failure
 export type Streamed = Outcome | JsonStream
 
-/** `at` is the hash of the block that the call itself was pinned to; undefined where it had no `at`. */
+/** `at` is the hash of the block that the call itself was pinned to; undefined if the call has no `at`. */
 export function renderOutcome(id: string, at: string | undefined, outcome: Outcome): AnswerBody {
   if (outcome instanceof Failure) return renderError(id, outcome.error, at)
   const pin = pinOf(at)
@@ -46,7 +46,6 @@ export function resultTail(json: Json): Uint8Array {
   return tail
 }
 
-/** The result within a {@link resultTail}. */
 export function resultInTail(tail: Uint8Array): Uint8Array {
   return tail.subarray(tailHead.length, -tailEnd.length)
 }

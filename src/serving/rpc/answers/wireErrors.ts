@@ -1,6 +1,6 @@
 /**
- * Codes and messages of all faults: go-ethereum's for JSON-RPC, hosted services' for access. Owns the `error` member
- * of an answer and the HTTP status of a single one.
+ * Codes and messages of all faults: go-ethereum's for JSON-RPC, hosted services' for access. Owns the `error` member of
+ * an answer and the HTTP status of a single answer.
  */
 import { randomBytes } from 'node:crypto'
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
@@ -13,11 +13,11 @@ import { hexText } from './hexText.js'
 export interface WireError {
   readonly code: number
   readonly message: string
-  /** JSON where it is a Uint8Array. */
+  /** JSON if it is a Uint8Array. */
   readonly data?: unknown
 }
 
-/** An exception that is no fault: an error in this program, found by `id` in the log. */
+/** An exception that is not a fault: an error in this program, logged under `id`. */
 export interface Defect {
   readonly id: string
   /** Where it was caught: a method's name, or a stage of processing. */
@@ -135,7 +135,7 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
     wire(-32000, `block ${toQuantity(number)} is in no epoch that was checked against an accumulator`),
   ExecutionReverted({ reason, data, json }) {
     const text = json ?? hexText(data)
-    // Short text is part of the error's.
+    // Short text is part of the error object.
     const shown = typeof text === 'string' ? text.slice(1, -1) : text
     return wire(3, reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`, shown)
   },
@@ -183,12 +183,11 @@ function wire(code: number, message: string, data?: unknown): WireError {
   return data === undefined ? { code, message } : { code, message, data }
 }
 
-/** Code, message and data of a fault. */
 export function faultToWireError(fault: Fault): WireError {
   return (wireErrors[fault.kind] as (fault: Fault) => WireError)(fault)
 }
 
-/** Codes of eth_simulateV1 (execution-apis, src/eth/execute.yaml), as far as go-ethereum answers them. */
+/** Codes of eth_simulateV1 (execution-apis, src/eth/execute.yaml), as far as go-ethereum uses them. */
 const simulationCodes: ReadonlyMap<string | undefined, number> = new Map([
   ['nonceTooLow', -38010],
   ['nonceTooHigh', -38011],
@@ -242,8 +241,8 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
 }
 
 /**
- * The fault for an exception; undefined for a defect. State that is not held is not available here; a known block has
- * all its parts, so a part that is not held is a defect.
+ * The fault for an exception; undefined for a defect. State that is not stored is a fault. A known block has all its
+ * parts, so a missing part is a defect.
  */
 export function thrownToFault(thrown: unknown): Fault | undefined {
   if (thrown instanceof FaultError) return thrown.fault
@@ -252,8 +251,8 @@ export function thrownToFault(thrown: unknown): Fault | undefined {
 }
 
 /**
- * Any exception as an `error` member. For a defect the caller gets `internal error` and an id, and the log gets the
- * same id with the exception, so that no stack, path or key is sent to the caller.
+ * Any exception as an `error` member. For a defect the caller gets `internal error` and an id; the log gets the same id
+ * with the exception. So the caller gets no stack, path or key.
  */
 export function thrownToWireError(thrown: unknown, where: string, log: DefectLog, keyId?: string): WireError {
   const fault = thrownToFault(thrown)
@@ -269,7 +268,7 @@ export function renderErrorAnswer(id: string, error: WireError, at?: string): st
   return `${errorHead(id, at)}${JSON.stringify(error)}}`
 }
 
-/** As {@link renderErrorAnswer}, in pieces where the error has long data. */
+/** As {@link renderErrorAnswer}, in pieces if the error has long data. */
 export function renderError(
   id: string,
   { data, ...error }: WireError,

@@ -18,7 +18,7 @@ export class Deadline<T> {
     return this.#hasPassed
   }
 
-  /** Resolves to the value of `promise`, or to `late` if the time is over first; later values are dropped. */
+  /** Resolves to the value of `promise`, or to `late` if the deadline passes first; later values are dropped. */
   race(promise: Promise<T>): Promise<T> {
     return Promise.race([promise, this.#expired.promise])
   }

@@ -1,5 +1,5 @@
 /**
- * Charging callers: for calls before they run, for long answers after. Owns the fault of a call that cannot be paid.
+ * Charges callers: for calls before they run, for long answers after. Owns the fault of a call that cannot be paid.
  */
 import type { CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, type Outcome } from '../answers/outcome.js'
@@ -8,25 +8,25 @@ import { bodyUnits, bytesPerUnit, unitsMin } from './price.js'
 import type { RequestContext } from './requestContext.js'
 
 /**
- * Longest body that is read although it cannot be paid, to refuse its calls with their ids: on a WebSocket an error
- * without an id answers nobody. 1,000 calls take 1.4 ms.
+ * Maximum size of a body that is read although the caller cannot pay for it. Its calls are refused with their ids: on a
+ * WebSocket nobody can use an error without an id. 1,000 calls take 1.4 ms.
  */
 const unpaidBytesMax = 64 * 1024
 
-/** Charges for a call: undefined where it is paid or there is no limit, otherwise the failure. */
+/** Charges for a call; returns the failure if the caller cannot pay. */
 export function unpaid(context: RequestContext, units: number): Failure | undefined {
   const waitMs = context.charge(units)
   return waitMs === 0 ? undefined : limitExceeded(context, 'this call', units, waitMs)
 }
 
-/** The failure of a call whose method is outside the scope of its key, which is charged as an invalid one. */
+/** The failure of a call whose method is outside the scope of its key; it costs the same as an invalid call. */
 export function notAllowed(context: RequestContext, method: string): Failure | undefined {
   const { methods } = context.identity
   if (methods === undefined || methods.allows(method)) return undefined
   return unpaid(context, unitsMin) ?? Failure.of({ kind: 'MethodNotAllowed', method })
 }
 
-/** Charges for reading a request of so many bytes: the failure of one that is not to be read. */
+/** Charges for reading a request of `bytes` bytes; returns the failure if the request must not be read. */
 export function unpaidReading(context: RequestContext, bytes: number): Failure | undefined {
   const units = bodyUnits(bytes)
   const waitMs = context.chargeReading(units)
@@ -36,7 +36,7 @@ export function unpaidReading(context: RequestContext, bytes: number): Failure |
   return undefined
 }
 
-/** The refusal of what costs so many units and could be paid in so many milliseconds. */
+/** The failure of work that costs `units` and could be paid for in `retryAfterMs` milliseconds. */
 function limitExceeded(
   { identity }: RequestContext,
   subject: string,
@@ -51,7 +51,7 @@ function limitExceeded(
   return Failure.of({ kind: 'LimitExceeded', what, limit, retryAfterMs })
 }
 
-/** Charges for a stored answer the price of its first call. */
+/** Charges the price of the first call for a stored answer. */
 export function repeat({ json, price, method }: CachedAnswer, context: RequestContext): Outcome {
   const refusal = notAllowed(context, method) ?? unpaid(context, price)
   if (refusal === undefined) countBytes(context, json)

@@ -1,25 +1,25 @@
 /**
- * Who asks: identity, what it may spend, what it spent on a request, and whether it still waits. Owns the account of one
- * request; prices are in price.ts, what keys may spend in `access`.
+ * The caller of a request: its identity, its allowance, the units it spent, and whether it still waits. Owns the
+ * account of one request; prices are in price.ts, the limits of keys in `access`.
  */
 import type { JobOwner } from '../../pool/jobs.js'
 import type { Subscriber } from '../../streams/subscriber.js'
 import { bytesPerUnit, unitsPerMs } from './price.js'
 
-/** What a caller may spend; see `access/meter.ts`. */
+/** The spending limits of a caller; see `access/meter.ts`. */
 export interface Allowance {
   readonly unitsPerSecond: number
-  /** Takes `units` for so many requests and returns 0; or returns the milliseconds until it could. */
+  /** Takes `units` for so many requests and returns 0; or returns the milliseconds until they can be paid. */
   charge(units: number, requests?: number): number
-  /** Which limit refused the last charge, if that was not the one of units per second. */
+  /** The limit that refused the last charge, unless it was the units per second. */
   readonly exceededLimit?: { readonly what: string; readonly limit: number } | undefined
-  /** Takes `units` even where fewer are left; the debt delays the next charge. */
+  /** Takes `units` even if fewer are left; the debt delays the next charge. */
   debit(units: number): void
-  /** What is left, as headers of an answer. */
+  /** The remaining allowance, as headers of an answer. */
   headers?(): readonly (readonly [name: string, value: string])[]
 }
 
-/** Limits of a key that are no allowance; absent ones are those of the server. */
+/** Limits of a key besides its allowance; the server's limits replace absent ones. */
 interface HolderLimits {
   readonly sockets?: number
   readonly subscriptions?: number
@@ -27,26 +27,26 @@ interface HolderLimits {
   readonly weight?: number
 }
 
-/** Identity of a caller: metering, the pool and logs tell callers apart by their key. */
+/** Identity of a caller: metering, the pool and logs distinguish callers by their key. */
 export interface Identity {
   /** Its id has 12 hex digits; see `access/keyChecker.ts`. */
   readonly key: { readonly id: string; readonly limits?: HolderLimits }
-  /** The allowance to which calls are charged; undefined: no limit. */
+  /** The allowance that pays for calls; undefined: no limit. */
   readonly allowance?: Allowance | undefined
-  /** The methods that it may call, and the same as text, to compare; undefined: all. */
+  /** The methods that the caller may call, and the same as text, for comparison; undefined: all. */
   readonly methods?: { allows(name: string): boolean; readonly text: string } | undefined
-  /** Where it may be used; undefined: anywhere. Transports have checked it for the network of the address. */
+  /** The networks where the key is valid; undefined: all. Transports have checked it for the network of the address. */
   readonly scope?: { allowsNetwork(name: string): boolean } | undefined
 }
 
-/** The key id of all callers where no keys are needed. */
+/** The key id of all callers if no keys are required. */
 export const anonymousId = '000000000000'
 
 const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
- * Waits for the answer to one request, over any transport. A transport makes one per request (or extends this class,
- * which has seven fields) and calls `leave` once when nobody waits any more.
+ * The caller's wait for the answer to one request, over any transport. A transport creates one per request (or extends
+ * this class, which has seven fields) and calls `finish` once when nobody waits any more.
  */
 export class RequestContext implements JobOwner {
   #isFinished = false
@@ -54,10 +54,10 @@ export class RequestContext implements JobOwner {
   #listeners: Set<() => void> | undefined
   /** Units charged and not yet used up by measured work. */
   #paidUnits = 0
-  /** Units owed for work beyond what was charged. */
+  /** Units owed for work beyond the charged units. */
   #owedUnits = 0
   #spentUnits = 0
-  /** Those of them that {@link takeSpent} returned. */
+  /** The part of {@link spentUnits} that {@link takeSpent} has returned. */
   #takenUnits = 0
 
   /** `subscriber` is the connection's, on a transport that can send events. */
@@ -66,7 +66,7 @@ export class RequestContext implements JobOwner {
     readonly identity: Identity = anonymous,
   ) {}
 
-  /** Whether a single result may come to it in parts. */
+  /** Whether a single result may be sent in parts. */
   get takesStreams(): boolean {
     return false
   }
@@ -79,7 +79,7 @@ export class RequestContext implements JobOwner {
     return this.identity.key.limits?.weight ?? 1
   }
 
-  /** Charges for a call that is about to begin; as {@link Allowance.charge}. */
+  /** Charges for a call that is about to start; as {@link Allowance.charge}. */
   charge(units: number): number {
     const waitMs = this.identity.allowance?.charge(units) ?? 0
     if (waitMs === 0) {
@@ -100,20 +100,20 @@ export class RequestContext implements JobOwner {
     return waitMs
   }
 
-  /** Charges for reading a request that is read although {@link chargeReading} could not: a debt. */
+  /** Charges as a debt for a request that is read although {@link chargeReading} failed. */
   oweReading(units: number): void {
     this.#spentUnits += units
     this.identity.allowance?.debit(units)
   }
 
-  /** The units that were spent since the last call of this, whether or not they are limited. */
+  /** The units spent since the last call of this function, whether or not they are limited. */
   takeSpent(): number {
     const units = this.#spentUnits - this.#takenUnits
     this.#takenUnits = this.#spentUnits
     return units
   }
 
-  /** Counts CPU time of work for this request; time beyond what was charged is owed. */
+  /** Counts CPU time of work for this request; time beyond the charged units is owed. */
   ran(cpuMs: number): void {
     this.#use(Math.round(cpuMs * unitsPerMs))
   }
@@ -137,7 +137,7 @@ export class RequestContext implements JobOwner {
     return this.#isFinished
   }
 
-  /** Calls `listener` at the end; at once where that has come. */
+  /** Calls `listener` at the end; at once if the end has passed. */
   onFinished(listener: () => void): void {
     if (this.#isFinished) return listener()
     this.#listeners ??= new Set()
@@ -148,12 +148,12 @@ export class RequestContext implements JobOwner {
     this.#listeners?.delete(listener)
   }
 
-  /** False where too many calls of its connection wait; each true is returned by {@link release}. */
+  /** False if too many calls of its connection wait; {@link release} frees each place that was admitted. */
   admit(): boolean {
     return true
   }
 
-  /** An admitted call no longer waits. */
+  /** Frees the place of an admitted call. */
   release(): void {}
 
   /** Call it when the client leaves and when its answer is sent; jobs that still run for it are cancelled. */

@@ -1,5 +1,5 @@
 /**
- * Long work of requests, cut into turns of the event loop, so that other requests are answered in between. All long
+ * Cuts long work of requests into turns of the event loop, so that other requests are answered in between. All long
  * work of one turn shares a time limit (primitives/timeSlices.ts); the work itself decides where it may pause.
  */
 import { FaultError } from '../../../primitives/faults.js'
@@ -7,23 +7,25 @@ import { TimeSlices, type Work } from '../../../primitives/timeSlices.js'
 import type { RequestContext } from './requestContext.js'
 
 /**
- * Milliseconds of a turn after which long work pauses. A batch of 1,000 slots needs no pause; a few
- * milliseconds of waiting are acceptable for other calls.
+ * Milliseconds of a turn after which long work pauses. A batch of 1,000 slots needs no pause; other calls can wait a
+ * few milliseconds.
  */
 export const turnMsDefault = 4
 
 /** Bytes of requests read between two readings of the clock, each of which takes as long as 50 bytes. */
 const readBytesMax = 16 * 1024
 
-/** Memory of requests that wait for a turn, with their bodies: a dozen of the largest, read in half a second. */
+/** Memory of requests that wait for a turn, with their bodies: a dozen of the largest bodies, read in half a second. */
 const waitingBytesMax = 64 * 2 ** 20
-/** Memory counted for a request besides its body: 64 Ki requests without a body may wait. */
+/** Memory counted for a request in addition to its body: 64 Ki requests without a body may wait. */
 const waitingBytes = 1_024
 
-/** Calls `goOn` in a later turn with true, or with false where too much waits. */
+/** Calls `goOn` in a later turn with true, or with false if too much work waits. */
 type TurnWait = (goOn: (hasTurn: boolean) => void) => void
 
-/** Work as a generator: yields what it must wait for, receives whether it got its turn, and returns its result. */
+/**
+ * Work as a generator: yields the event that it waits for, receives whether it got its turn, and returns its result.
+ */
 export type SlicedWork<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
 
 interface WaitingRequest extends Work {
@@ -41,7 +43,6 @@ const slices = new TimeSlices<WaitingRequest>({
   msMaxOf: ({ msMax }) => msMax,
 })
 
-/** The turns of one request. */
 export class RequestSlices {
   readonly #msMax: number
   readonly #context: RequestContext
@@ -50,8 +51,8 @@ export class RequestSlices {
   #isAdmitted = false
 
   /**
-   * A turn takes `msMax` milliseconds plus the rest of its last piece of work. `bytes` is the memory that waits with
-   * the request.
+   * A turn takes `msMax` milliseconds plus the rest of its last piece of work. `bytes` is the memory that the request
+   * keeps while it waits.
    */
   constructor(msMax: number, context: RequestContext, bytes: number) {
     this.#msMax = msMax
@@ -76,12 +77,12 @@ export class RequestSlices {
     return this.isOver
   }
 
-  /** Whether the turn is over, or other work waits, which long work must not overtake. */
+  /** Whether the turn is over, or other work waits that long work must not overtake. */
   get isOverOrAwaited(): boolean {
     return this.isOver || !slices.isEmpty
   }
 
-  /** Waits for another turn; false where that is refused. `keep` is called before the wait begins. */
+  /** Waits for another turn; false if the wait is refused. `keep` is called before the wait begins. */
   *tryPause(keep?: () => void): SlicedWork<boolean> {
     this.#isAdmitted ||= this.#context.admit()
     if (!this.#isAdmitted) return false
@@ -92,23 +93,23 @@ export class RequestSlices {
     }
   }
 
-  /** As {@link tryPause}, but throws FaultError where the wait is refused, or the caller has left. */
+  /** As {@link tryPause}, but throws FaultError if the wait is refused, or the caller has left. */
   *pause(keep?: () => void): SlicedWork<void> {
     if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
     // The caller has left, so nobody sees this fault.
     if (this.#context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 
-  /** Call it when the work is over. */
+  /** Call this when the work is over. */
   end(): void {
     if (this.#isAdmitted) this.#context.release()
   }
 }
 
-/** Work on one call that is shorter is not counted: to begin and end a turn would be a tenth of it. */
+/** Shorter work on one call is not counted: beginning and ending a turn would take a tenth of its time. */
 const shortMsMax = 0.05
 
-/** Begins a turn, if none has begun, after work on a call that was passed on, or was not short. */
+/** Begins a turn, if none has begun, after work on a call that is passed on or was not short. */
 export function countForSlice(startedAtMs: number, isRelayed: boolean): void {
   if (isRelayed || performance.now() - startedAtMs > shortMsMax) slices.begin()
 }
@@ -118,13 +119,12 @@ export function isSliceOver(msMax: number): boolean {
   return slices.isOver(msMax)
 }
 
-/** Does a piece of work and returns its result. */
 type Around = <T>(piece: () => T) => T
 
-/** In what the present piece of work is done; undefined for nothing. */
+/** The wrapper of the current piece of work; undefined for none. */
 let present: Around | undefined
 
-/** Does `work` in `around`, and so each later piece of {@link doSliced} that begins in it. */
+/** Does `work` in `around`, and also each later piece of {@link doSliced} that begins in it. */
 export function doAround<T>(around: Around, work: () => T): T {
   const before = present
   present = around
@@ -136,8 +136,8 @@ export function doAround<T>(around: Around, work: () => T): T {
 }
 
 /**
- * Answers of work that waited are sent once the turn is over, many of them after little work where they are stored: 3 MB
- * take some 10 ms to copy and to send.
+ * Bytes of answers that count as one millisecond of a turn. Answers of work that waited are sent once the turn is over.
+ * Stored ones are large for little work: 3 MB take about 10 ms to copy and to send.
  */
 const sentBytesPerMs = 256 * 1024
 
@@ -189,7 +189,7 @@ export function doSliced<T>(steps: SlicedWork<T>): T | Promise<Awaited<T>> {
   })
 }
 
-/** Does long work that cannot be cut: at once, or in a later turn. Throws FaultError where it may not wait. */
+/** Does long work that cannot be cut: at once, or in a later turn. Throws FaultError if it may not wait. */
 export function inOneSlice<T>(turns: RequestSlices, work: () => T | Promise<T>): T | Promise<Awaited<T>> {
   return doSliced(workInOneTurn(turns, work)) as T | Promise<Awaited<T>>
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the calls of a batch and joins their answers. Owns how many wait at the same time, when a batch pauses, and
- * when it runs no further call. Does not own the running of a call (dispatch.ts).
+ * Runs the calls of a batch and joins their answers. Owns how many calls wait at the same time, when a batch pauses,
+ * and when it starts no further call. Does not own the running of a call (callRunner.ts).
  */
 import type { Answer, AnswerBody } from '../answers/answer.js'
 import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
@@ -17,8 +17,8 @@ import type { Call } from '../reading/envelope.js'
 import type { RequestBasis } from './requestBasis.js'
 
 /**
- * A result stays where the error in its place would save no more: so short are the ids and hashes by which a client
- * knows what its calls have done, such as a subscription. All of 1,000 calls are a hundredth of a batch's answer.
+ * A result that is hardly longer than its error is kept. Such short ids and hashes, of a subscription for example, show
+ * a client the effects of its calls. In 1,000 calls they are a hundredth of a batch's answer.
  */
 const keptBytesMax = 256
 
@@ -37,7 +37,7 @@ export class BatchAnswer {
     this.#bytesMax = bytesMax
   }
 
-  /** Whether the results do not fit, so that no further call needs to run. */
+  /** Whether the results exceed the limit, so that no further call needs to run. */
   get isFull(): boolean {
     return this.#bytes > this.#bytesMax
   }
@@ -49,7 +49,7 @@ export class BatchAnswer {
     this.#bytes += bytes
   }
 
-  /** Counts the result of a notification, which takes memory and time like any other. */
+  /** Counts the result of a notification, which takes memory and time like any other result. */
   countUnsent(index: number, bytes: number): void {
     this.#resultBytes[index] = bytes
     this.#bytes += bytes
@@ -62,8 +62,8 @@ export class BatchAnswer {
   }
 
   /**
-   * The body: an array of the answers in order, in as few pieces as possible; empty where there are none. From the
-   * first result that does not fit, `renderTooLarge` replaces each result, but for those that are hardly longer.
+   * The body: an array of the answers in order, in as few pieces as possible; empty if there are no answers. From the
+   * first result that does not fit, `renderTooLarge` replaces each result that is clearly longer than its error.
    */
   finish(renderTooLarge: (index: number) => string): AnswerBody {
     const isFull = this.isFull
@@ -113,28 +113,33 @@ function bodyBytes(body: AnswerBody): number {
   return bytes
 }
 
-/** A member of a request; `known` where its answer is stored. */
+/** A member of a request; `known` if its answer is stored. */
 export type Member = Call<CachedAnswer, AskedCall>
 
-/** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
+/**
+ * Maximum calls of one batch that wait for a job at the same time. This keeps the pool busy without filling its queue.
+ */
 const batchJobsMax = 8
 
 const tooLarge = Failure.of({ kind: 'ResponseTooLarge' })
 export const timedOut = Failure.of({ kind: 'RequestTimedOut' })
-/** Full queues of the pool hold about a second of work, so after a second there is room. */
+/** The pool's full queues contain about a second of work, so after a second there is room. */
 const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 
-/** Takes a place for a call that may wait, for `release`; the failure of one that finds none, which is charged as refused. */
+/**
+ * Takes a place for a call that may wait; the caller frees it with `release`. If there is no place, charges the minimum
+ * and returns the failure.
+ */
 export function noRoom(context: RequestContext): Failure | undefined {
   return context.admit() ? undefined : (unpaid(context, unitsMin) ?? busy)
 }
 
-/** The call's own member `at`, as written; undefined where it has none. */
+/** The call's own member `at`, as written; undefined if it has none. */
 export function pinOfCall(call: Member): unknown {
   return call.kind === 'call' ? call.at : undefined
 }
 
-/** Whether a call turned out not to be JSON, so that its whole request is not. */
+/** Whether a call was not valid JSON, which makes its whole request invalid. */
 export function isParseError(outcome: unknown): boolean {
   return outcome instanceof Failure && outcome.fault?.kind === 'ParseError'
 }
@@ -145,17 +150,17 @@ interface BatchRun<N extends RpcNetwork> {
   readonly context: RequestContext
   readonly turns: RequestSlices
   readonly limits: { readonly batchBytesMax: number; readonly requestMsMax: number }
-  /** Begins a call. Never throws; the promise never rejects. */
+  /** Starts a call. Never throws; the promise never rejects. */
   start(call: Member): Outcome | Promise<Outcome>
-  /** Charges and counts a call that is not begun for `why`. */
+  /** Charges and counts a call that is not started because of `why`. */
   refuse(call: Member, why: Failure): Failure
   /** The failure for an exception that nothing else caught. */
   fail(thrown: unknown): Failure
 }
 
 /**
- * The body of a batch's answer; yields where it must wait. A call begins as soon as fewer than {@link batchJobsMax}
- * calls wait for a job, so a long call delays only the end of the batch.
+ * The body of a batch's answer; yields when it must wait. A call starts once fewer than {@link batchJobsMax} calls wait
+ * for a job, so a long call delays only the end of the batch.
  */
 export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): SlicedWork<Answer['body']> {
   const { calls, context, turns, limits } = run
@@ -163,7 +168,7 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): SlicedWork<An
   const waiting = new Set<Promise<void>>()
   let deadline: Deadline<Outcome> | undefined
   let isRefused = false
-  /** A call, and so the batch, turned out not to be JSON. */
+  /** A call was not valid JSON, so the batch is not either. */
   let isBroken = false
   for (const [index, call] of calls.entries()) {
     // Stored answers, refusals and invalid calls take no time.
@@ -197,7 +202,7 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): SlicedWork<An
   return finishBatch(answer, calls)
 }
 
-/** The answer to a batch in which `outcomeOf` gives the outcome of each call. */
+/** The answer to a batch; `outcomeOf` gives the outcome of each call. */
 export function answerAll(
   calls: readonly Member[],
   bytesMax: number,

@@ -1,6 +1,6 @@
 /**
- * Counting the calls to one network: by method, time, size and error code (`metrics/edgeCounts.ts`), and by key, for
- * whom it spends (`access/usageCounter.ts`).
+ * Counts the calls to one network: by method, time, size and error code (`metrics/edgeCounts.ts`), and by key, with the
+ * units spent (`access/usageCounter.ts`).
  */
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import type { EdgeCounts } from '../../metrics/edgeCounts.js'
@@ -10,29 +10,29 @@ import { Failure, type Streamed } from '../answers/outcome.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { Member } from './batch.js'
 
-/** Counts by key what is asked of one network. `slot` is that of {@link EdgeCounts.slotOf}. */
+/** Counts the calls to one network by key. `slot` is that of {@link EdgeCounts.slotOf}. */
 export interface UsageCounts {
-  /** Counts one call; with `calls` 0 only what a call that was counted before used later. */
+  /** Counts one call. `calls` is 0 for units and bytes that a counted call used later. */
   count(keyId: string, slot: number, calls: 0 | 1, isError: boolean, units: number, bytes: number): void
   note(keyId: string, slot: number, isError: boolean, ms: number, params: string): void
 }
 
-/** Time above which a call is noted as slow: one that its user notices. */
+/** A call that takes longer is noted as slow: its user notices the delay. */
 export const slowMs = 100
 
-/** Characters of the parameters of a slow call that are kept, for fifty of them. */
+/** Characters kept of the parameters of a slow call; fifty such calls are kept. */
 const paramsMax = 1_000
 
-/** A call that is counted at its end. */
+/** A call that has started and is counted at its end. */
 export interface Begun {
   readonly call: Member
-  /** The stored answer that is repeated. */
+  /** The stored answer, if the call repeats one. */
   readonly known: CachedAnswer | undefined
   readonly slot: number
   readonly isJob: boolean
   /** See {@link EdgeCounts.begin}. */
   readonly startedMs: number
-  /** Spent until now. */
+  /** Units spent until now. */
   units: number
 }
 
@@ -53,12 +53,12 @@ export class CallCounter {
     return this.#counts.beginStored()
   }
 
-  /** Counts a call that was answered by a stored answer of so many bytes; `startedMs` is of {@link beginStored}. */
+  /** Counts a call that a stored answer of `bytes` bytes answered; `startedMs` is from {@link beginStored}. */
   repeated(slot: number, bytes: number, context: RequestContext, startedMs: number | undefined): void {
     this.#repeated(slot, bytes, context.takeSpent(), context, startedMs)
   }
 
-  /** Counts a call that failed before it was begun; '' where its method is not known. */
+  /** Counts a call that failed before it started; `method` is '' if it is unknown. */
   failed(method: string, failure: Failure, context: RequestContext): void {
     this.failedAt(this.#counts.slotOf(method), failure, context)
   }
@@ -68,7 +68,7 @@ export class CallCounter {
     this.#usage?.count(context.keyId, slot, 1, true, context.takeSpent(), 0)
   }
 
-  /** A call is begun; `isJob`: whether the pool does its work. */
+  /** Registers a call that starts; `isJob`: whether the pool does its work. */
   begin(call: Member, isJob: boolean, context: RequestContext): Begun {
     const known = call.kind === 'known' ? call.known : undefined
     return {
@@ -77,12 +77,12 @@ export class CallCounter {
       slot: known?.slot ?? this.#counts.slotOf(call.kind === 'call' ? call.method : ''),
       isJob,
       startedMs: known === undefined ? this.#counts.begin(isJob) : 0,
-      // What was spent before was for reading the request. Other calls of it may begin before this one ends.
+      // Units spent before were for reading the request. Other calls of the request may start before this one ends.
       units: context.takeSpent(),
     }
   }
 
-  /** Counts a call whose outcome is there; of a stream that is its first part, and its bytes are counted at its end. */
+  /** Counts a call with its outcome. A stream's outcome is its first part; its bytes are counted at its end. */
   end(begun: Begun, context: RequestContext, outcome: Streamed): void {
     begun.units += context.takeSpent()
     const { known, slot, units } = begun
@@ -90,7 +90,6 @@ export class CallCounter {
     else this.#repeated(slot, known.json.length, units, context, undefined)
   }
 
-  /** Counts a call once its outcome is there. */
   endLater(begun: Begun, context: RequestContext, outcome: Promise<Streamed>): void {
     begun.units += context.takeSpent()
     void outcome.then((settled) => this.end(begun, context, settled))
@@ -124,7 +123,7 @@ export class CallCounter {
 
 function paramsOf(call: Member): string {
   if (call.kind !== 'call') return ''
-  // Of a usual call the arguments alone are there, as they were read from its bytes.
+  // A usual call has only the arguments, which were read from its bytes.
   const text = JSON.stringify(call.params ?? call.args ?? [], (_name, value: unknown) => {
     if (value instanceof Uint8Array) return bytesToHex(value)
     return typeof value === 'bigint' ? toQuantity(value) : value

@@ -1,6 +1,6 @@
 /**
- * One call: finds its method, decodes and charges for it, runs it where it belongs, and stores an answer that may be
- * repeated. Owns what a call fails with; not its request, nor its place in one (dispatch.ts).
+ * Runs one call: finds its method, decodes and charges for it, runs it on this thread or in the pool, and stores a
+ * repeatable answer. Owns the failures of a call. Does not own its request, nor its place in a batch (dispatch.ts).
  */
 import { nearest } from '../../../primitives/nearest.js'
 import type { AnswerMemo } from '../answers/answerMemo.js'
@@ -31,7 +31,7 @@ import { fetchesMax, fetchMissing, retryAfterFetch } from './retryAfterFetch.js'
 
 type MethodCall = Extract<Member, { kind: 'call' }>
 
-/** A call that is paid and runs. */
+/** A call that is paid for and runs. */
 interface Running<N extends RpcNetwork> {
   readonly method: Method<N>
   readonly call: MethodCall
@@ -41,13 +41,15 @@ interface Running<N extends RpcNetwork> {
   readonly price: number
 }
 
-/** Most edits between an unknown method name and the suggested one. */
+/** Maximum edits between an unknown method name and the suggested one. */
 const misspellingsMax = 3
 
-/** Price above which a call is long (0.2 ms) and waits if the turn is over. */
+/** A call with a higher price is long (0.2 ms) and waits if the turn is over. */
 const shortUnitsMax = 20
 
-/** The failure of any call of a method whose queue in the pool the caller fills; undefined where it may run. */
+/**
+ * The failure of every call of this method while the caller's queue in the pool is full; undefined if calls may run.
+ */
 export function refuseUnread(
   { jobClass }: Method<never>,
   network: RpcNetwork,
@@ -64,7 +66,7 @@ export class CallRunner<N extends RpcNetwork> {
   readonly #log: DefectLog
   readonly #counter: CallCounter | undefined
   readonly #memo: AnswerMemo
-  /** The method that was looked for last, as it is several times for each call. */
+  /** The method found last: it is looked up several times for each call. */
   #last: Method<N> | undefined
 
   constructor(
@@ -83,7 +85,7 @@ export class CallRunner<N extends RpcNetwork> {
     this.#memo = memo
   }
 
-  /** The method of a call, if it may be passed to the pool. */
+  /** The method of a call, if the pool may run it. */
   jobOf(call: Member): Method<N> | undefined {
     const method = call.kind === 'call' ? this.#methodOf(call.method) : undefined
     return method?.cost === 'job' ? method : undefined
@@ -110,7 +112,7 @@ export class CallRunner<N extends RpcNetwork> {
     return outcome
   }
 
-  /** Charges for a call that is not begun as for one that is refused, and counts it. */
+  /** Charges the price of a refused call for a call that is not started, and counts it. */
   refuse(call: Member, why: Failure, context: RequestContext): Failure {
     const failure = unpaid(context, unitsMin) ?? why
     if (call.kind === 'known') this.#counter?.failedAt(call.known.slot, failure, context)
@@ -135,7 +137,7 @@ export class CallRunner<N extends RpcNetwork> {
     if (told?.asks(method.name)) return this.#tell(told, method, call, basis, context)
     const refused = notAllowed(context, method.name) ?? refuseUnread(method, this.#views.current, context)
     if (refused !== undefined) return refused
-    // Where data may have to be fetched first, every call may wait.
+    // On a network that may have to fetch data, every call may wait.
     if (method.cost === 'inline' && this.#views.fetchMissing === undefined) {
       return this.#run(method, call, basis, context, turns)
     }
@@ -147,7 +149,7 @@ export class CallRunner<N extends RpcNetwork> {
     return outcome
   }
 
-  /** What upstreams tell in place of an outcome that is that nothing here proves or runs the call. */
+  /** If the outcome is that this node can neither prove nor execute the call, asks upstreams instead. */
   #orTold(
     outcome: Outcome | Promise<Streamed>,
     call: Member,
@@ -165,7 +167,7 @@ export class CallRunner<N extends RpcNetwork> {
     return outcome instanceof Promise ? outcome.then(again) : (again(outcome) as Outcome | Promise<Streamed>)
   }
 
-  /** Asks upstreams in place of the method. */
+  /** Asks upstreams instead of running the method. */
   #tell(
     told: ToldAnswers,
     method: Method<N>,
@@ -185,7 +187,7 @@ export class CallRunner<N extends RpcNetwork> {
     return answer instanceof Failure ? answer : this.#awaited(answer, call.method, context)
   }
 
-  /** Passes a call on; undefined where the network does not. */
+  /** Passes a call on to upstreams; returns undefined if the network does not pass on its method. */
   #pass(
     call: MethodCall,
     basis: RequestBasis<N>,
@@ -225,7 +227,7 @@ export class CallRunner<N extends RpcNetwork> {
       isPaid = true
       const isLong = turns === undefined && this.#isLong(method, price)
       const { fetchMissing, readFaith } = this.#views
-      // Most calls: what follows takes no function of its own for each, which would be garbage.
+      // Most calls: the code below creates no closure per call, which would be garbage.
       const isShort = !isLong && fetchMissing === undefined && readFaith === undefined
       const running = { method, call, basis, context, network, price }
       const result = isShort
@@ -270,8 +272,8 @@ export class CallRunner<N extends RpcNetwork> {
   }
 
   /**
-   * In a slice of its own where it is long; again each time what it lacked was fetched, or, of a method with an effect,
-   * only what reads. What is only believed is noted.
+   * Runs a long call in a slice of its own, and runs it again each time missing data was fetched. Of a method with an
+   * effect, only the reading parts run again. Notes whether the call read data that is not proved.
    */
   #runFetching(
     { method, call, basis, context, network }: Running<N>,
@@ -309,9 +311,9 @@ export class CallRunner<N extends RpcNetwork> {
 
   #remember({ method, call: { asked }, basis, network, price }: Running<N>, json: Json): void {
     if (method.memo === 'never' || asked === undefined || basis.trust !== undefined) return
-    // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
+    // A null is not stored: the result may change without a new head, for example when a block arrives by its hash.
     if (isNull(json)) return
-    // Earlier heads and pinned blocks are other views, whose results are not stored.
+    // Results from earlier heads and pinned blocks are not stored.
     if (network !== this.#views.current) return
     const slot = this.#counter?.slotOf(method.name) ?? 0
     this.#memo.write(asked, json, { method: method.name, price, slot })
@@ -325,7 +327,6 @@ export class CallRunner<N extends RpcNetwork> {
     return failure
   }
 
-  /** The failure that a thrown value becomes. */
   failure(thrown: unknown, where: string, keyId?: string): Failure {
     return new Failure(thrownToWireError(thrown, where, this.#log, keyId), thrownToFault(thrown))
   }

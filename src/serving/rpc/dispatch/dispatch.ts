@@ -1,5 +1,5 @@
 /**
- * From a request body to its answer: reads its calls, repeats stored answers, has the others run (callRunner.ts), and
+ * From a request body to its answer: reads the calls, repeats stored answers, passes other calls to callRunner.ts, and
  * applies deadlines and size limits.
  *
  * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
@@ -34,7 +34,7 @@ import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
 import { refuseRequest } from './refuseRequest.js'
 import { RequestBasis } from './requestBasis.js'
 
-/** The text by which answers name the block that they were made from. */
+/** The text by which answers name their block. */
 class BlockLabels<N extends RpcNetwork> {
   readonly #views: NetworkViews<N>
   /** The view and text of the head, made once per head. */
@@ -57,7 +57,7 @@ class BlockLabels<N extends RpcNetwork> {
     return text
   }
 
-  /** The text for the head; undefined where the store cannot be read. */
+  /** The text for the head; undefined if the store cannot be read. */
   ofHead(): string | undefined {
     try {
       return this.of(this.#views.current)
@@ -67,7 +67,7 @@ class BlockLabels<N extends RpcNetwork> {
   }
 }
 
-/** Makes endpoints that share one table of methods. Throws RangeError where two methods have the same name. */
+/** Creates endpoints that share one table of methods. Throws RangeError if two methods have the same name. */
 export function createDispatcher<N extends RpcNetwork>(options: DispatcherOptions<N>) {
   const methods = new Map<string, Method<N>>()
   for (const method of options.methods) {
@@ -75,13 +75,13 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
     methods.set(method.name, method)
   }
   return {
-    /** `name` is needed of a network that may have no view yet. */
+    /** `name` is required for a network that may have no view yet. */
     endpoint: (views: NetworkViews<N>, name = views.current.name): Endpoint =>
       new NetworkEndpoint(views, name, methods, options),
   }
 }
 
-/** Longest body, as most are, that is read even if the turn of the event loop is over: a call or two. */
+/** A shorter body, of a call or two, is read even if the turn of the event loop is over. Most bodies are shorter. */
 const shortBytesMax = 1_024
 
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
@@ -89,7 +89,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #limits: DispatchLimits
   readonly #counter: CallCounter | undefined
   readonly #runner: CallRunner<N>
-  /** Undefined where no answers are stored. */
+  /** Undefined if no answers are stored. */
   readonly #lookup: AnswerMemo | undefined
   readonly #blockNames: BlockLabels<N>
   readonly #methods: ReadonlyMap<string, Method<N>>
@@ -121,7 +121,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(context, body.length)
       if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
       const startedMs = this.#counter?.beginStored()
-      // Stored answers are those of the head, not of a block that a request is pinned to.
+      // Stored answers belong to the head, not to a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
       const mayWait = body.length > shortBytesMax && isSliceOver(this.#limits.turnMsMax)
       const names = this.#names ?? this.#nameMethods()
@@ -141,8 +141,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   /**
-   * The table of methods, made by the first request to a network that is open: only then it is known whether what it
-   * lacks is fetched, which takes the text of parameters. Throws FaultError `NotOpen`.
+   * The table of methods, created by the first request to an open network. Only then it is known whether the network
+   * fetches missing data, for which it needs the parameters as text. Throws FaultError `NotOpen`.
    */
   #nameMethods(): MethodNames {
     void this.#views.current
@@ -154,7 +154,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     return answer.catch((thrown) => this.#refusal(thrown, context))
   }
 
-  /** Answers a single call by its stored answer, of `network`. */
+  /** Answers a single call with its stored answer; `network` is the view of that answer. */
   #repeated(
     { known, id }: Extract<Member, { kind: 'known' }>,
     network: N,
@@ -187,7 +187,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     return this.#finish(call, basis, context, refused)
   }
 
-  /** Runs a call that may be passed to the pool, which takes long enough to count for the turn. */
+  /** Runs a call that may go to the pool; it takes long enough to count for the turn. */
   #job(
     call: Member,
     bytes: number,
@@ -212,7 +212,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** Reads and answers a request of any form; yields where it must wait. */
+  /** Reads and answers a request of any form; yields when it must wait. */
   *#answer(
     body: Uint8Array,
     basis: RequestBasis<N>,
@@ -232,7 +232,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
       const calls: Member[] = []
       while (reader.left > 0) {
-        // Stored answers are those of the head, which may have changed since the last turn.
+        // Stored answers belong to the head, which may have changed since the last turn.
         const isHead = basis.arrived === this.#views.current
         calls.push(reader.read(isHead ? lookup : undefined))
         if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
@@ -257,7 +257,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** `turns` is given where the request has already begun its turns. */
+  /** `turns` is given if the request has already begun its turns. */
   #single(
     call: Member,
     basis: RequestBasis<N>,
@@ -289,18 +289,18 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   #finish(call: Member, basis: RequestBasis<N>, context: RequestContext, outcome: Streamed): Answer {
     const at = pinOfCall(call)
     const { trust } = basis
-    // No block here is one that an upstream's answer was made from.
+    // An upstream's answer was made from no block of this node.
     const block = trust === 'none' ? undefined : this.#blockNames.of(basis.used(at))
     try {
       const answer = singleAnswer(call.id, basis.hashOf(at), outcome, block)
       return trust === undefined ? answer : { ...answer, trust }
     } catch (thrown) {
-      // The answer may be longer than a string can be.
+      // The answer may exceed the maximum string length.
       return singleAnswer(call.id, undefined, this.#runner.failure(thrown, 'answer', context.keyId), block)
     }
   }
 
-  /** For a caller that takes no streams: collects one, up to the bytes of a batch's answer. */
+  /** Collects a stream, up to the size limit of a batch's answer, for a caller that takes no streams. */
   #whole(started: Outcome | Promise<Streamed>, { keyId }: RequestContext): Outcome | Promise<Outcome> {
     return collected(started, this.#limits.batchBytesMax, (thrown) =>
       this.#runner.failure(thrown, 'stream', keyId),
@@ -320,7 +320,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (fault?.kind !== 'BatchTooLarge') {
       return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
     }
-    // A list, as go-ethereum's: its client reads nothing else as the answer to a batch.
+    // A list, as in go-ethereum: its client accepts nothing else as the answer to a batch.
     const answer = singleAnswer(fault.id ?? 'null', undefined, refusal, this.#blockNames.ofHead())
     return { ...answer, body: `[${answer.body}]` }
   }

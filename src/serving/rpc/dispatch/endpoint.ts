@@ -13,11 +13,11 @@ export interface DispatchLimits {
   readonly callBytesMax: number
   /** Bytes of the answer to one batch. go-ethereum's default: 25,000,000. */
   readonly batchBytesMax: number
-  /** How long one request may hold the thread before it pauses for others; see requestSlices.ts. */
+  /** Maximum time of one request on the thread before it pauses for others; see requestSlices.ts. */
   readonly turnMsMax: number
   /** Time from the arrival of a request to the last result of its jobs. */
   readonly requestMsMax: number
-  /** Bytes of stored results of one network. */
+  /** Bytes of stored results per network. */
   readonly memoBytesMax: number
 }
 
@@ -25,9 +25,9 @@ export interface DispatcherOptions<N extends RpcNetwork> {
   readonly methods: readonly Method<N>[]
   readonly limits: DispatchLimits
   readonly log: DefectLog
-  /** Where calls are counted; absent: nowhere. */
+  /** Counts calls; absent: calls are not counted. */
   readonly counts?: EdgeCounts | undefined
-  /** Where calls are counted by key, besides; needs `counts`. */
+  /** Counts calls by key in addition; needs `counts`. */
   readonly usageOf?: ((network: string) => UsageCounts) | undefined
 }
 
@@ -48,8 +48,8 @@ export interface Endpoint {
     ownsBody?: boolean,
   ): Answer | Promise<Answer>
   /**
-   * Answers each call of a body with `fault` and runs none; otherwise as {@link handle}. A long body that cannot be
-   * paid, or while others wait, is not read: it gets one answer, `fault` without an id.
+   * Answers each call of a body with `fault` and runs none; otherwise as {@link handle}. A long body is not read if the
+   * caller cannot pay for it, or while others wait: it gets one answer, `fault` without an id.
    */
   refuse(body: Uint8Array, fault: Fault, context?: RequestContext): Answer
 }

@@ -1,4 +1,4 @@
-/** Requests of which no call is run: each call is answered with one failure. */
+/** Answers every call of a refused request with one failure and runs none. */
 import type { Answer } from '../answers/answer.js'
 import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, singleAnswer } from '../answers/outcome.js'

@@ -1,6 +1,6 @@
 /**
- * Calls of methods that are not known here, or only of what is known here, and that the network's configuration has
- * passed on to its upstreams. Owns which methods these are, and their price. What is answered is not checked.
+ * Passes calls on to upstreams: calls of unknown methods that the network's configuration lists, and calls that this
+ * node can neither prove nor execute. Owns which methods these are, and their price. Does not check the answers.
  */
 import { LRUCache } from 'lru-cache'
 import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
@@ -14,13 +14,15 @@ import type { RequestContext } from '../contexts/requestContext.js'
 import type { Json, MethodRelay, Param, ToldAnswer, ToldAnswers } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 
-/** As for a transaction, which is passed on as well. */
+/** The same as for a transaction, which is passed on as well. */
 const relayUnits = 50
 
 /** A subscription ends with its connection, and callers share those to upstreams. */
 const subscriptionPattern = /_(un)?subscribe$/i
 
-/** Passes these methods on: names, or their beginning and `*`. Subscriptions never are. */
+/**
+ * Passes these methods on: `passed` contains names, or prefixes that end with `*`. Subscriptions are never passed on.
+ */
 export function createRelay(passed: readonly string[], { relay }: UpstreamCalls): MethodRelay {
   const names = new Set(passed)
   const beginnings = passed.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1))
@@ -33,16 +35,18 @@ export function createRelay(passed: readonly string[], { relay }: UpstreamCalls)
   }
 }
 
-/** Bytes of told answers that are kept. */
+/** Maximum bytes of cached upstream answers. */
 const toldBytesMax = 4 * 2 ** 20
 
-/** Methods whose answers follow from state, and from calls on it; `debug_` and others follow from execution. */
+/**
+ * Methods whose answers follow from state, and from calls on it; those of `debug_` and others follow from execution.
+ */
 const stateMethods: ReadonlySet<string> = new Set([
   ...['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getStorageAt', 'eth_getProof'],
   'eth_getAccount',
 ])
 const callMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
-/** Those that follow from rules of blocks and fees, or from bytes that are not held of every family. */
+/** Methods that follow from rules of blocks and fees, or from bytes that are not stored for every family. */
 const ruledMethods: ReadonlySet<string> = new Set([
   ...['eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_blobBaseFee', 'eth_feeHistory', 'eth_baseFee'],
   ...['eth_simulateV1', 'eth_callMany', 'eth_fillTransaction', 'eth_getBlockAccessList', 'eth_config'],
@@ -52,8 +56,8 @@ const ruledMethods: ReadonlySet<string> = new Set([
 const ruledPrefixes = ['debug_', 'trace_', 'ots_'] as const
 
 /**
- * What a gateway asks of upstreams, because its family of chains has no proof or no rules of it here. `ask` keeps answers
- * until the next head, of final blocks for longer, and asks once for calls that are alike.
+ * Asks a gateway's upstreams for answers that this node cannot prove or compute for the family of chains. `ask` caches
+ * answers until the next head, those of final blocks for longer, and sends equal concurrent calls once.
  */
 export function createTold(
   family: ProvedFamily,
@@ -98,8 +102,8 @@ export function createTold(
 }
 
 /**
- * The parameters with the head's number in place of `latest`, so that all upstreams mean the same block; and the number of
- * the block that they name, where they do.
+ * Replaces `latest` by the head's number, so that all upstreams use the same block. Also returns the number of the
+ * block that the parameters name, if they name one.
  */
 export function atHead(
   { params: declared }: { readonly params: readonly Pick<Param<unknown>, 'name'>[] },
@@ -118,8 +122,8 @@ export function atHead(
 }
 
 /**
- * Charges for a call and passes it on; upstreams would not know the block to which it is pinned. As for other calls, what
- * does not come so far is charged the least.
+ * Charges for a call and passes it on. A pinned call is refused, because upstreams do not know the pin. A call that
+ * fails before it is passed on costs the minimum, as other calls do.
  */
 export function passOn(
   relay: MethodRelay,

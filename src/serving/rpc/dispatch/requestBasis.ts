@@ -1,6 +1,6 @@
 /**
- * The block from which the calls of a request are answered: the head at the request's arrival, or the block that the
- * request or the call is pinned to. Owns the form of a pin; the network owns the views.
+ * The block from which the calls of a request are answered. It is the head at the request's arrival, or the pinned
+ * block of the request or the call. Owns the form of a pin; the network owns the views.
  */
 
 import { bytesToHex, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
@@ -13,7 +13,7 @@ import type { NetworkViews, RpcNetwork } from '../method.js'
 
 const hashPattern = /^0[xX][0-9a-fA-F]{64}$/
 
-/** Longest part of a pin that an error message repeats: a hash and a little more. */
+/** Maximum length of a pin in an error message: a hash and a little more. */
 const quotedPinMax = 80
 
 export class RequestBasis<N extends RpcNetwork> {
@@ -22,7 +22,9 @@ export class RequestBasis<N extends RpcNetwork> {
   readonly #views: NetworkViews<N>
   readonly #at: string | undefined
   #trust: Trust | undefined
-  /** The view for calls without a pin of their own, once looked up; a failure where the request's pin is invalid. */
+  /**
+   * The view for calls without a pin of their own, after the first lookup; a failure if the request's pin is invalid.
+   */
   #shared: N | Failure | undefined
   /** Pins of calls, as written → their view, so that equal pins of a batch share one view. */
   #pins: Map<string, N | Failure> | undefined
@@ -34,7 +36,7 @@ export class RequestBasis<N extends RpcNetwork> {
     if (at === undefined) this.#shared = this.arrived
   }
 
-  /** The view for a call with this `at`. Throws NotHeldError for a block that is not held. */
+  /** The view for a call with this `at`. Throws NotHeldError if the block is not stored. */
   find(at: unknown): N | Failure {
     if (at === undefined) {
       this.#shared ??= this.#pin(this.#at as string)
@@ -49,12 +51,11 @@ export class RequestBasis<N extends RpcNetwork> {
     return found
   }
 
-  /** Whether a call with this `at` member is pinned to a block. */
   isPinned(at: unknown): boolean {
     return this.#at !== undefined || at !== undefined
   }
 
-  /** What the least trusted answer needs; undefined where all are proved. */
+  /** The weakest trust of the answers; undefined if all are proved. */
   get trust(): Trust | undefined {
     return this.#trust
   }
@@ -64,8 +65,8 @@ export class RequestBasis<N extends RpcNetwork> {
   }
 
   /**
-   * As `run`; whether it read what is only believed is noted, also in its later turns. What a job reads besides belongs
-   * to what `run` named.
+   * Wraps `run` so that reads of data that is not proved are noted, also in its later turns. A job's other reads belong
+   * to the data that `run` named.
    */
   noting<T>(run: () => T): () => T {
     const { readFaith } = this.#views
@@ -88,7 +89,7 @@ export class RequestBasis<N extends RpcNetwork> {
     return found === undefined || found instanceof Failure ? this.arrived : found
   }
 
-  /** The view of the request's own pin, even if no call needed it; undefined where it cannot be read. */
+  /** The view of the request's own pin, even if no call needed it; undefined if it cannot be read. */
   #findShared(): N | Failure | undefined {
     try {
       return this.find(undefined)
@@ -97,7 +98,7 @@ export class RequestBasis<N extends RpcNetwork> {
     }
   }
 
-  /** The hash that the answer names as `at`; undefined without a pin, and for an invalid one. */
+  /** The hash that the answer names as `at`; undefined without a pin or with an invalid one. */
   hashOf(at: unknown): string | undefined {
     if (at === undefined) return undefined
     const found = this.#pins?.get(at as string)

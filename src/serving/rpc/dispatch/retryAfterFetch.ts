@@ -1,22 +1,22 @@
 /**
- * Runs methods on a network that does not hold everything: missing data is fetched, and the method runs again. Owns
- * the number of repetitions; the network fetches.
+ * Runs methods on a network that does not store everything: fetches missing data and runs the method again. Owns the
+ * number of repetitions; the network fetches.
  */
 import { type FaultError, messageRefused } from '../../../primitives/faults.js'
 import { NotHeldError, type WantingCall } from '../../../primitives/notHeld.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { NetworkViews, RpcNetwork } from '../method.js'
 
-/** Fetches for one call, before it fails: the keys of the longest proof, and some more. */
+/** Maximum fetches for one call before it fails: the number of keys of the longest proof, and some more. */
 export const fetchesMax = 2_000
 
-/** Of a call that would go on lacking data. */
+/** The fault of a call that needs more than {@link fetchesMax} fetches. */
 function lacksTooMuch(): FaultError {
   const why = `this network fetches at most ${fetchesMax} accounts, slots and the like for one call, and this one needs more; ask for less at once`
   return messageRefused(why)
 }
 
-/** Fetches data that was not held; undefined where something else was thrown, or the network cannot fetch. */
+/** Fetches missing data; undefined if `thrown` is another error, or the network cannot fetch. */
 export function fetchMissing(
   { fetchMissing }: NetworkViews<RpcNetwork>,
   thrown: unknown,
@@ -26,7 +26,7 @@ export function fetchMissing(
   return thrown instanceof NotHeldError ? fetchMissing?.(thrown.wanted, context, call) : undefined
 }
 
-/** Runs `run`, and again each time the network has fetched missing data; throws what it throws last. */
+/** Runs `run`, and again each time the network has fetched missing data; throws the last error of `run`. */
 export function retryAfterFetch<T>(
   views: NetworkViews<RpcNetwork>,
   context: RequestContext,

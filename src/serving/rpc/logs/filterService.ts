@@ -6,7 +6,7 @@ import type { LogQuery } from './logQuery.js'
 export const polledFilterBytes = 2_000
 export const polledFilterKeyBytes = 200
 
-/** What a filter reports: logs, hashes of new blocks, or pending transactions: hashes, or whole ones. */
+/** The changes that a filter reports: logs, hashes of new blocks, or pending transactions (hashes or whole ones). */
 export type FilterRequest =
   | { readonly kind: 'logs'; readonly query: LogQuery }
   | { readonly kind: 'blocks' }
@@ -19,6 +19,6 @@ export interface FilterService {
   changes(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json>
   /** All logs that a log filter matches, as JSON. */
   logs(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json>
-  /** Removes a filter; false where none has this id. */
+  /** Removes a filter; false if no filter has this id. */
   uninstall(id: string, context: RequestContext): boolean | Promise<boolean>
 }

@@ -4,10 +4,10 @@ import { typeName } from '../../../primitives/jsonType.js'
 import { address, hash32, invalidArgument } from '../params/params.js'
 import { listSchema, nullable, type Schema } from '../params/schema.js'
 
-/** Addresses and topics of one filter, alternatives included. go-ethereum's limit. */
+/** Maximum addresses and topics of one filter, alternatives included: go-ethereum's limit. */
 const alternativesMax = 1_000
 
-/** Most topics of a log (LOG4). */
+/** Maximum topics of a log (LOG4). */
 const topicsMax = 4
 
 /** The members `address` and `topics` of a log filter, for documents. */
@@ -16,15 +16,15 @@ export const logCriteriaSchemas: Readonly<Record<string, Schema>> = {
   topics: nullable({ ...listSchema(oneOrList(hash32.schema)), maxItems: topicsMax }),
 }
 
-/** One value, a list of them in which null lets anything pass, or null. */
+/** One value, null, or a list; a null in a list matches anything. */
 function oneOrList(schema: Schema): Schema {
   return nullable({ anyOf: [schema, listSchema(nullable(schema))] })
 }
 
 /**
  * The members `address` (one or a list) and `topics` (at each position null, a topic, or a list of them) of a log
- * filter, with go-ethereum's meaning: an empty list, and a list with null, match anything. `requireRoom` is called
- * with the number of addresses and topics before any is decoded, and may throw.
+ * filter. As in go-ethereum, an empty list, and a list with null, match anything. `requireRoom` is called with the
+ * number of addresses and topics before they are decoded, and may throw.
  */
 export function decodeLogCriteria(
   rawAddress: unknown,
@@ -52,7 +52,6 @@ export function decodeLogCriteria(
   }
 }
 
-/** Number of addresses and topics in the raw members of a filter. */
 export function countLogKeys(rawAddress: unknown, rawTopics: unknown): number {
   const positions = Array.isArray(rawTopics) ? rawTopics : []
   return positions.reduce((sum, each) => sum + toList(each).length, toList(rawAddress).length)

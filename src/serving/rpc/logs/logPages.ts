@@ -1,4 +1,4 @@
-/** Pages of a log search: where one ends and the next begins, while the chain changes. */
+/** Pages of a log search: the end of a page and the start of the next one, while the chain changes. */
 import type { ChainCursor } from '../../../data/chain/chainSteps.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../../../data/chain/logSearch.js'
@@ -10,7 +10,6 @@ import { fixedBytes, invalidArgument, ObjectForm, required } from '../params/par
 import { nullable, textSchema } from '../params/schema.js'
 import { decodeLogQuery, type LogQuery, logFilterMembers, toLogSearch } from './logQuery.js'
 
-/** How far a search has come, and where it ends. */
 interface Cursor {
   /** The last block whose logs were sent. */
   readonly at: ChainCursor
@@ -20,7 +19,7 @@ interface Cursor {
 
 interface PageQuery extends LogQuery {
   readonly cursor: Cursor | undefined
-  /** Most logs of a page; undefined: the server's limit. */
+  /** Maximum logs of a page; undefined: the server's limit. */
   readonly limit: number | undefined
 }
 
@@ -33,7 +32,7 @@ const pageForm = new ObjectForm(
   true,
 )
 
-/** The filter object of eth_getLogs with two more members: `limit`, and for all pages but the first `cursor`. */
+/** The filter object of eth_getLogs with two more members: `limit`, and `cursor` for all pages but the first. */
 export const pageQuery = required(
   (value, index): PageQuery => {
     const members = pageForm.read(value, index)
@@ -81,7 +80,7 @@ function encodeCursor({ at, last }: Cursor): string {
 
 /** One page: its search, the end of the whole search, and the limits of the page. */
 export interface Page {
-  /** Undefined where the chain ends before the next page. */
+  /** Undefined if the chain ends before the next page. */
   readonly search: LogSearch | undefined
   readonly last: number
   readonly bounds: LogBounds

@@ -1,6 +1,6 @@
 /**
- * Log searches of callers: which blocks, which logs, and on which thread. Owns the filter object of eth_getLogs; the
- * search itself is `chain/logSearch.ts`.
+ * Log searches of callers: the blocks, the logs, and the thread. Owns the filter object of eth_getLogs; the search
+ * itself is `chain/logSearch.ts`.
  */
 import type { BlockId } from '../../../data/chain/blockId.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
@@ -16,7 +16,7 @@ import { blockId, hash32, invalidArgument, ObjectForm, required } from '../param
 import { nullable, type Schema } from '../params/schema.js'
 import { decodeLogCriteria, logCriteriaSchemas } from './logCriteria.js'
 
-/** Time of a search on the edge before it is repeated on a pool thread, which takes 0.1 ms of the edge. */
+/** Maximum time of a search on the edge. A longer one is repeated on a pool thread, which takes 0.1 ms of the edge. */
 const inlineMsMax = 2
 
 /** A decoded filter object: logs of one block, or of a range with its ends as written. */
@@ -29,7 +29,7 @@ const latest: BlockId = { kind: 'tag', tag: 'latest' }
 const numberOrTag = blockId()
 
 const bound = nullable({ type: 'string', anyOf: numberOrTag.schema.anyOf })
-/** Members of the filter object, any of which may be absent. */
+/** Members of the filter object; all are optional. */
 export const logFilterMembers: Readonly<Record<string, Schema>> = {
   ...logCriteriaSchemas,
   blockHash: nullable(hash32.schema),
@@ -37,7 +37,7 @@ export const logFilterMembers: Readonly<Record<string, Schema>> = {
   toBlock: bound,
 }
 
-/** A filter that misspells a member would search other blocks, or for other logs. */
+/** Strict: a filter with a misspelled member would search other blocks or match other logs. */
 const filterForm = new ObjectForm('a filter object', Object.keys(logFilterMembers), true)
 
 /** The filter object of go-ethereum: `address`, `topics`, and `blockHash` or `fromBlock` and `toBlock`. */
@@ -46,7 +46,7 @@ export const logQuery = required(
   { type: 'object', title: 'log filter', properties: logFilterMembers },
 )
 
-/** The members of {@link logQuery} among others. */
+/** Decodes the members of {@link logQuery}; ignores others. */
 export function decodeLogQuery(
   { blockHash, fromBlock, toBlock, address, topics }: Readonly<Record<string, unknown>>,
   index: number,
@@ -76,7 +76,7 @@ function decodeBound(value: unknown, index: number): BlockId {
   return numberOrTag.decode(value, index)
 }
 
-/** The search of a query, which is argument 0. Throws FaultError for an unknown block or a bad range. */
+/** The search of a query, which is argument 0. Throws FaultError for an unknown block or an invalid range. */
 export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery): LogSearch {
   if (blocks instanceof Uint8Array) {
     const block = chain.resolve({ kind: 'hash', hash: blocks, requireCanonical: false }, 0)
@@ -90,7 +90,7 @@ export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery): L
   if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })
   const oldest = chain.oldest.receipts
   if (first < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
-  // Looked up here, where a gateway notes what it believes, because a thread of the pool may search.
+  // Looked up on this thread, because a gateway notes reads of unproved data here; a pool thread may run the search.
   chain.resolve({ kind: 'number', number: first }, 0)
   return { criteria, head: { number, hash }, first, last }
 }
@@ -100,7 +100,7 @@ function boundOf(chain: ChainView, id: BlockId): number {
   const block = chain.resolve(id, 0)
   if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
   if (block.isPending) throw new FaultError({ kind: 'PendingLogsNotSupported' })
-  // There may be bodies without receipts.
+  // Bodies may be stored for older blocks than receipts.
   const isEarliest = id.kind === 'tag' && id.tag === 'earliest'
   return isEarliest ? Math.max(block.number, chain.oldest.receipts) : block.number
 }
@@ -115,7 +115,7 @@ interface SearchedNetwork {
   readonly jobs: NetworkJobs
 }
 
-/** Searches on the edge where that is quick, otherwise on a pool thread. Throws FaultError NoReceipts. */
+/** Searches on the edge if that is quick, otherwise on a pool thread. Throws FaultError NoReceipts. */
 export function findLogs(
   { chain, jobs }: SearchedNetwork,
   search: LogSearch,
@@ -133,7 +133,7 @@ export function findLogs(
   })
 }
 
-/** As {@link findLogs}; throws FaultError with a range that would fit where there are more than one answer may contain. */
+/** As {@link findLogs}. Throws FaultError TooManyLogs with a range that fits if the logs exceed one answer. */
 export function findWholeLogs(
   network: SearchedNetwork & { readonly limits: LogBounds },
   query: LogQuery,
@@ -147,7 +147,7 @@ export function findWholeLogs(
   return found.then((settled) => wholeLogs(settled, search, limits))
 }
 
-/** The logs found, if they are complete. Otherwise throws FaultError with a range that would fit. */
+/** The logs found, if they are complete. Otherwise throws FaultError with a range that fits. */
 function wholeLogs(found: FoundLogs, { first, last }: LogSearch, bounds: LogBounds): Uint8Array {
   if (found.last < last) {
     const { logsMax, logBytesMax } = bounds

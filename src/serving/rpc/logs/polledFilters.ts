@@ -1,8 +1,7 @@
 /**
- * Polled filters: eth_newFilter and related methods. A filter is its criteria and the last block that its caller
- * knows; changes since are read from the store when it is polled, so an idle filter takes only a few bytes. Owns the
- * filters of one network, their access by key, and their expiry. They exist once per process; other edges use them by
- * message.
+ * Polled filters: eth_newFilter and related methods. A filter is its criteria and the last block that its caller knows.
+ * A poll reads the changes since then from the store, so an idle filter takes only a few bytes. Owns the filters of one
+ * network, their access by key, and their expiry. They exist once per process; other edges use them by message.
  */
 import { randomBytes } from 'node:crypto'
 import type { ChainCursor } from '../../../data/chain/chainSteps.js'
@@ -32,28 +31,28 @@ import { decodeWithin } from './subscriptionRequest.js'
 export interface FilterLimits {
   /** Time without a poll after which a filter is removed. */
   readonly idleMsMax: number
-  /** Bytes of the filters of one key, and of all. */
+  /** Maximum bytes of the filters of one key, and of all filters. */
   readonly bytesPerKeyMax: number
   readonly bytesMax: number
 }
 
-/** Block hashes in one answer: 0.7 MB. Further ones come with the next answer. */
+/** Maximum block hashes in one answer: 0.7 MB. The next answer contains further ones. */
 const hashesMax = 10_000
-/** Whole transactions in one answer, each of which is asked for. */
+/** Maximum whole transactions in one answer; each one is requested separately. */
 const wholeMax = 100
 
 interface PolledFilter {
   readonly request: FilterRequest
   readonly keyId: string
   readonly bytes: number
-  /** For a log filter: numbers of the new blocks whose logs count. */
+  /** For a log filter: numbers of the new blocks whose logs are reported. */
   readonly within: ChainRequest['within']
   /** The last block that was reported. */
   cursor: ChainCursor
-  /** For a filter of transactions: where the next ones begin; undefined where nobody could tell. */
+  /** For a filter of transactions: the position of the next announcement; undefined if it is unknown. */
   announced: Promise<number | undefined> | undefined
   askedAtMs: number
-  /** An answer under way; the next one waits for it. */
+  /** A running answer; the next one waits for it. */
   reading: Promise<void> | undefined
 }
 
@@ -127,7 +126,7 @@ export class PolledFilters implements FilterService {
     return true
   }
 
-  /** A filter of the caller's own key; marks it as polled. */
+  /** A filter of the caller's own key; records the poll. */
   #find(id: string, { keyId }: RequestContext): PolledFilter | undefined {
     this.#sweep()
     const filter = this.#filters.get(id)
@@ -177,7 +176,7 @@ function withinOf({ blocks }: LogQuery): ChainRequest['within'] {
   return blocks instanceof Uint8Array ? undefined : decodeWithin(blocks.first, blocks.last)
 }
 
-/** Calls `onMissed` where a part of the changes was removed: its caller hears of that once, and makes a filter anew. */
+/** Calls `onMissed` if some changes were pruned: the caller gets that fault once and must create a new filter. */
 function* endingWith(changes: SlicedWork<Json>, onMissed: () => void): SlicedWork<Json> {
   try {
     return yield* changes
@@ -205,7 +204,7 @@ function* changesOf(
   }
 }
 
-/** Reported blocks that have left the chain since, newest first. Sets the cursor below them. */
+/** Reported blocks that a reorg has removed since, newest first; `base` is the block below them. */
 function* leftBlocks(
   cursor: ChainCursor,
   { chain }: Network,
@@ -222,7 +221,7 @@ function* leftBlocks(
   return { left, base }
 }
 
-/** Where the transactions begin that are announced from now on. */
+/** The position of the next announced transaction. */
 async function startOf(calls: UpstreamCalls | undefined): Promise<number | undefined> {
   return calls?.announced(undefined, 0).then(
     ({ next }) => next,
@@ -230,7 +229,6 @@ async function startOf(calls: UpstreamCalls | undefined): Promise<number | undef
   )
 }
 
-/** Transactions that were announced since the last poll. */
 function* newTransactions(
   filter: PolledFilter,
   isWhole: boolean,
@@ -264,7 +262,7 @@ function* newHashes(filter: PolledFilter, network: Network, turns: RequestSlices
   return `[${hashes.join(',')}]`
 }
 
-/** Removed logs, newest first, then new ones, as many as fit one answer; the rest comes with the next one. */
+/** Removed logs, newest first, then new ones, as many as fit one answer; the next answer contains the rest. */
 function* newLogs(
   filter: PolledFilter,
   { criteria }: LogQuery,

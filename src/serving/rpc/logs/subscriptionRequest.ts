@@ -33,11 +33,11 @@ const headForm = formOf('replayFrom', 'fromBlock', 'policy', 'queueBytes')
 const receiptForm = formOf('transactionHashes', 'replayFrom', 'policy', 'queueBytes')
 const pendingForm = formOf('fullTransactions', 'policy', 'queueBytes')
 const logForm = formOf('address', 'topics', 'toBlock', 'replayFrom', 'fromBlock', 'policy', 'queueBytes')
-/** As far as they have a price. */
+/** Only the members that have a price. */
 const criteriaForm = new ObjectForm('an object of options', ['address', 'topics'])
 const syncingForm = formOf()
 
-/** `requireRoom` is called with the number of addresses and topics before any is decoded, and may throw. */
+/** `requireRoom` is called with the number of addresses and topics before they are decoded, and may throw. */
 export function decodeSubscription(
   args: readonly unknown[],
   limits: SubscriptionLimits,
@@ -48,7 +48,7 @@ export function decodeSubscription(
   const name = kindName.decode(rawName, 0)
   switch (name) {
     case 'newHeads': {
-      // Some clients send a boolean for full transactions, which go-ethereum ignores.
+      // Some clients send a boolean for full transactions; go-ethereum ignores it.
       const options = typeof rawOptions === 'boolean' ? {} : toOptions(rawOptions, headForm)
       const delivery = decodeDelivery(options, limits)
       const from = decodeBlock(options.replayFrom) ?? decodeBlock(options.fromBlock)
@@ -78,7 +78,7 @@ export function decodeSubscription(
   }
 }
 
-/** As in go-ethereum, a boolean asks for whole transactions; so does an option, beside the others. */
+/** As in go-ethereum, a boolean requests whole transactions; here an option does so too. */
 function decodePending(rawOptions: unknown, limits: SubscriptionLimits): SubscriptionRequest {
   const isFlag = typeof rawOptions === 'boolean'
   const options = isFlag ? {} : toOptions(rawOptions, pendingForm)
@@ -90,14 +90,13 @@ function decodePending(rawOptions: unknown, limits: SubscriptionLimits): Subscri
   return { kind: 'pending', delivery, isWhole: fullTransactions }
 }
 
-/** Number of addresses and topics in the raw arguments. */
 export function countKeysOf([, rawOptions]: readonly unknown[]): number {
   if (!isObject(rawOptions)) return 0
   const { address, topics } = criteriaForm.read(rawOptions, optionsIndex)
   return countLogKeys(address, topics)
 }
 
-/** The transactions whose receipts are wanted: some, or without a list all. */
+/** The transactions whose receipts are requested: all if there is no list. */
 function decodeReceipts(value: unknown, requireRoom: (keys: number) => void): WantedReceipts | 'all' {
   if (value === undefined || value === null) return 'all'
   const hashes = list('transaction hashes').decode(value, optionsIndex)
@@ -120,8 +119,8 @@ function decodeBlock(value: unknown): BlockId | undefined {
 
 /**
  * The blocks whose logs are sent. `replayFrom`, an option of this service, starts at an earlier block; so does a hash
- * as `fromBlock`. Otherwise `fromBlock` and `toBlock` mean what they mean in go-ethereum: no past logs are sent, and
- * new blocks count if their number is between the two.
+ * as `fromBlock`. Otherwise `fromBlock` and `toBlock` mean the same as in go-ethereum: no past logs are sent, and new
+ * blocks count if their number is between the two.
  */
 function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {
   const from = decodeBlock(options.fromBlock)
@@ -132,7 +131,7 @@ function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {
   return { from: replayFrom, within: decodeWithin(from, to) }
 }
 
-/** go-ethereum's limits on new blocks; undefined where every one counts. */
+/** go-ethereum's limits on new blocks; undefined if all blocks count. */
 export function decodeWithin(from: BlockId | undefined, to: BlockId | undefined): ChainRequest['within'] {
   const first = from === undefined ? latest : boundOf(from)
   const last = to === undefined ? latest : boundOf(to)
@@ -151,7 +150,7 @@ function boundOf(id: BlockId): number | typeof latest {
   throw new FaultError({ kind: tag === 'pending' ? 'PendingLogsNotSupported' : 'InvalidBlockRange' })
 }
 
-/** `headless`: what is sent, where that is no heads. */
+/** `headless` names the events of a subscription that sends no heads. */
 function decodeDelivery(
   { policy, queueBytes }: Options,
   limits: SubscriptionLimits,
@@ -179,5 +178,5 @@ function decodeQueueBytes(value: unknown, { queueBytesDefault, queueBytesMax }: 
   return value
 }
 
-/** Longest part of a name that an error message repeats. */
+/** Maximum length of a name in an error message. */
 const quotedMax = 64

@@ -39,7 +39,7 @@ import { stateBlock } from '../params/stateBlock.js'
 
 const ofAccount = { params: [address.as('address'), stateBlockId.as('block')], memo: 'head' } as const
 
-/** Most slots of all accounts together; go-ethereum's limit. */
+/** Maximum slots of all accounts together; go-ethereum's limit. */
 const slotsMax = 1_024
 
 /** Slots by account. Of repeated addresses the last one counts, as in any JSON object. */
@@ -64,7 +64,7 @@ const wantedSlots = required(
 )
 
 export const accountMethods = {
-  /** The four fields of the state trie; null where there is no account. */
+  /** The four fields of the state trie; null if there is no account. */
   eth_getAccount: chainMethod({
     ...ofAccount,
     summary: 'Balance, nonce, code hash and storage root of an account after a block',
@@ -119,7 +119,7 @@ export const accountMethods = {
     run: ({ chain, state }, [account, slot, id]) =>
       hexWord(state.readSlot(stateBlock(chain, id, 2), account, slot) ?? noBytes),
   }),
-  /** By account in the order of the addresses, and of the slots asked for. */
+  /** Accounts are in the order of their addresses, slots in the order of the request. */
   eth_getStorageValues: chainMethod({
     summary: 'Values of slots of several accounts after a block',
     params: [wantedSlots.as('slots'), stateBlockId.as('block')],
@@ -137,7 +137,7 @@ export const accountMethods = {
       return `{${accounts.join(',')}}`
     },
   }),
-  /** For `pending` after the head and the transactions that were sent from here and follow on its nonce. */
+  /** For `pending`, the nonce after the head and the waiting transactions that this node sent and that follow on. */
   eth_getTransactionCount: chainMethod({
     ...ofAccount,
     summary: 'Nonce of an account after a block, or after what was sent from here and waits',

@@ -1,6 +1,6 @@
 /**
- * Blocks, their headers, uncles, receipts and access lists, by hash (canonical or not) and by number or tag. Specification,
- * section 4. Null where there is no such block; of the pending block there is little.
+ * Blocks, their headers, uncles, receipts and access lists, by hash (canonical or not) and by number or tag.
+ * Specification, section 4. Null if there is no such block; the pending block has only some of these parts.
  */
 import type { BlockId } from '../../../data/chain/blockId.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
@@ -39,7 +39,7 @@ const transactionCount = { ...count, summary: 'How many transactions a block has
 const uncleCount = { ...count, summary: 'How many uncles a block has' } as const
 
 export const blockMethods = {
-  /** As {@link headerAt} has it; the number may be a JSON number, as Otterscan sends it. */
+  /** As {@link headerAt}; the number may be a JSON number, as Otterscan sends it. */
   erigon_getHeaderByNumber: chainMethod({
     ...header,
     summary: 'Header of a block; Otterscan asks it to know which node this is',
@@ -47,9 +47,9 @@ export const blockMethods = {
     run: (network, [id]) => headerAt(network, id),
   }),
   /**
-   * As execution-apis has it: slots and their values of 32 bytes, all six members in each account. Null where there is
-   * no such block, or it belongs to a branch that is not canonical, and for `pending`; an error (-32001) for blocks from
-   * before Amsterdam, and 4444 where the network holds no lists.
+   * As in execution-apis: slots and their values of 32 bytes, all six members in each account. Null for an unknown
+   * block, for a block of a non-canonical branch, and for `pending`. Error -32001 for blocks before Amsterdam, and 4444
+   * if the network stores no lists.
    */
   eth_getBlockAccessList: chainMethod({
     summary:
@@ -139,10 +139,10 @@ export const blockMethods = {
   }),
 }
 
-/** Of the pending block the same members are null as in its block. */
+/** The header as JSON; null for an unknown block and for the pending one. */
 function headerAt({ chain }: Network, id: BlockId): string | Uint8Array {
   const block = chain.resolve(id, 0)
-  // As in go-ethereum, which has a pending block, but no header of it.
+  // go-ethereum also has a pending block, but no header of it.
   if (block === undefined || block.isPending) return 'null'
   return chain.headerJson(block.hash) ?? 'null'
 }
@@ -152,7 +152,7 @@ function countJson(chain: ChainView, hash: Hash32, parts: 'transactions' | 'uncl
   return block === undefined ? 'null' : `"${toQuantity(block[parts].length)}"`
 }
 
-/** The pending block has none. */
+/** The pending block has no transactions and no uncles. */
 function countAt(chain: ChainView, id: BlockId, parts: 'transactions' | 'uncles'): string {
   const found = chain.resolve(id, 0)
   if (found?.isPending) return '"0x0"'

@@ -1,5 +1,5 @@
 /**
- * Messages that are executed on the state after a block, without becoming part of the chain. Parameters and rules are
+ * Executes messages on the state after a block, without adding them to the chain. Parameters and rules are
  * go-ethereum's. Specification, section 4.
  */
 import type { CallOutcome } from '../../../execution/evm/messages/executionRequest.js'
@@ -35,7 +35,7 @@ const message = {
   memo: 'head',
 } as const
 
-/** Of a message in a block of the caller's making. */
+/** For methods that also take block overrides. */
 const inBlock = {
   params: [...message.params, optional(blockOverrides).as('blockOverrides')],
 } as const
@@ -58,8 +58,8 @@ export const callMethods = {
     },
   }),
   /**
-   * Each call finds what those before it did. A bundle is in the block, and each further one in the next block; `timeout`
-   * is in milliseconds.
+   * Each call sees the effects of the calls before it. The first bundle runs in the block, and each further one in the
+   * next block. `timeout` is in milliseconds.
    */
   eth_callMany: defineMethod({
     summary: 'Data that messages return one after the other, a list for each bundle',
@@ -83,9 +83,9 @@ export const callMethods = {
     },
   }),
   /**
-   * Without those that are always warm (EIP-2930). A failing execution also has a list; `error` then gives the reason.
-   * A message without fees is free here, as in a call. go-ethereum uses current fees, so a sender who cannot pay the
-   * gas cap at that price gets no list.
+   * The list omits addresses that are always warm (EIP-2930). A failing execution also has a list; `error` then gives
+   * the reason. A message without fees is free here, as in a call. In go-ethereum it pays current fees, so a sender who
+   * cannot pay the gas cap gets no list.
    */
   eth_createAccessList: defineMethod({
     ...message,
@@ -120,8 +120,8 @@ export const callMethods = {
     },
   }),
   /**
-   * As go-ethereum simulates them: with overrides of blocks and states. A message that fails in its execution is part
-   * of the answer; one that may not start is a fault of the whole call.
+   * As in go-ethereum: with overrides of blocks and states. If a message fails in its execution, the answer contains
+   * the error; if it may not start, the whole call fails.
    */
   eth_simulateV1: defineMethod({
     summary: 'Blocks that would follow a block with given messages, and what each message comes to',
@@ -139,7 +139,7 @@ export const callMethods = {
   }),
 }
 
-/** Of a call that was run here, whose data is never of megabytes. */
+/** For a call that was executed on this thread; its data is never of megabytes. */
 function returnedJson({ failure, returnData }: CallOutcome): Json {
   if (failure !== undefined) throw new FaultError(failure)
   return hexText(returnData)

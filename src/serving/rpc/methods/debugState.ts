@@ -1,4 +1,4 @@
-/** Parts of states in the order of their tries, and what blocks changed, as go-ethereum has it (`debug_…`). */
+/** Parts of states in the order of their tries, and the changes of blocks, as in go-ethereum (`debug_…`). */
 import type { StatePartsRequest } from '../../../execution/evm/blocks/stateParts.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
@@ -32,12 +32,12 @@ import { plainTrace, traceConfig } from '../traces/traceParams.js'
 
 const job = { cost: 'job', price: 100 } as const
 
-/** Slots of one answer; whoever wants more goes on at `nextKey`. They take 1.5 MB of JSON. */
+/** Maximum slots of one answer: 1.5 MB of JSON. A caller gets the next ones from `nextKey` on. */
 const slotsMax = 10_000
-/** Accounts of one answer, as in go-ethereum. */
+/** Maximum accounts of one answer, as in go-ethereum. */
 const accountsMax = 256
 
-/** A hash of 32 bytes, or the beginning of one. */
+/** A hash of 32 bytes, or a prefix of one. */
 const start = required((value, index) => {
   const key = bytes.decode(value, index)
   if (key.length > 32) throw invalidArgument(index, `want at most 32 bytes, got ${key.length}`)
@@ -49,8 +49,8 @@ const modifiedSchema = nullable(listSchema(addressSchema))
 
 export const debugStateMethods = {
   /**
-   * Accounts after a block in the order of their hashes, with code and storage unless told otherwise; `next` is the
-   * hash at which the next answer begins. Every account has its address here, so `incompletes` changes nothing.
+   * Accounts after a block in the order of their hashes, with code and storage unless the options exclude them. The
+   * next answer begins at the hash `next`. Every account has its address here, so `incompletes` changes nothing.
    */
   debug_accountRange: chainMethod({
     ...job,
@@ -101,7 +101,10 @@ export const debugStateMethods = {
       return network.jobs.run('stateParts', request, context)
     },
   }),
-  /** Those that are there afterwards, in the order of their hashes; null for none. With one block, what that changed. */
+  /**
+   * Accounts that exist afterwards, in the order of their hashes; null if there are none. With one block: the accounts
+   * that it changed.
+   */
   debug_getModifiedAccountsByHash: chainMethod({
     ...job,
     summary: 'Accounts that were changed from one block to another, by their hashes',
@@ -129,7 +132,7 @@ export const debugStateMethods = {
       const [first, last] = [startNumber, endNumber].map((number, at) => {
         if (number === undefined) return undefined
         const found = network.chain.resolve({ kind: 'number', number }, at)
-        // go-ethereum writes the first in hex.
+        // go-ethereum writes the first number in hex.
         if (found === undefined)
           throw messageRefused(`${places[at]} block ${number.toString(at === 0 ? 16 : 10)} not found`)
         return found
@@ -137,7 +140,7 @@ export const debugStateMethods = {
       return modifiedJson(network, first as NamedBlock, last, context)
     },
   }),
-  /** Null for a block without transactions. The options are those of a trace, without effect. */
+  /** Null for a block without transactions. The options are those of a trace and have no effect. */
   debug_intermediateRoots: chainMethod({
     ...job,
     price: 500,
@@ -149,8 +152,8 @@ export const debugStateMethods = {
     },
   }),
   /**
-   * As the block before left them: like go-ethereum's, the answer lacks what earlier transactions of the block changed;
-   * the index is only checked.
+   * The slots after the previous block: as in go-ethereum, the answer lacks changes by earlier transactions of the
+   * block. The index is only checked.
    */
   debug_storageRangeAt: chainMethod({
     ...job,
@@ -188,7 +191,7 @@ function run({ jobs }: Network, request: StatePartsRequest, context: RequestCont
   return jobs.run('stateParts', request, context)
 }
 
-/** Of the blocks after the first up to the last; without a last one, of the first alone. */
+/** Changes in the blocks after `start` up to `end`; without `end`, in `start` alone. */
 function modifiedJson(
   network: Network,
   start: NamedBlock,

@@ -1,4 +1,4 @@
-/** What transactions and messages did, in the form of a tracer, as go-ethereum has it (`debug_trace…`). */
+/** Effects of transactions and messages, in the form of a tracer, as in go-ethereum (`debug_trace…`). */
 
 import { chainMethod } from '../network.js'
 import { bundles, bundlesPrice, callsPlace } from '../params/bundleParams.js'
@@ -22,7 +22,7 @@ const blockTrace = { ...trace, result: blockTraceSchema } as const
 const options = optional(traceConfig, plainTrace)
 
 export const debugTraceMethods = {
-  /** Canonical or not. */
+  /** The block may be canonical or not. */
   debug_traceBlockByHash: chainMethod({
     ...blockTrace,
     summary: 'What the transactions of a block did, by its hash',
@@ -37,7 +37,7 @@ export const debugTraceMethods = {
     run: (network, [id, options], context) =>
       traceJson(network, tracedBlockAt(network, id), options, context),
   }),
-  /** Or on the state before its transaction `txIndex`. Overrides are members of the options. */
+  /** With `txIndex`, the message runs on the state before that transaction. Overrides are members of the options. */
   debug_traceCall: chainMethod({
     ...trace,
     summary: 'What a message does on the state after a block, in the form of a tracer',
@@ -53,7 +53,10 @@ export const debugTraceMethods = {
       return traceJson(network, minedOnly(tracedCalls(network, asked)), options, context)
     },
   }),
-  /** Overrides of states are members of the options; those of blocks are for the first bundle, and all after it. */
+  /**
+   * State overrides are members of the options. Block overrides in the options apply to the first bundle and all after
+   * it.
+   */
   debug_traceCallMany: chainMethod({
     ...trace,
     summary: 'What messages do one after the other, a list for each bundle, in the form of a tracer',
@@ -76,7 +79,10 @@ export const debugTraceMethods = {
       return traceJson(network, minedOnly(subject), options, context)
     },
   }),
-  /** Executed again after those before it in its block; without a tracer every instruction with the state before it. */
+  /**
+   * Runs the transaction again, after those before it in its block. Without a tracer, lists every instruction with the
+   * state before it.
+   */
   debug_traceTransaction: chainMethod({
     ...trace,
     summary: 'What a transaction of the chain did, in the form of a tracer',

@@ -1,4 +1,4 @@
-/** Prices of gas: the suggested ones, those of the next block, and their history. In wei per gas. */
+/** Prices of gas in wei: suggested prices, prices of the next block, and their history. */
 import type { BlockId } from '../../../data/chain/blockId.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
 import { blockFees, feesAfter, tipPercentiles } from '../../../data/chain/feeHistory.js'
@@ -74,7 +74,7 @@ export const feeMethods = {
     result: nullable(quantitySchema),
     run: ({ chain, head }) => feeJson(chain.schedule.blobGasPrice(head.header)),
   }),
-  /** As go-ethereum answers, of up to 1,024 blocks; lists of prices have one more item for the next block. */
+  /** As in go-ethereum, for up to 1,024 blocks; lists of prices have one more item for the next block. */
   eth_feeHistory: chainMethod({
     summary: 'Base fees, shares of gas used and tips of a range of blocks',
     params: [
@@ -94,7 +94,7 @@ export const feeMethods = {
       return doSliced(history(chain, { first, last, percentiles }, new RequestSlices(turnMsMax, context, 0)))
     },
   }),
-  /** The suggested tip, and the base fee of the head. */
+  /** The suggested tip plus the base fee of the head. */
   eth_gasPrice: chainMethod({
     summary: 'Suggested gas price of a legacy transaction, in wei',
     cost: 'job',
@@ -106,7 +106,7 @@ export const feeMethods = {
         tip(network, network.head.header.baseFeePerGas ?? 0n, new RequestSlices(turnMsMax, context, 0)),
       ),
   }),
-  /** By the lowest tips of the last blocks. */
+  /** Computed from the lowest tips of the last blocks. */
   eth_maxPriorityFeePerGas: chainMethod({
     summary: 'Suggested tip of a transaction, in wei per gas',
     cost: 'job',
@@ -126,7 +126,7 @@ function* tip(network: Network, baseFee: bigint, turns: RequestSlices): SlicedWo
   return `"${toQuantity((yield* suggestedTip(network, turns)) + baseFee)}"`
 }
 
-/** {@link suggestTip} at the head. Reading 40 full blocks takes 20 ms and more. */
+/** {@link suggestTip} at the head. Reading 40 full blocks takes at least 20 ms. */
 export function* suggestedTip({ chain }: Network, turns: RequestSlices): SlicedWork<bigint> {
   const { family } = chain.schedule
   const head = family.suggestTip && chain.readExecuted(chain.head.hash)
@@ -186,7 +186,7 @@ interface Range {
   readonly percentiles: readonly number[]
 }
 
-/** Done in turns: a full block with percentiles takes 0.5 ms. */
+/** Works in turns: a full block with percentiles takes 0.5 ms. */
 function* history(
   chain: ChainView,
   { first, last, percentiles }: Range,

@@ -11,7 +11,7 @@ import { suggestedTip } from './fees.js'
 const latest = { kind: 'tag', tag: 'latest' } as const
 
 export const fillMethods = {
-  /** Nothing is signed. The nonce counts what was sent from here and waits; the gas is estimated at the head. */
+  /** Signs nothing. The nonce counts waiting transactions that this node sent; the gas is estimated at the head. */
   eth_fillTransaction: chainMethod({
     summary: 'A transaction with nonce, fees and gas where they were missing, not signed',
     params: [callObject.as('transaction')],

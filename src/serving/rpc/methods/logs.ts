@@ -1,4 +1,4 @@
-/** Searches of logs, whole or page by page, and filters that are polled. */
+/** Searches of logs, whole or page by page, and polled filters. */
 import type { FoundLogs } from '../../../data/chain/logSearch.js'
 import { pageQuery, renderPage, toPage } from '../logs/logPages.js'
 import { countCriteria, findLogs, findWholeLogs, logQuery } from '../logs/logQuery.js'
@@ -23,9 +23,9 @@ const ofFilter = {
   cost: 'job',
 } as const
 
-/** The prices of searches are charged before; CPU time beyond them is charged after the search. */
+/** The price of a search is charged before it; CPU time beyond that price is charged after it. */
 export const logMethods = {
-  /** Logs, first those of blocks that left the chain, with `"removed": true`; hashes of new blocks; or transactions that wait. */
+  /** Logs (first those that a reorg removed, with `"removed": true`), hashes of new blocks, or waiting transactions. */
   eth_getFilterChanges: chainMethod({
     ...ofFilter,
     summary: 'What is new since the last poll of a filter: logs, hashes of blocks, or transactions that wait',
@@ -33,7 +33,7 @@ export const logMethods = {
     result: listSchema({ anyOf: [hashSchema, logSchema, sentTransactionSchema] }),
     run: ({ filters }, [id], context, turnMsMax) => filters.changes(id, context, turnMsMax),
   }),
-  /** Of a filter of eth_newFilter, as eth_getLogs answers them. */
+  /** For a filter of eth_newFilter, in the form of eth_getLogs. */
   eth_getFilterLogs: chainMethod({
     ...ofFilter,
     summary: 'All logs that match a filter, polled or not',
@@ -42,8 +42,8 @@ export const logMethods = {
     run: ({ filters }, [id], context, turnMsMax) => filters.logs(id, context, turnMsMax),
   }),
   /**
-   * Oldest first, by go-ethereum's rules and faults. More logs than one answer may contain are the fault TooManyLogs,
-   * which names a range that fits.
+   * Oldest first, by go-ethereum's rules and faults. If one answer cannot contain all logs, the call fails with
+   * TooManyLogs, which names a range that fits.
    *
    * @example eth_getLogs({"address": "0x62…", "topics": ["0xdd…", null, ["0x…", "0x…"]], "fromBlock": "0x1"})
    */
@@ -62,7 +62,7 @@ export const logMethods = {
     price: 10,
     run: ({ filters }, _args, context) => quoted(filters.create({ kind: 'blocks' }, context)),
   }),
-  /** As in go-ethereum, bounds that are numbers limit which new blocks count. */
+  /** As in go-ethereum, numbers as bounds limit the new blocks that count. */
   eth_newFilter: chainMethod({
     ...newFilter,
     summary: 'Id of a new filter of logs, to be polled',
@@ -70,7 +70,7 @@ export const logMethods = {
     price: ([{ criteria }]) => 10 + countCriteria(criteria),
     run: ({ filters }, [query], context) => quoted(filters.create({ kind: 'logs', query }, context)),
   }),
-  /** Where there is no node to announce any, it stays empty. */
+  /** Stays empty on a network without a node that announces transactions. */
   eth_newPendingTransactionFilter: chainMethod({
     ...newFilter,
     summary: 'Id of a new filter of transactions that wait for a block',
@@ -79,7 +79,7 @@ export const logMethods = {
     run: ({ filters }, [isWhole], context) =>
       quoted(filters.create({ kind: 'transactions', isWhole }, context)),
   }),
-  /** False where the caller's key has none with this id. */
+  /** False if the caller's key has no filter with this id. */
   eth_uninstallFilter: chainMethod({
     ...ofFilter,
     summary: 'Removes a filter, and whether there was one',

@@ -21,7 +21,7 @@ import { address, invalidArgument, optional, stateBlockId, storageKey, text } fr
 import { listSchema, objectSchema, textSchema, wordSchema } from '../params/schema.js'
 import { stateBlock } from '../params/stateBlock.js'
 
-/** Those that a pool thread may answer completely. */
+/** Methods that a pool thread may answer completely. */
 export const mappingMethods = {
   /**
    * `(keys, slot, keyTypes?)` → the slots of a mapping's entries, one for each key, in their order.
@@ -102,7 +102,7 @@ function renderSlots(slots: Uint8Array): Uint8Array {
   return json.finish()
 }
 
-/** Memory of an entry as text, held until all are rendered. */
+/** Memory of an entry as text, until all entries are rendered. */
 const entryBytes = 300
 
 interface Entries {
@@ -150,7 +150,7 @@ const variableSchema = objectSchema('Variable', {
   value: {},
 })
 
-/** Longest path in characters: usual ones have up to a hundred; one of 5 MiB would take 60 ms. */
+/** Maximum length of a path in characters: usual ones have up to a hundred; one of 5 MiB would take 60 ms. */
 const pathLengthMax = 16 * 1024
 
 export const variableMethods = {

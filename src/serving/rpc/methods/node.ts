@@ -1,4 +1,4 @@
-/** What the node is, and what it holds of its chain. Owns no block and no state. */
+/** Facts about the node, and about the data that it stores of its chain. Owns no block and no state. */
 import { basisOf } from '../../../data/chain/families/provedFamilies.js'
 import { forkConfigJson } from '../../../data/chain/forkConfig.js'
 import { syncProgressJson } from '../../../data/chain/syncProgress.js'
@@ -19,7 +19,7 @@ import {
   textSchema,
 } from '../params/schema.js'
 
-/** With what each is removed. */
+/** Kind of data → the stored kind with which it is pruned. */
 const heldKinds = {
   state: 'state',
   tx: 'bodies',
@@ -74,7 +74,7 @@ function fixedAnswer(summary: string, result: Schema, json: string) {
 }
 
 export const nodeMethods = {
-  /** As go-ethereum's, as far as it is true of a node without peers: no enode, no keys, ports of 0. */
+  /** As in go-ethereum, as far as it applies to a node without peers: no enode, no keys, ports of 0. */
   admin_nodeInfo: chainMethod({
     summary: 'Name of the program, and genesis, rules and head of the chain; there are no peers',
     price: 10,
@@ -91,7 +91,7 @@ export const nodeMethods = {
       return `{"name":${JSON.stringify(clientVersion)},"ports":{"discovery":0,"listener":0},"protocols":{"eth":${eth}}}`
     },
   }),
-  /** As op-geth has it. */
+  /** As in op-geth. */
   debug_chainConfig: chainMethod({
     summary: 'The rules of the chain: the config member of its genesis',
     price: 10,
@@ -99,7 +99,7 @@ export const nodeMethods = {
     result: { type: 'object' },
     run: ({ chain }) => chain.identity.config,
   }),
-  /** This node does not keep refused blocks. */
+  /** This node does not store refused blocks. */
   debug_getBadBlocks: chainMethod({
     summary: 'Blocks that were refused lately',
     price: 1,
@@ -114,7 +114,7 @@ export const nodeMethods = {
     result: quantitySchema,
     run: ({ chain }) => `"${toQuantity(chain.head.number)}"`,
   }),
-  /** An archive has everything since genesis that it did not remove, a history no state. */
+  /** An archive stores everything since genesis except pruned data; a history stores no state. */
   eth_capabilities: chainMethod({
     summary: 'What this node holds, and from which block on',
     price: 1,
@@ -156,7 +156,7 @@ export const nodeMethods = {
     result: objectSchema('ForkConfig', { current: forkSchema, next: forkSchema, last: forkSchema }),
     run({ chain, head }) {
       const { config, genesisHash, start } = chain.identity
-      // Forks by time come after a genesis that is not held, so any time before them does.
+      // Without the genesis, 0 serves: forks by time come later, so any time before them is correct.
       const genesis = chain.firstNumber === 0 ? chain.resolve({ kind: 'number', number: 0 }, 0) : undefined
       const genesisTime = start?.genesisTime ?? (genesis && chain.readHeader(genesis.hash)?.timestamp) ?? 0
       return forkConfigJson(
@@ -167,7 +167,7 @@ export const nodeMethods = {
   }),
   eth_hashrate: fixedAnswer('Mining hash rate of this node: always zero', quantitySchema, '"0x0"'),
   eth_mining: fixedAnswer('Whether this node mines: it does not', booleanSchema, 'false'),
-  /** While the source still has blocks to deliver, and where it ended if it failed. */
+  /** The progress while the source still has blocks to deliver, and the last block if the source failed. */
   eth_syncing: chainMethod({
     summary: 'False, or how far the source of the chain is',
     price: 1,
@@ -185,7 +185,7 @@ export const nodeMethods = {
   }),
   net_listening: fixedAnswer('Whether this node can be reached', booleanSchema, 'true'),
   net_peerCount: fixedAnswer('Number of peers of this node: always zero', quantitySchema, '"0x0"'),
-  /** The chain id where nothing else is configured. */
+  /** The chain id unless the configuration sets another. */
   net_version: chainMethod({
     summary: 'Network id, in decimal',
     price: 1,
@@ -218,7 +218,7 @@ export const nodeMethods = {
     result: textSchema,
     run: ({ clientVersion }) => JSON.stringify(clientVersion),
   }),
-  /** Not the SHA3-256 of the standard. */
+  /** The original Keccak, not the SHA3-256 of the standard. */
   web3_sha3: chainMethod({
     summary: 'Keccak-256 of bytes',
     params: [bytes.as('data')],

@@ -1,4 +1,4 @@
-/** What Otterscan's pages show (erigon's `ots_…`); its other reads are with those of accounts and transactions. */
+/** Data of Otterscan's pages (erigon's `ots_…`); its other reads are with those of accounts and transactions. */
 import type { TracerOptions } from '../../../execution/evm/tracers/tracerOptions.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
 import type { RequestContext } from '../contexts/requestContext.js'
@@ -24,13 +24,13 @@ import {
 import { traceOfHashJson } from '../traces/traceJob.js'
 
 const details = { price: 100, memo: 'head', result: nullable(blockDetailsSchema) } as const
-/** Executes a transaction of the chain again; null where it has none of this hash. */
+/** Executes a transaction of the chain again; null if the chain has no such transaction. */
 const trace = {
   params: [hash32.as('transactionHash')],
   cost: 'job',
   price: 100,
 } as const
-/** In the blocks that changed the account; see otterscanSearch.ts. A block is traced for each transaction, more or less. */
+/** Traces the blocks that changed the account (otterscanSearch.ts): about one block for each transaction found. */
 const search = {
   params: [
     address.as('address'),
@@ -65,7 +65,7 @@ export const otterscanMethods = {
     params: [hash32.as('hash')],
     run: ({ chain }, [hash]) => blockDetailsJson(chain, hash),
   }),
-  /** Page 0 has the last ones. Null where there is no such block. */
+  /** Page 0 has the last ones. Null if there is no such block. */
   ots_getBlockTransactions: chainMethod({
     summary: "Page of a block's transactions, from its end, with cut inputs and receipts without logs",
     params: [
@@ -81,7 +81,7 @@ export const otterscanMethods = {
       return block === undefined ? 'null' : blockPageJson(chain, block.hash, page, pageSize)
     },
   }),
-  /** Null for an address without code, and for one of genesis. */
+  /** Null for an address without code, and for a contract of the genesis block. */
   ots_getContractCreator: chainMethod({
     summary: 'Creator of a contract, and the hash of the transaction',
     params: [address.as('address')],
@@ -97,7 +97,7 @@ export const otterscanMethods = {
     result: operationsSchema,
     run: (network, [hash], context) => traced(network, hash, { tracer: 'otterscanOperations' }, context),
   }),
-  /** To be decoded by the caller. */
+  /** The caller decodes the data. */
   ots_getTransactionError: chainMethod({
     ...trace,
     summary: 'Data with which a transaction reverted; 0x where it did not',
@@ -116,7 +116,7 @@ export const otterscanMethods = {
     run: (network, [address, number, pageSize], context) =>
       searchJson(network, { address, number, pageSize, isBackward: true }, context),
   }),
-  /** As a list, also undone ones. */
+  /** As a list that includes reverted calls. */
   ots_traceTransaction: chainMethod({
     ...trace,
     summary: 'Every call, creation and selfdestruct of a transaction, in order, with its depth',

@@ -1,4 +1,4 @@
-/** What transactions did, as a list of calls in Parity's form (`trace_…`). */
+/** Effects of transactions as a list of calls in Parity's form (`trace_…`). */
 import type { BlockId } from '../../../data/chain/blockId.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
 import type { TraceSubject } from '../../../execution/evm/tracers/traceRequest.js'
@@ -44,7 +44,7 @@ export const parityTraceMethods = {
       return traceJson(network, minedOnly(tracedCalls(network, asked)), { tracer }, context)
     },
   }),
-  /** Each call finds what those before it did. */
+  /** Each call sees the effects of the calls before it. */
   trace_callMany: chainMethod({
     ...replayedList,
     price: ([calls]) => 100 + 20 * calls.length,
@@ -56,7 +56,7 @@ export const parityTraceMethods = {
       return traceJson(network, minedOnly(tracedCalls(network, asked)), options, context)
     },
   }),
-  /** It is not sent, and its nonce may be any. */
+  /** The transaction is not sent, and it may have any nonce. */
   trace_rawTransaction: chainMethod({
     ...replayed,
     summary: "What a signed transaction would do after the newest block, in Parity's form",
@@ -76,7 +76,7 @@ export const parityTraceMethods = {
       return traceJson(network, subject, { tracer: { ...tracer, withHash: true } }, context)
     },
   }),
-  /** Null where the chain has none of this hash. */
+  /** Null if the chain has no such transaction. */
   trace_replayTransaction: chainMethod({
     ...trace,
     summary: "What a transaction of the chain did, in Parity's form",
@@ -90,7 +90,10 @@ export const parityTraceMethods = {
     params: [blockId({ acceptsHash: true }).as('block')],
     run: (network, [id], context) => traceJson(network, tracedBlockAt(network, id), asList, context),
   }),
-  /** From one of `fromAddress`, to one of `toAddress`. Every block is executed again; the time of a trace limits how many. */
+  /**
+   * Lists calls from one of `fromAddress` to one of `toAddress`. Executes every block again; the time limit of a trace
+   * bounds the range.
+   */
   trace_filter: chainMethod({
     ...trace,
     summary: "Calls and rewards of a range of blocks by their addresses, in Parity's form",
@@ -99,7 +102,7 @@ export const parityTraceMethods = {
       return traceJson(network, tracedRange(network, fromBlock, toBlock), options, context)
     },
   }),
-  /** By the indices that lead to it; null where there is none. */
+  /** The call at these indices; null if there is none. */
   trace_get: chainMethod({
     ...trace,
     summary: "One call of a transaction by its place, in Parity's form",
@@ -116,10 +119,10 @@ export const parityTraceMethods = {
   }),
 }
 
-/** The blocks of a filter; those without a bound from the first that can be executed, up to the head. */
+/** The blocks of a filter. Without bounds, from the first executable block up to the head. */
 function tracedRange({ chain }: Network, from: BlockId | undefined, to: BlockId | undefined): TraceSubject {
   const { kind, firstExecutable, head } = chain
-  // Blocks without transactions would be listed before the first that needs it.
+  // Otherwise blocks without transactions would be listed, up to the first that needs state.
   if (kind.state === 'none') throw new FaultError({ kind: 'NoState' })
   const first = from === undefined ? firstExecutable : canonicalNumber(chain, from)
   const last = to === undefined ? head.number : canonicalNumber(chain, to)
@@ -129,7 +132,7 @@ function tracedRange({ chain }: Network, from: BlockId | undefined, to: BlockId 
   return { kind: 'range', head: { number: head.number, hash: head.hash }, first, last }
 }
 
-/** The number of a block of this chain; one that is named by its hash may be on another branch. */
+/** The number of a canonical block; a hash may name a block of another branch, which is a fault. */
 function canonicalNumber(chain: ChainView, id: BlockId): number {
   const { number, hash, isPending } = knownBlock(chain, id, 0)
   if (isPending) throw pendingRefused()

@@ -1,6 +1,6 @@
 /**
- * Transactions that wait for a block (`txpool_…`, as execution-apis has them): those that were sent from here. Where the
- * configuration names these methods in `passThrough`, they are the upstream's own pool instead.
+ * Waiting transactions that this node sent (`txpool_…`, as in execution-apis). If the configuration names these methods
+ * in `passThrough`, they return the upstream's own pool instead.
  */
 import type { Address } from '../../../primitives/bytes.js'
 import type { PoolQuestion } from '../../../primitives/upstreamCalls.js'
@@ -23,7 +23,7 @@ const bySender = (each: Schema) => parts(mapSchema('transactions by sender', tex
 
 const pool = { cost: 'job', price: 50, isRelayed: true } as const
 
-/** `pending` is what can run, `queued` what waits for a transaction with a lower nonce. */
+/** `pending` transactions can run; `queued` ones wait for a transaction with a lower nonce. */
 export const poolMethods = {
   txpool_content: chainMethod({
     ...pool,

@@ -1,4 +1,4 @@
-/** What a client can check against the hash of a block: proofs, witnesses, and reads with their proofs. */
+/** Data that a client can check against a block hash: proofs, witnesses, and reads with their proofs. */
 import type { AnswerCache } from '../../../data/chain/answerCache.js'
 import type { ProofRequest } from '../../../data/state/proof.js'
 import { equalBytes, latin1Key } from '../../../primitives/bytes.js'
@@ -44,7 +44,7 @@ const proofSchema = objectSchema('Proof', {
   ),
 })
 
-/** Those that a pool thread may answer completely. */
+/** Methods that a pool thread may answer completely. */
 export const stateProofMethods = {
   /** EIP-1186; keys and values are written as go-ethereum writes them. Specification, section 4. */
   eth_getProof: defineMethod({
@@ -70,7 +70,7 @@ export const stateProofMethods = {
 
 const readNames = [...verifiedReads.keys()]
 
-/** Longest part of a name that an error message repeats. */
+/** Maximum length of a name in an error message. */
 const quotedMax = 80
 
 const readName = required(
@@ -86,8 +86,8 @@ const readName = required(
 export const proofMethods = {
   ...stateProofMethods,
   /**
-   * In go-ethereum's form: headers as `newHeads` has them, from the oldest that is needed to the parent; `keys` is always
-   * null. go-ethereum answers none for blocks before Byzantium; here they are executed like any other.
+   * In go-ethereum's form: headers as in `newHeads`, from the oldest that is needed to the parent; `keys` is always
+   * null. Blocks before Byzantium, for which go-ethereum has no witness, are executed like any other.
    */
   debug_executionWitness: chainMethod({
     summary: 'Trie nodes, code and headers with which a block can be executed without its chain',
@@ -110,7 +110,7 @@ export const proofMethods = {
   }),
   /**
    * In the Portal Network's form (`BlockProofHistoricalHashesAccumulator`): 15 hashes from the block's hash upwards.
-   * `verifyHeaderProof` of this package checks it; null for a block that is not known.
+   * `verifyHeaderProof` of this package checks it; null for an unknown block.
    */
   tidegate_getHeaderProof: chainMethod({
     summary: 'A block header with the 15 hashes that prove it in the accumulator of its epoch',
@@ -132,12 +132,12 @@ export const proofMethods = {
       const header = chain.readHeader(hash)
       if (header === undefined) return 'null'
       const { number } = header
-      // Only archives bring accumulators, and a chain that was executed here came from none.
+      // Only archives bring accumulators, and a chain that was executed here came from no archive.
       if (chain.kind.state !== 'none') throw new FaultError({ kind: 'NoAccumulator', number })
       return kept(proofs, `h${latin1Key(hash)}`, () => jobs.run('headerProof', { number, hash }, context))
     },
   }),
-  /** `verify` of this package checks it. Null for a block that is not known. */
+  /** `verify` of this package checks it. Null for an unknown block. */
   tidegate_getVerified: chainMethod({
     summary:
       'The result of a read, with the header and the trie nodes that prove it to who trusts the block hash',
@@ -170,7 +170,7 @@ export const proofMethods = {
   }),
 }
 
-/** What the cache has under a key, or what is made, which it may keep. */
+/** Returns the cached answer of a key, or makes it; the cache may store it. */
 function kept(proofs: AnswerCache, key: string, make: () => Promise<Uint8Array>) {
   const held = proofs.read(key)
   if (held !== undefined) return held
@@ -188,7 +188,7 @@ function proofCacheKey({ stateRoot, address, keys }: ProofRequest): string {
   let at = 52
   for (const { slot, writtenBytes } of keys) {
     bytes.set(slot, at)
-    // The form of a key in the answer depends only on whether it was written with 32 bytes.
+    // The form of a key in the answer depends only on whether its written form has 32 bytes.
     bytes[at + 32] = writtenBytes === 32 ? 1 : 0
     at += 33
   }

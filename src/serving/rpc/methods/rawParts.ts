@@ -23,7 +23,7 @@ const transactionOfBlock = {
   result: bytesSchema,
 } as const
 
-/** As it was signed (EIP-2718). */
+/** The encoding that was signed (EIP-2718). */
 const transactionByHash = chainMethod({
   summary: 'Signed encoding of a transaction of the chain',
   params: [hash32.as('transactionHash')],
@@ -42,8 +42,8 @@ export const rawPartMethods = {
     run: ({ chain }, [id]) => rawBlockPart(chain, id, (hash) => chain.readRawBlock(hash)),
   }),
   /**
-   * Its Keccak-256 is in the block's header. As execution-apis has it, an error (-32001) where there is no such block,
-   * for `pending` and for blocks from before Amsterdam; 4444 where the network holds no lists.
+   * Its Keccak-256 is in the block's header. As in execution-apis: error -32001 for an unknown block, for `pending` and
+   * for blocks before Amsterdam; 4444 if the network stores no lists.
    */
   debug_getRawBlockAccessList: chainMethod({
     ...ofBlock,
@@ -65,7 +65,7 @@ export const rawPartMethods = {
     result: bytesSchema,
     run: ({ chain }, [id]) => rawBlockPart(chain, id, (hash) => chain.readRawHeader(hash)),
   }),
-  /** Null where there is no such block, or it was never executed. */
+  /** Null if there is no such block, or it was never executed. */
   debug_getRawReceipts: chainMethod({
     ...ofBlock,
     summary: 'Receipts of a block in their consensus encoding',

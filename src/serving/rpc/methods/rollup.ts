@@ -1,6 +1,6 @@
 /**
- * Methods of a rollup network, under the neutral prefix `rollupx`: invoke transactions that are submitted here, and reads
- * that the sequencer answers.
+ * Methods of a rollup network, under the neutral prefix `rollupx`: invoke transactions that are submitted here, and
+ * reads that the sequencer answers.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -33,14 +33,14 @@ import { readAcceptedStatus, renderStatus } from '../rollup/transactionStatus.js
 
 /**
  * A connection's subscription to the status of one transaction. When there is room it sends the current status, if it
- * differs from the last one sent: a slow reader may miss intermediate ones, never the last.
+ * differs from the last one sent. A slow reader may miss intermediate statuses, never the last one.
  */
 class StatusSubscription implements OwnedSubscription {
   /** 16 random bytes, as for other subscriptions. */
   readonly id = `0x${randomBytes(16).toString('hex')}`
   readonly bytes = subscriptionBytes
   readonly #unlisten: () => void
-  /** What is known of the hash. */
+  /** Submissions with the hash, by their id. */
   readonly #rows = new Map<string, SubmissionRow>()
   #lastStatus: string | undefined
   #isStarted = false
@@ -65,18 +65,18 @@ class StatusSubscription implements OwnedSubscription {
     })
   }
 
-  /** Takes rows as they were read after the subscription was made; changes that came since are newer. */
+  /** Takes rows that were read after the subscription was created; rows received meanwhile are newer and stay. */
   take(rows: readonly SubmissionRow[]): void {
     for (const row of rows) if (!this.#rows.has(idText(row))) this.#rows.set(idText(row), row)
   }
 
-  /** What others submit counts only as long as the caller's key has not submitted the hash. */
+  /** Submissions by other keys count only until the caller's key submits the hash. */
   #note(row: SubmissionRow): void {
     if (row.key === this.#of.key) {
       for (const [name, { key }] of this.#rows) if (key !== row.key) this.#rows.delete(name)
     } else if ([...this.#rows.values()].some(({ key }) => key === this.#of.key)) return
     if (row.state === 'RECEIVED') {
-      // In the queue, too, it takes the place of those that were rejected.
+      // As in the queue, a new submission replaces rejected ones.
       for (const [name, { key, state }] of this.#rows) {
         if (key === row.key && state === 'REJECTED') this.#rows.delete(name)
       }
@@ -147,7 +147,7 @@ const transactionHash = felt('a transaction hash')
 
 const contractAddress = felt('a contract address')
 
-/** A block of the rollup by tag, hash or number; the sequencer decides which exist. */
+/** A block of the rollup by tag, hash or number; the sequencer decides whether it exists. */
 const blockName: Param<unknown> = required(
   (value, index) => {
     if (typeof value === 'string') return value
@@ -156,7 +156,7 @@ const blockName: Param<unknown> = required(
   { oneOf: [{ type: 'string' }, { type: 'object' }] },
 )
 
-/** All take their parameters by name too, and none is answered from memory. */
+/** All methods also take parameters by name, and no answer is cached. */
 function rollupMethod<const P extends readonly Param<unknown>[]>(
   definition: Omit<MethodDefinition<RollupNetwork, P>, 'byName' | 'memo'>,
 ): Method<RollupNetwork> {
@@ -166,15 +166,15 @@ function rollupMethod<const P extends readonly Param<unknown>[]>(
 const byHash = { params: [transactionHash.as('transaction_hash')] } as const
 const relayed = { cost: 'job', price: 50 } as const
 
-/** The version of the rollup's JSON-RPC specification whose shapes these methods follow; the first with `proof_facts`. */
+/** The version of the rollup's JSON-RPC specification for the shapes of these methods; the first with `proof_facts`. */
 const specVersion = '0.10.2'
 
 export const rollupMethodFamily = {
   /**
-   * The transaction is on disk then and stays there until the sequencer has accepted or rejected it. Where the network
-   * waits for the verdict, a rejection in time is the answer.
+   * The answer comes when the transaction is on disk; it stays there until the sequencer has accepted or rejected it.
+   * If the network waits for the verdict, a rejection in time is the answer.
    *
-   * The hash is computed by the pool: 0.14 ms for an ordinary transaction, 30 ms for the largest. A recently hashed
+   * The pool computes the hash: 0.14 ms for an ordinary transaction, 30 ms for the largest. A recently hashed
    * transaction is not hashed again.
    *
    * @example
@@ -210,7 +210,7 @@ export const rollupMethodFamily = {
     result: feltSchema,
     run: ({ chainId }) => `"${chainId}"`,
   }),
-  /** What clients ask for before they submit, where they are not told the bounds of a transaction. */
+  /** Clients call this before a submission for which they have no bounds. */
   rollupx_estimateFee: rollupMethod({
     ...relayed,
     summary: 'Fees of transactions that are not submitted yet, as the sequencer answers them',
@@ -328,7 +328,7 @@ export const rollupMethodFamily = {
       })
     },
   }),
-  /** False where the connection has none with this id. */
+  /** False if the connection has no subscription with this id. */
   rollupx_unsubscribe: rollupMethod({
     summary: 'Ends a subscription of this connection',
     params: [text('a subscription id').as('subscription_id')],
@@ -346,7 +346,7 @@ function rejectionToFault({ code, text }: Rejection): FaultError {
   return new FaultError({ kind: 'InvokeRefused', code: (code ?? 63) as InvokeErrorCode, text })
 }
 
-/** Relays a read to the sequencer, with the sequencer's prefix. Rejects with FaultError; see {@link RollupNetwork.reader}. */
+/** Relays a read to the sequencer with its prefix. Rejects with FaultError; see {@link RollupNetwork.reader}. */
 async function readSequencer({ reader }: RollupNetwork, method: string, params: object): Promise<string> {
   if (reader === undefined) throw new FaultError({ kind: 'NoSequencerToRead' })
   return reader.read(method, params)

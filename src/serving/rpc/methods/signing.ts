@@ -1,6 +1,6 @@
 /**
- * Signatures for the rich accounts of a developer chain, by its source (ingest/develop/signer.ts). Everywhere else there
- * is no account that this node signs for.
+ * Signatures for the rich accounts of a developer chain, made by its source (ingest/develop/signer.ts). On other
+ * networks this node signs for no account.
  */
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
@@ -12,7 +12,7 @@ import { address, bytes, invalidArgument, optional, required, text } from '../pa
 import { addressSchema, bytesSchema, hashSchema, listSchema, textSchema } from '../params/schema.js'
 import { fillMethods } from './fill.js'
 
-/** As for what is passed on. */
+/** The price is that of a passed-on call. */
 const signing = { cost: 'job', isRelayed: true, price: 50 } as const
 const signature = { ...signing, result: bytesSchema } as const
 
@@ -29,7 +29,10 @@ const typedData = required(
   { anyOf: [{ type: 'object', title: 'typed data (EIP-712)' }, textSchema] },
 )
 
-/** Has the source sign; the answer is JSON. Rejects with FaultError MessageRefused for an account whose key it has not. */
+/**
+ * Asks the source to sign and returns its JSON. Rejects with FaultError MessageRefused for an account without a known
+ * key.
+ */
 async function askSigner(
   { signsForAccounts, upstreamCalls, limits }: Network,
   method: SigningMethod,
@@ -60,8 +63,8 @@ export const signingMethods = {
     },
   }),
   /**
-   * What the transaction lacks is filled in as by eth_fillTransaction, except that its nonce is chosen where it is signed: two
-   * that are sent at once get two.
+   * Missing members are filled in as by eth_fillTransaction. The signer chooses the nonce, so that two concurrent
+   * transactions get two nonces.
    */
   eth_sendTransaction: chainMethod({
     ...signing,
@@ -92,7 +95,7 @@ export const signingMethods = {
     params: [address.as('address'), typedData.as('typedData')],
     run: (network, [account, typed]) => askSigner(network, 'eth_signTypedData_v4', account, typed),
   }),
-  /** A password is not needed. */
+  /** No password is needed. */
   personal_sign: chainMethod({
     ...signature,
     summary: 'As eth_sign, with the message first',

@@ -36,14 +36,15 @@ export const subscriptionMethods = {
   /**
    * Events come after this answer. As in go-ethereum, with further options: `replayFrom`, `policy` and `queueBytes`.
    *
-   * @example eth_subscribe("logs", {"address": "0x62…", "topics": ["0xdd…"], "replayFrom": "0x5a…", "policy": "dropOldest"})
+   * @example
+   * eth_subscribe("logs", {"address": "0x62…", "topics": ["0xdd…"], "replayFrom": "0x5a…", "policy": "dropOldest"})
    */
   eth_subscribe: chainMethod({
     summary:
       'Id of a subscription to `newHeads`, `logs`, `transactionReceipts`, `newPendingTransactions` or `syncing`, over a WebSocket',
-    // The second parameter depends on the first, and without a connection both are ignored.
+    // The second parameter depends on the first. Without a connection both are ignored.
     params: [optional(anything).as('kind'), optional(anything).as('options')],
-    // An address or topic takes a unit: to decode, and to add to the index and remove again.
+    // An address or topic costs one unit: for decoding, for adding it to the index and for removing it.
     price: (args) => 10 + countKeysOf(args),
     effect: true,
     result: textSchema,
@@ -53,7 +54,7 @@ export const subscriptionMethods = {
       const wanted = decodeSubscription(args, subscriber.limits, (keys) =>
         subscriber.requireRoom(bytesOfSubscription(keys)),
       )
-      // What it lacks is lacking before anything is opened.
+      // Missing data shows before anything is opened, so repeating this is safe.
       const opened = whenHeld(() => openStream(wanted, subscriber, streams, pendingStreams))
       return whenKnown(opened, (stream) => {
         context.onFinished(() => stream.start())
@@ -61,7 +62,7 @@ export const subscriptionMethods = {
       })
     },
   }),
-  /** A fault where the connection has none with this id, as in go-ethereum. */
+  /** As in go-ethereum, a fault if the connection has no subscription with this id. */
   eth_unsubscribe: chainMethod({
     summary: 'Ends a subscription of this connection',
     effect: true,

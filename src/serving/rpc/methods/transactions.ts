@@ -1,4 +1,4 @@
-/** Transactions and their receipts; and what was sent from here. Specification, section 4. */
+/** Transactions and their receipts, and sending. Specification, section 4. */
 import { findSent } from '../../../data/chain/findSent.js'
 import type { TransactionLocation } from '../../../data/chain/findTransaction.js'
 import { type Address, bytesToHex } from '../../../primitives/bytes.js'
@@ -24,10 +24,10 @@ const ofBlock = {
   result: nullable(transactionSchema),
 } as const
 
-/** go-ethereum's times for a transaction to come into a block: where none is asked for, and at most. */
+/** go-ethereum's times to wait for inclusion in a block: the default and the maximum. */
 const syncWaitMs = 20_000
 const syncWaitMsMax = 60_000
-/** Before the end of a request's time, so that its answer comes in it. */
+/** Reserved at the end of a request's time, so that the answer is in time. */
 const lastAnswerMs = 500
 
 export const transactionMethods = {
@@ -82,8 +82,8 @@ export const transactionMethods = {
     },
   }),
   /**
-   * Passes it on to the nodes that the network follows or asks, or has it wait for a block of a developer chain. The
-   * fault is NoUpstreamToSendTo on a network without any, otherwise as {@link UpstreamCalls.send}.
+   * Sends the transaction to the nodes that the network follows or asks, or to the pool of a developer chain. Throws
+   * NoUpstreamToSendTo on a network without any, otherwise as {@link UpstreamCalls.send}.
    */
   eth_sendRawTransaction: chainMethod({
     summary:
@@ -98,9 +98,7 @@ export const transactionMethods = {
       return upstreamCalls.send(raw).then((hash) => `"${bytesToHex(hash)}"`)
     },
   }),
-  /**
-   * As EIP-7966 has it: a transaction that no block has in time is the fault SentNotMined, whose data is the hash.
-   */
+  /** EIP-7966. If no block includes the transaction in time, throws SentNotMined, whose data is the hash. */
   eth_sendRawTransactionSync: chainMethod({
     summary: 'Receipt of a signed transaction, once it was sent and a block has it',
     params: [bytes.as('transaction'), optional(integer('a time in milliseconds')).as('timeout')],
@@ -137,7 +135,7 @@ export const transactionMethods = {
   }),
 }
 
-/** Where it is: a binary search in the account's history, with log₂ of the chain's height reads. */
+/** The location of the transaction: a binary search in the account's history, with log₂ of the chain's height reads. */
 function sentAt({ chain, state }: Network, sender: Address, nonce: number): TransactionLocation | undefined {
   return findSent(chain, (block) => state.readAccount(block, sender)?.nonce ?? 0n, sender, nonce)
 }

@@ -1,6 +1,6 @@
 /**
- * The reads that `tidegate_getVerified` proves: what each takes, its result, and the jobs that prove it. What a client
- * must check is in `verify`.
+ * The reads that `tidegate_getVerified` proves: their parameters and results, and the jobs that prove them. The
+ * client's checks are in `verify`.
  */
 import type { BlockId } from '../../../data/chain/blockId.js'
 import { familyOf } from '../../../data/chain/families/families.js'
@@ -20,17 +20,17 @@ import { transactionMethods } from './transactions.js'
 export interface VerifiedRead {
   /** In compute units. */
   readonly price: number
-  /** The answer, or null where there is no such block. `params` are those of the read. */
+  /** The answer, or null if there is no such block. `params` are those of the read. */
   run(network: Network, params: readonly unknown[], context: RequestContext): Json | Promise<Json>
 }
 
-/** The walk down two tries, as for `eth_getProof`. */
+/** The same walk down two tries as for `eth_getProof`. */
 const statePrice = 25
-/** The trie of all transactions of a block is built, and that of the receipts: of 200 in 2 ms, and 7 ms. */
+/** Builds the trie of all transactions or all receipts of a block: 2 ms and 7 ms for 200. */
 const transactionPrice = 200
 const receiptPrice = 700
 
-/** Of a checkpoint that was not asked for yet, a beacon node is asked for 50 KB and more. */
+/** For a new checkpoint, a beacon node sends at least 50 KB. */
 export const headProofPrice = 500
 
 const inBlock = { params: [blockId({ acceptsHash: true }), position], byName: false }
@@ -42,7 +42,7 @@ const transactionReads = [
   'eth_getTransactionByBlockNumberAndIndex',
 ] as const
 
-/** By the name of a method of which the result has the form. A receipt is asked for by its block and index. */
+/** Name of the method whose result has the same form → the read. A receipt is named by its block and index. */
 export const verifiedReads: ReadonlyMap<string, VerifiedRead> = new Map<string, VerifiedRead>([
   ...stateReads.map((name) => [name, stateRead(accountMethods[name])] as const),
   ...transactionReads.map((name) => [name, transactionRead(transactionMethods[name])] as const),
@@ -50,7 +50,7 @@ export const verifiedReads: ReadonlyMap<string, VerifiedRead> = new Map<string, 
   ['eth_getLogs', receiptRead(inReceipt, (receipt, place) => receipt.logs[place as number] ?? null)],
 ])
 
-/** A read of an account, at the block that the last parameter names. */
+/** A read of an account at the block of the last parameter. */
 function stateRead(method: Method<Network>): VerifiedRead {
   const run: VerifiedRead['run'] = (network, params, context) => {
     const { chain, state, jobs } = network
@@ -81,7 +81,7 @@ function transactionRead(method: Method<Network>): VerifiedRead {
     const hash = block instanceof Uint8Array ? block : minedBlock(network.chain, block)?.hash
     if (hash === undefined) return 'null'
     const json = network.chain.transactionJson(hash, index) ?? 'null'
-    // Its receipt tells the nonce of a transaction without a signature.
+    // The receipt, not the transaction, contains the nonce of a transaction without a signature.
     const told = proofsOf(network.chain, hash)?.receiptTail && ['nonce', 'depositReceiptVersion']
     const result = told ? without(json, (transaction) => (isForced(transaction) ? told : [])) : json
     return proveIndex(network, { hash, index, withReceipts: false }, result, context)
@@ -93,7 +93,7 @@ interface ReceiptJson {
   readonly logs: readonly unknown[]
 }
 
-/** A read of a receipt, or with `part` of a part of it. */
+/** A read of a receipt, or of the part that `part` selects. */
 function receiptRead(
   shape: Parameters<typeof decodeParams>[0],
   part: (receipt: ReceiptJson, place: number | undefined) => unknown,
@@ -106,8 +106,8 @@ function receiptRead(
     if (hash === undefined || block === undefined || chain.readReceipts(hash) === undefined) return 'null'
     const request = { hash, index, withReceipts: true }
     if (index >= block.transactionCount) return proveIndex(network, request, 'null', context)
-    // The price of blob gas depends on the network's forks, which no header tells, so it cannot be proved; other members
-    // follow from other transactions, or from what receipts are kept with and their root does not cover.
+    // The price of blob gas depends on the network's forks, which no header contains, so it cannot be proved. Other
+    // members follow from other transactions, or are stored beside the receipt and not covered by its root.
     const others = Object.keys(proofsOf(chain, hash)?.receiptForms ?? {})
     const json = without(chain.receiptJson({ blockHash: hash, index }) ?? 'null', (receipt) => {
       const isTold = isForced(receipt) && receipt.depositReceiptVersion === undefined
@@ -118,7 +118,7 @@ function receiptRead(
   return { price: receiptPrice, run }
 }
 
-/** Which parts of a block are covered by a root, and how. */
+/** The parts of a block that a root covers, and how. */
 function proofsOf(chain: Network['chain'], hash: Hash32): FamilyProofs | undefined {
   const header = chain.readRawHeader(hash)
   return header && familyOf(chain.schedule.forkOf(decodeHeader(header))).proofs
@@ -130,7 +130,7 @@ function isForced({ type }: Members): boolean {
   return Number(type) === depositType.number
 }
 
-/** An object of JSON, or null, without some members. */
+/** A JSON object without the members that `left` names; null stays null. */
 function without(json: Json, left: (object: Members) => readonly string[]): string {
   const object = JSON.parse(Buffer.from(json).toString()) as Members | null
   if (object === null) return 'null'
@@ -151,7 +151,7 @@ function proveIndex(
   return jobs.run('indexProof', request, context).then((json) => joined(before, ',', json.subarray(1)))
 }
 
-/** An answer with what proves its block to who trusts a checkpoint; null where the block is not the signed head of late. */
+/** Adds the proof of the block for a client that trusts the checkpoint; null if the block is no recent signed head. */
 export async function withHeadProof(
   { upstreamCalls }: Network,
   checkpoint: Hash32,
@@ -159,14 +159,14 @@ export async function withHeadProof(
 ): Promise<Json> {
   const whole = joined(await answer)
   if (whole.length <= answerEnd) return whole
-  // As answerStart writes it.
+  // The layout is that of answerStart.
   const blockHash = Buffer.from(whole.subarray(answerEnd - 66, answerEnd)).toString()
   const params = JSON.stringify([bytesToHex(checkpoint), blockHash])
   const proof = (await upstreamCalls?.relay(headProofMethod, params)) ?? 'null'
   return joined(whole.subarray(0, -1), ',"headProof":', proof, '}')
 }
 
-/** Length of `{"blockHash":"` and the hash behind it. */
+/** Length of `{"blockHash":"` and the hash after it. */
 const answerEnd = 80
 
 function answerStart(hash: Hash32, header: Uint8Array | undefined, result: Json): Uint8Array {

@@ -1,4 +1,4 @@
-/** Parameters of `eth_callMany` and `debug_traceCallMany`, as Erigon and Reth have them. */
+/** Parameters of `eth_callMany` and `debug_traceCallMany`, as in Erigon and Reth. */
 import type { BlockId } from '../../../data/chain/blockId.js'
 import type { BlockOverrides } from '../../../execution/evm/messages/executionRequest.js'
 import { messageRefused } from '../../../primitives/faults.js'
@@ -28,7 +28,7 @@ interface CallsPlace {
   readonly index: number | undefined
 }
 
-/** Erigon's names of the members, and those of `eth_call`. */
+/** Erigon's names of the members → those of `eth_call`. */
 const { number, time, feeRecipient, prevRandao, baseFeePerGas } = overriddenMembers
 const otherNames: Readonly<Record<string, Decoders<BlockOverrides>>> = {
   blockNumber: { number },
@@ -60,7 +60,7 @@ const blockOverride: Decoder<BlockOverrides> = (value, index) => {
   return overrides
 }
 
-/** Calls of all bundles are counted before any is decoded. */
+/** The calls of all bundles are counted before they are decoded. */
 export const bundles: Param<readonly Bundle[]> = required(
   (value, index) => {
     const decoded = listOf(
@@ -117,7 +117,7 @@ export const callsPlace: Param<CallsPlace> = optional(
   latest,
 )
 
-/** As `eth_simulateV1`. */
+/** The same price as of `eth_simulateV1`. */
 export function bundlesPrice([asked]: readonly [readonly Bundle[], ...unknown[]]): number {
   return asked.reduce((sum, { calls }) => sum + 20 * (1 + calls.length), 100)
 }

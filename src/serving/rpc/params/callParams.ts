@@ -31,20 +31,20 @@ import {
 import { listSchema, nullable, type Schema, textSchema } from './schema.js'
 
 export type Decoder<T> = (value: unknown, index: number) => T
-/** Of some members of an object. */
+/** Decoders of some members of an object. */
 export type Decoders<T> = { readonly [K in keyof T]?: Decoder<Exclude<T[K], undefined>> }
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** A decoded call object; `chainId` is undefined where the caller gives none. */
+/** A decoded call object; `chainId` is undefined if the caller gives none. */
 export interface CallObject {
   readonly message: CallMessage
   readonly chainId: bigint | undefined
-  /** Whether its `data` and `input` differ; calls take `input`, and what is to be signed is refused. */
+  /** Whether its `data` and `input` differ. Calls use `input`; a transaction to sign is refused. */
   readonly isAmbiguous?: boolean
 }
 
 /*
- * Limits of what the edge decodes for one call, so that the largest delays others by 10 to 20 ms on a busy machine.
+ * Limits of the decoding for one call, so that the largest call delays others by 10 to 20 ms on a busy machine.
  * go-ethereum has no such limits.
  */
 /** Accounts in the state overrides of a call. */
@@ -76,7 +76,7 @@ const callSchema: Schema = {
   },
 }
 
-/** Members of a call object before its data and after it, in the order in which they are looked at. */
+/** Members of a call object before its data and after it, in the order of decoding. */
 const firstMembers: Decoders<CallMessage> = {
   from: address.decode,
   to: address.decode,
@@ -94,7 +94,10 @@ const lastMembers: Decoders<CallMessage> = {
   authorizationList: listOf(authorization, 'a list of authorizations', authorizationsMax),
 }
 
-/** go-ethereum makes hashes and sidecars of these; here the hashes are given, and blobs come with signed transactions. */
+/**
+ * go-ethereum computes hashes and sidecars from these. Here callers give the hashes, and blobs come with signed
+ * transactions.
+ */
 const sidecarMembers = ['blobs', 'commitments', 'proofs'] as const
 const callForm = new ObjectForm('a call object', [
   ...sidecarMembers,
@@ -117,7 +120,7 @@ export const callObject: Param<CallObject> = required((value, index) => {
   }
   const message: Writable<CallMessage> = { value: 0n, data: noBytes }
   members.put<CallMessage>(message, firstMembers)
-  // Both are read, so that a malformed one is refused even where the other counts.
+  // Both are decoded, so that a malformed one is refused even if the other is used.
   const data = members.get('data', hexBytes)
   const input = members.get('input', hexBytes)
   message.data = input ?? data ?? noBytes
@@ -126,7 +129,7 @@ export const callObject: Param<CallObject> = required((value, index) => {
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw messageRefused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
   }
-  // Some clients send a fee of nothing with every message.
+  // Some clients send a zero fee with every message.
   if ((message.maxFeePerBlobGas ?? 0n) > 0n && message.blobVersionedHashes === undefined) {
     throw messageRefused('maxFeePerBlobGas specified without blobVersionedHashes')
   }
@@ -135,7 +138,7 @@ export const callObject: Param<CallObject> = required((value, index) => {
   return isAmbiguous ? { message, chainId, isAmbiguous } : { message, chainId }
 }, callSchema)
 
-/** State overrides: accounts by address, as they are before the message. */
+/** State overrides: accounts by address, with their state before the message. */
 export const stateOverrides: Param<readonly AccountOverride[]> = required(
   (value, index) => {
     const overrides = new Map<string, AccountOverride>()
@@ -161,7 +164,7 @@ export const overriddenMembers: Decoders<BlockOverrides> = {
   difficulty: quantity256,
 }
 
-/** Members of overrides of simulated blocks alone. */
+/** Members of overrides that only simulated blocks have. */
 const simulatedMembers = ['beaconRoot', 'withdrawals'] as const
 export const blockOverridesForm = new ObjectForm(
   'block overrides',
@@ -211,7 +214,7 @@ export class Members {
     }
   }
 
-  /** Writes those of the members that are there into `target`. To join an object of each costs several times as much. */
+  /** Writes the members that are present into `target`. Joining an object per member takes several times as long. */
   put<T extends object>(target: Partial<Writable<T>>, decoders: Decoders<T>): void {
     for (const name in decoders) {
       const value = this.get(name, decoders[name] as Decoder<T[typeof name]>)
@@ -226,7 +229,7 @@ export class Members {
   }
 }
 
-/** An object of at most `max` members, called `members` in the fault; their values are not checked. */
+/** An object of at most `max` members; the fault calls them `members`. Their values are not checked. */
 function boundedObject(
   value: unknown,
   index: number,
@@ -250,7 +253,7 @@ function missingField(index: number, name: string, typeName: string): FaultError
   return invalidArgument(index, `${missing} '${name}' for ${typeName}`)
 }
 
-/** The same fault with the member's name in front. A missing field is named by its type instead. */
+/** The same fault with the member's name in front. A missing field is named after its type instead. */
 function atMember(error: unknown, name: string): unknown {
   if (!(error instanceof FaultError) || error.fault.kind !== 'InvalidArgument') return error
   const { index, why } = error.fault
@@ -279,7 +282,7 @@ function orZero(decode: Decoder<bigint>): Decoder<bigint> {
 const hexBytes: Decoder<Uint8Array> = (value, index) =>
   value === '' ? new Uint8Array(0) : bytes.decode(value, index)
 
-/** An access list; addresses and keys are counted before any is decoded. */
+/** An access list; addresses and keys are counted before they are decoded. */
 const accessList: Decoder<readonly AccessListEntry[]> = (value, index) => {
   if (Array.isArray(value)) {
     let items = value.length
@@ -318,7 +321,7 @@ function authorization(value: unknown, index: number): Authorization {
   }
 }
 
-/** What remains for the following accounts. */
+/** The remaining limits for the following accounts. */
 interface OverrideBudget {
   slots: number
   codeBytes: number

@@ -1,4 +1,4 @@
-/** From the arguments of a method to the arguments of an execution job. */
+/** Converts the arguments of a method to the arguments of an execution job. */
 
 import type { BlockId } from '../../../data/chain/blockId.js'
 import { messageGasMax } from '../../../data/chain/intrinsicGas.js'
@@ -14,14 +14,13 @@ import type { JobNetwork } from '../network.js'
 import type { CallObject } from './callParams.js'
 import { stateBlock } from './stateBlock.js'
 
-/** Decoded arguments of a method that executes a message. */
 interface ExecutionCall {
   readonly call: CallObject
   /** The second argument of every method that executes. */
   readonly block: BlockId
   readonly stateOverrides?: readonly AccountOverride[] | undefined
   readonly blockOverrides?: BlockOverrides | undefined
-  /** Whether a message without `gas` has that of its block, as estimates have; otherwise the cap. */
+  /** Whether a message without `gas` gets the gas limit of its block, as in estimates; otherwise it gets the cap. */
   readonly hasBlockGas?: boolean
   readonly marginBps?: number
 }
@@ -46,16 +45,16 @@ export function executionRequest(
   }
 }
 
-/** The gas limit of a block, which the pending one on it has too. */
+/** The gas limit of a block; the pending block on it has the same. */
 function gasLimitOf(chain: JobNetwork['chain'], hash: Hash32): bigint | undefined {
   const { head } = chain
   return (equalBytes(head.hash, hash) ? head.header : chain.readHeader(hash))?.gasLimit
 }
 
 /**
- * Runs a creation at the pending block with the nonce that its sender has after its transactions that were sent from
- * here and wait: the new contract's address depends on it. Undefined where it does not matter, and where nothing is
- * sent from here.
+ * Runs a creation at the pending block with the nonce after the sender's waiting transactions of this node. The new
+ * contract's address depends on the nonce. Undefined if the nonce does not matter, and if this node sends no
+ * transactions.
  */
 export function runAfterWaiting(
   { state, upstreamCalls }: JobNetwork,

@@ -16,19 +16,19 @@ import type { Param } from '../method.js'
 import { invalidArgument, list, required } from './params.js'
 import { listSchema, textSchema } from './schema.js'
 
-/** Most values in the keys of one call: 30 to 40 ms of work spread over the pool. */
+/** Maximum values in the keys of one call: 30 to 40 ms of work, spread over the pool. */
 const mappingValuesMax = 10_000
 
-/** Values up to which slots are computed at once: to pass 32 to the pool takes as long. */
+/** Up to this number of values, slots are computed at once: passing 32 to the pool takes as long. */
 const inlineValuesMax = 32
 
-/** Keys of one job: about 10 ms, so that several threads share a large call and other jobs do not wait long. */
+/** Keys of one job: about 10 ms, so that several threads share a large call, and other jobs wait only briefly. */
 const keysPerJob = 3_000
 
 /** Bytes that one round of Keccak-256 absorbs. */
 const roundBytes = 136
 
-/** A list of keys. Each is decoded where its slot is computed. */
+/** A list of keys. Each is decoded when its slot is computed. */
 export const mappingKeys: Param<WrittenKeys> = required(
   (value, index) => {
     const keys = list('keys').decode(value, index)
@@ -50,7 +50,7 @@ export const mappingKeys: Param<WrittenKeys> = required(
   { type: 'array', title: 'mapping keys', maxItems: mappingValuesMax },
 )
 
-/** Number of values in keys, also for prices; long texts count more. */
+/** Number of values in keys, also used for prices; long texts count more. */
 export function countKeyValues(keys: WrittenKeys): number {
   let values = 0
   for (const key of keys) values += countValues(key)
@@ -84,7 +84,7 @@ export const keyTypes: Param<readonly KeyType[]> = required(
 /** Keys between two checks whether the caller still waits: a millisecond of work. */
 export const keysPerLook = 128
 
-/** Indexes of the keys at which to check. Throws RequestTimedOut once nobody waits. */
+/** Indexes of the keys at which to check. Throws RequestTimedOut when nobody waits. */
 export function* inLooks(keys: WrittenKeys, context: RequestContext): Generator<number, void> {
   for (let at = 0; at < keys.length; at += keysPerLook) {
     if (context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
@@ -101,9 +101,9 @@ interface MappingEntries {
 }
 
 /**
- * Slots of entries, 32 bytes each, concatenated: at once for few, by jobs on several threads for many. Jobs get the
- * keys as written: passing on 10,000 takes 1.5 ms, encoding them 10 to 80 ms. Throws, or rejects with, FaultError
- * that names the invalid key.
+ * Slots of entries, 32 bytes each, concatenated. A few are computed at once, many by jobs on several threads. Jobs get
+ * the keys as written: passing 10,000 takes 1.5 ms, encoding them 10 to 80 ms. Throws, or rejects with, FaultError that
+ * names the invalid key.
  */
 export function mappingSlots(
   jobs: NetworkJobs,

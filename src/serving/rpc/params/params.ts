@@ -1,7 +1,7 @@
 /**
  * Decoders of parameters, with go-ethereum's rules and messages. Each is a required {@link Param}; wrap it in
- * {@link optional} to give it a default. For an invalid value they throw FaultError of kind InvalidArgument unless
- * stated otherwise; messages repeat only a short part of the value.
+ * {@link optional} to give it a default. Unless stated otherwise, they throw FaultError of kind InvalidArgument for an
+ * invalid value. Messages repeat only a short part of the value.
  */
 import { type BlockId, type BlockTag, blockTags } from '../../../data/chain/blockId.js'
 import {
@@ -47,18 +47,18 @@ export function invalidArgument(index: number, why: string): FaultError {
   return new FaultError({ kind: 'InvalidArgument', index, why })
 }
 
-/** Throws FaultError InvalidArgument for what is no JSON object; `what` says which one is wanted. */
+/** Throws FaultError InvalidArgument for a value that is not a JSON object; `what` names the expected object. */
 export function objectOf(value: unknown, index: number, what: string): Readonly<Record<string, unknown>> {
   if (!isObject(value)) throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
   return value
 }
 
-/** Longest part of a member's name that an error message repeats. */
+/** Maximum length of a member's name in an error message. */
 const quotedNameMax = 64
 
 /**
- * The members of objects of one kind. As in Go, they are found by their names in any case, and of several that are one
- * name the last counts.
+ * The members of objects of one kind. As in Go, the case of names is ignored; of several members with the same name the
+ * last counts.
  */
 export class ObjectForm {
   readonly #what: string
@@ -67,7 +67,7 @@ export class ObjectForm {
   readonly #byFolded: ReadonlyMap<string, string>
   readonly #isStrict: boolean
 
-  /** `what` completes the fault `want …`. `isStrict`: whether members without a meaning are refused, or else ignored. */
+  /** `what` completes the fault `want …`. `isStrict`: unknown members are refused; otherwise they are ignored. */
   constructor(what: string, names: readonly string[], isStrict = false) {
     this.#what = what
     this.#names = names
@@ -76,7 +76,10 @@ export class ObjectForm {
     this.#isStrict = isStrict
   }
 
-  /** The members under their own names. Throws FaultError InvalidArgument for what is no object, and for unknown names. */
+  /**
+   * The members under their own names. Throws FaultError InvalidArgument for a value that is not an object, and for
+   * unknown names if strict.
+   */
   read(value: unknown, index: number): Readonly<Record<string, unknown>> {
     const object = objectOf(value, index, this.#what)
     for (const name in object) if (!this.#known.has(name)) return this.#renamed(object, index)
@@ -98,7 +101,7 @@ export class ObjectForm {
   }
 }
 
-/** A name in small letters; Go takes the long s for an s as well, and the sign of Kelvin for a k. */
+/** A name in lower case. Go also accepts the long s as an s, and the Kelvin sign as a k. */
 function folded(name: string): string {
   return name.toLowerCase().replaceAll('\u017f', 's')
 }
@@ -131,7 +134,7 @@ export function fixedBytes(value: unknown, index: number, width: number, what: s
   return bytes
 }
 
-/** {@link fixedBytes} of a string of the call. */
+/** As {@link fixedBytes}, for a string of the call. */
 function readFixed(start: number, end: number, width: number): Uint8Array | undefined {
   if (end - start !== 2 * width + 4 || !isHexAt(start)) return undefined
   const value = new Uint8Array(width)
@@ -142,7 +145,7 @@ function readHash(start: number, end: number): Hash32 | undefined {
   return readFixed(start, end, hashBytes) as Hash32 | undefined
 }
 
-/** Whether a string that begins with `0x` is at `at`; where a value begins with a quote, it also ends with one. */
+/** Whether a string that begins with `0x` is at `at`. A value that begins with a quote also ends with one. */
 function isHexAt(at: number): boolean {
   return byteAt(at) === quote && byteAt(at + 1) === 0x30 && (byteAt(at + 2) | 0x20) === 0x78
 }
@@ -160,7 +163,6 @@ export const address: Param<Address> = required(
   (start, end) => readFixed(start, end, addressBytes) as Address | undefined,
 )
 
-/** 32 bytes. */
 export const hash32: Param<Hash32> = required(
   (value, index) => toHash32(fixedBytes(value, index, hashBytes, 'hash')),
   writtenHash,
@@ -233,7 +235,7 @@ export function quantity({ bits = 64 }: { readonly bits?: number } = {}): Param<
   return required((value, index) => BigInt(`0x${quantityDigits(value, index, bits)}`), writtenQuantity)
 }
 
-/** An integer, at most the largest safe integer, which no index or block number reaches. */
+/** An integer, at most the largest safe integer; no index or block number is as large. */
 function toSafeInteger(digits: string): number {
   return Math.min(Number.parseInt(digits, 16), Number.MAX_SAFE_INTEGER)
 }
@@ -245,7 +247,9 @@ export const position: Param<number> = required(
   readQuantity,
 )
 
-/** {@link quantityDigits} of a string of the call as a number, if it has up to 12 digits, so that it is exact. */
+/**
+ * As {@link quantityDigits}, for a string of the call, as a number. Reads up to 12 digits, so that the number is exact.
+ */
 function readQuantity(start: number, end: number): number | undefined {
   const first = start + 3
   const digits = end - 1 - first
@@ -274,20 +278,20 @@ export function integer(what: string, max = Number.MAX_SAFE_INTEGER): Param<numb
   )
 }
 
-/** A storage slot, and the number of bytes with which the caller wrote it (`0x0` counts as one). */
+/** A storage slot, and its number of bytes as written (`0x0` counts as one). */
 interface StorageKey {
   readonly slot: Hash32
   readonly writtenBytes: number
 }
 
-/** Longest part of a storage key that an error message repeats. */
+/** Maximum length of a storage key in an error message. */
 const quotedKeyMax = 256
 
 function storageKeyFault(kind: 'StorageKeyTooLong' | 'StorageKeyNotHex', text: string): FaultError {
   return new FaultError({ kind, key: excerpt(text, quotedKeyMax) })
 }
 
-/** As go-ethereum's `decodeStorageKey`: with or without `0x`, any number of digits, none means zero. */
+/** As go-ethereum's `decodeStorageKey`: with or without `0x`, any number of digits; no digits mean zero. */
 function decodeStorageKey(value: unknown, index: number): StorageKey {
   if (typeof value !== 'string') throw invalidArgument(index, `want a storage key, got ${typeName(value)}`)
   const start = hasHexPrefix(value) ? 2 : 0
@@ -398,7 +402,7 @@ function writtenBlock(acceptsHash: boolean, acceptsDecimal: boolean): Schema {
   }
 }
 
-/** A block whose state is read, also by its hash; where absent, the latest one. */
+/** A block whose state is read, also by its hash; the latest one if absent. */
 export const stateBlockId: Param<BlockId> = blockId({ acceptsHash: true, default: 'latest' })
 
 const blockForm = new ObjectForm('a block', ['blockHash', 'blockNumber', 'requireCanonical'])
@@ -426,13 +430,13 @@ function hashId(value: unknown, requireCanonical: boolean, index: number): Block
 
 function hexNumberId(value: unknown, index: number): BlockId {
   const digits = quantityDigits(value, index, 64)
-  // Up to 12 digits are below 2^53, so a number is exact and no bigint is needed.
+  // 12 digits are below 2^53, so a number is exact and no bigint is needed.
   if (digits.length <= 12) return { kind: 'number', number: Number.parseInt(digits, 16) }
   return numberId(BigInt(`0x${digits}`), index)
 }
 
 function decimalToBigInt(digits: string, index: number): bigint {
-  // Converting digits to a bigint takes the square of their number; 2^63 has 19.
+  // The conversion takes time proportional to the square of the number of digits; 2^63 has 19.
   if (digits.length > 19) throw invalidArgument(index, 'block number larger than int64')
   return BigInt(digits)
 }

@@ -1,6 +1,6 @@
 /**
- * JSON Schemas for the OpenRPC document. Schemas of parameters are in params.ts; those of results that several
- * methods share are here.
+ * JSON Schemas for the OpenRPC document. Owns those of results that several methods share; schemas of parameters are in
+ * params.ts.
  */
 import { families } from '../../../data/chain/families/families.js'
 import { authorizationMembers, type FieldForm } from '../../../primitives/transactionTypes.js'
@@ -61,7 +61,7 @@ export const accessListSchema = listSchema(
 const changesSchema = (title: string, value: Readonly<Record<string, Schema>>): Schema =>
   listSchema(objectSchema(title, { index: quantitySchema, ...value }))
 
-/** EIP-7928, as execution-apis has it. */
+/** EIP-7928, as in execution-apis. */
 export const blockAccessListSchema = listSchema(
   objectSchema('AccountAccess', {
     address: addressSchema,
@@ -131,7 +131,7 @@ const fieldSchemas: Readonly<Record<FieldForm, Schema>> = {
     ),
   ),
 }
-/** What some types of transactions have. */
+/** Members that only some types of transactions have. */
 const laterTransactionMembers = Object.fromEntries([
   ...families
     .flatMap((family) => [...family.transactionTypes.values()])
@@ -148,7 +148,7 @@ export const transactionSchema = objectSchema(
   laterTransactionMembers,
 )
 
-/** A transaction that may be in no block. */
+/** A transaction that is possibly not in a block. */
 export const sentTransactionSchema = objectSchema(
   'SentTransaction',
   {
@@ -220,7 +220,7 @@ const laterHeaderMembers = {
   slotNumber: quantitySchema,
 }
 
-/** A header as `newHeads` sends it: null for members that the block's fork does not have. */
+/** A header as `newHeads` sends it: members that the block's fork does not have are null. */
 export const sentHeaderSchema = objectSchema('SentHeader', {
   ...headerMembers,
   ...allNullable(laterHeaderMembers),
@@ -257,7 +257,6 @@ const laterBlockMembers = {
 
 export const blockSchema = objectSchema('Block', blockMembers, laterBlockMembers)
 
-/** A block of eth_simulateV1. */
 export const simulatedBlockSchema = objectSchema(
   'SimulatedBlock',
   {

@@ -1,4 +1,6 @@
-/** Decoder of the first argument of eth_simulateV1, with go-ethereum's rules and messages (internal/ethapi/simulate.go). */
+/**
+ * Decodes the first argument of eth_simulateV1, with go-ethereum's rules and messages (internal/ethapi/simulate.go).
+ */
 import type {
   BlockStateCalls,
   SimulatedBlockOverrides,
@@ -24,14 +26,14 @@ import {
 import { address, boolean, hash32, invalidArgument, ObjectForm, required } from './params.js'
 import { booleanSchema, listSchema, nullable } from './schema.js'
 
-/** What to simulate, without the block on which it is built. */
+/** The simulation without the block on which it is built. */
 export type Simulation = Omit<SimulationRequest, 'block' | 'gasMax'>
 
-/** Blocks of a request, calls of a block, and calls of all its blocks. go-ethereum's limits. */
+/** Maximum blocks of a request, calls of a block, and calls of all blocks: go-ethereum's limits. */
 export const blocksMax = 256
 export const blockCallsMax = 5_000
 const callsMax = 10_000
-/** Withdrawals of a block: 60 times as many as consensus allows (EIP-4895). */
+/** Maximum withdrawals of a block: 60 times as many as consensus allows (EIP-4895). */
 const withdrawalsMax = 1_000
 
 const withdrawalMembers: Decoders<Withdrawal> = {
@@ -75,7 +77,7 @@ const simulationForm = new ObjectForm('a simulation', [
   'returnFullTransactions',
 ])
 
-/** `budget` is how many calls all blocks may still have. */
+/** `budget` is the number of calls that the remaining blocks may still have. */
 function blockOf(value: unknown, index: number, budget: { calls: number }): BlockStateCalls {
   const members = new Members(value, index, blockForm)
   const calls: Decoder<readonly SimulatedCall[]> = (value, index) => {
@@ -93,7 +95,7 @@ function blockOf(value: unknown, index: number, budget: { calls: number }): Bloc
   }
 }
 
-/** What to simulate: blocks with their overrides and calls, and how. */
+/** The blocks to simulate, with their overrides and calls, and the options. */
 export const simulation: Param<Simulation> = required(
   (value, index) => {
     const members = new Members(value, index, simulationForm)

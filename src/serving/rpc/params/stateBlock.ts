@@ -4,7 +4,7 @@ import type { ChainView } from '../../../data/chain/chainView.js'
 import { largest } from '../../../primitives/extremes.js'
 import { FaultError } from '../../../primitives/faults.js'
 
-/** The block that an id of argument `argument` names. Throws FaultError for an unknown one. */
+/** The block that argument `argument` names by `id`. Throws FaultError for an unknown block. */
 export function knownBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
   const block = chain.resolve(id, argument)
   if (block === undefined) {
@@ -14,8 +14,8 @@ export function knownBlock(chain: ChainView, id: BlockId, argument: number): Res
 }
 
 /**
- * The block whose state is read, of argument `argument`: its values, its tries or both. Throws FaultError for an unknown
- * one, and for state that was removed.
+ * The block that argument `argument` names, whose state is read: its values, its tries or both. Throws FaultError for
+ * an unknown block, and for state that was pruned.
  */
 export function stateBlock(
   chain: ChainView,
@@ -29,12 +29,12 @@ export function stateBlock(
   return block
 }
 
-/** The block that an id of argument 0 names; undefined for an unknown one and for the pending one. */
+/** The block that argument 0 names; undefined for an unknown block and for the pending one. */
 export function minedBlock(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
   return unlessPending(chain.resolve(id, 0))
 }
 
-/** The same for methods of which the specification says that they take `safe` on every network. */
+/** As {@link minedBlock}, for methods whose specification accepts `safe` on every network. */
 export function minedBlockOfAnyTag(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
   return unlessPending(chain.resolve(id, undefined))
 }

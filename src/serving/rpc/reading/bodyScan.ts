@@ -5,10 +5,12 @@
 import { FaultError } from '../../../primitives/faults.js'
 import { nestingMax, passString, skipSpace } from './scan.js'
 
-/** Most values and names of one body, which bounds the time of JSON.parse; 5 MiB hold 76,000 slots. */
+/** Maximum values and names of one body, which bounds the time of JSON.parse; 5 MiB contain 76,000 slots. */
 export const valuesMax = 100_000
 
-/** Most names of one call, for an access list of 10,000 addresses; for JSON.parse they are the dearest. */
+/**
+ * Maximum names of one call: enough for an access list of 10,000 addresses. Names are the slowest part of JSON.parse.
+ */
 const namesMax = 20_100
 
 /** Bytes scanned at a time: a quarter of a millisecond. */
@@ -32,13 +34,13 @@ export class BodyScan {
   readonly bounds: number[] = []
   /** Undefined before the first character that is not a space. */
   #isBatch: boolean | undefined
-  /** Whether the body is an array of more calls than allowed; the first of them are in {@link bounds}. */
+  /** Whether the body is an array of more calls than allowed; the allowed ones are in {@link bounds}. */
   isTooLong = false
   readonly #limits: BodyLimits
   #at = 0
   #nesting = 0
   #values = 0
-  /** Of the current member. */
+  /** Names of the current member. */
   #names = 0
   #isInString = false
   #isOver = false
@@ -55,8 +57,8 @@ export class BodyScan {
   }
 
   /**
-   * Scans the next part of `bytes`, which is the same body at each call; true once all is scanned. If every member is
-   * then valid JSON, so is the body; invalid JSON may go unnoticed here. Nothing is scanned behind the calls of a batch
+   * Scans the next part of `bytes`, which must be the same body at each call; returns true at the end. The body is
+   * valid JSON if every member then is; the scan may miss invalid JSON. It stops after the last allowed call of a batch
    * that is too long. Throws FaultError: ParseError, EmptyBatch, or InvalidRequest that names the limit exceeded.
    */
   pass(bytes: Uint8Array): boolean {
@@ -116,7 +118,7 @@ export class BodyScan {
     this.#values = values
   }
 
-  /** From inside a string to its end, or to `end`, or beyond it by an escaped character. */
+  /** Scans from inside a string to its end, or to `end`, or one past `end` if an escaped character is there. */
   #passString(bytes: Uint8Array, start: number, end: number): number {
     const at = passString(bytes, start, end)
     this.#isInString = at < 0
@@ -140,7 +142,7 @@ export class BodyScan {
     this.bounds.push(start, end)
   }
 
-  /** Checks the length of the current member, which reaches at least to `end`. */
+  /** Checks the limits of the current member, which extends at least to `end`. */
   #checkMember(end: number): void {
     const { callBytesMax } = this.#limits
     if (this.#names > namesMax) throw invalidFault(`a call of more than ${namesMax} names`)

@@ -1,8 +1,7 @@
 /**
- * The call that is being read, in memory that all calls share: the next one overwrites it. What reads it is made in a
- * function with that memory, because of an array that V8 knows it reads a byte in six instructions, of one that is handed
- * over in some 25 (scenario `slots-1k`). After a call stand two zeros, the second one for
- * what is behind a backslash: they end each loop.
+ * The call being read, in memory that all calls share: the next call overwrites it. Its readers are closures over that
+ * memory. V8 reads a byte of an array it knows in six instructions, of a passed one in about 25 (scenario `slots-1k`).
+ * Two zeros follow a call and end each loop; the second one is for the byte after a backslash.
  */
 import { digitOf, latin1Text } from '../../../primitives/bytes.js'
 
@@ -11,13 +10,13 @@ const backslash = 0x5c
 const minus = 0x2d
 const zero = 0x30
 
-/** Longest call that is read here. */
+/** Maximum length of a call in this memory. */
 export const callBytesMax = 100_000
 
-/** The call itself, for what seldom reads it, and room in which it is compared with a longer pattern. */
+/** The call itself, for rare readers, with room for comparing it with a longer pattern. */
 export const callBytes = new Uint8Array(callBytesMax + 256)
 
-/** A text that is compared four bytes at a time. */
+/** A text for comparison, four bytes at a time. */
 export interface Pattern {
   readonly length: number
   /** Little-endian; after the last byte are zeros. */
@@ -91,7 +90,7 @@ function readersOf(text: Uint8Array) {
     return last < 0 || ((view.getInt32(i + 4 * last, true) ^ (words[last] as number)) & mask) === 0
   }
 
-  /** Writes the hex digits from `start` up to `end` into the last bytes of `target`; false if one is none. */
+  /** Writes the hex digits from `start` up to `end` into the last bytes of `target`; false if one is no hex digit. */
   function readDigits(start: number, end: number, target: Uint8Array): boolean {
     let misfits = 0
     let to = target.length - 1
@@ -120,7 +119,7 @@ function readersOf(text: Uint8Array) {
 export const { isDigit, stringEnd, integerEnd, spaceEnd } = findersOf(callBytes)
 export const { takeCall, byteAt, isAt, readDigits, hashOf } = readersOf(callBytes)
 
-/** What is between `start` and `end`, which is ASCII. */
+/** The text between `start` and `end`, which must be ASCII. */
 export function textBetween(start: number, end: number): string {
   return latin1Text(callBytes, start, end)
 }

@@ -1,9 +1,9 @@
 /**
- * From the bytes of a request to its calls. Owns the rules of JSON-RPC 2.0 for requests: versions, ids,
- * notifications, batches. Does not own methods or their parameters.
+ * From the bytes of a request to its calls. Owns the rules of JSON-RPC 2.0 for requests: versions, ids, notifications,
+ * batches. Does not own methods or their parameters.
  *
- * There are two ways to read a call. The fast one reads the common form without building values, so that a repeated
- * call needs no JSON.parse; the general one reads any form. Both give the same calls.
+ * There are two readers of a call. The fast one reads the common form without building values, so that a repeated call
+ * needs no JSON.parse; the general one reads any form. Both give the same calls.
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { asBuffer, latin1Text } from '../../../primitives/bytes.js'
@@ -15,11 +15,10 @@ import { byteAt, callBytes, callBytesMax, spaceEnd, takeCall, textBetween } from
 import { findByLayout, keepLayout } from './layouts.js'
 import { arrayEnd, createCallSpans, memberSpan, scanCall, skipSpace } from './scan.js'
 
-/** One member of a request. */
 export type Call<Known, Asked> =
   /** Not a call: answered with `invalid request`. */
   | { readonly kind: 'invalid'; readonly id: string }
-  /** A repeated call: `known` is what the lookup returned for its text. */
+  /** A repeated call: `known` is the lookup's result for its text. */
   | { readonly kind: 'known'; readonly id: string; readonly known: Known }
   | {
       readonly kind: 'call'
@@ -27,25 +26,24 @@ export type Call<Known, Asked> =
       readonly id: string | undefined
       readonly method: string
       readonly params: unknown
-      /** The arguments, where they were read without making `params` of them, which is then undefined. */
+      /** The arguments, if they were read without making `params`, which is then undefined. */
       readonly args?: readonly unknown[] | undefined
-      /** The call's member `at`, as written; undefined where it has none. */
+      /** The call's member `at`, as written; undefined if it has none. */
       readonly at: unknown
-      /** What the lookup names the call by; undefined for one that is long, was read in the general way, or is new. */
+      /** The lookup's record of the call; undefined for a long call, one read by the general reader, or a new one. */
       readonly asked: Asked | undefined
     }
 
-/** Finds the methods that calls name. */
 export interface MethodLookup {
-  /** By the name between `start` and `end` of {@link callBytes}. */
+  /** Finds the method with the name between `start` and `end` of {@link callBytes}. */
   find(start: number, end: number): NamedMethod | undefined
 }
 
-/** Finds calls that came before by their method and the text of their parameters. */
+/** Finds earlier calls by their method and the text of their parameters. */
 export interface CallLookup<Known, Asked> {
-  /** What is known of the call whose parameters are in `bytes` from `start` up to `end`; nothing where it has none. */
+  /** The known call with the parameters in `bytes` from `start` up to `end`; undefined if there is none. */
   find(method: NamedMethod, bytes: Uint8Array, start: number, end: number): Known | undefined
-  /** The call that {@link find} did not know, if its answer is worth keeping. */
+  /** The call that {@link find} did not know, if its answer is worth storing. */
   missed(): Asked | undefined
 }
 
@@ -58,13 +56,15 @@ const idBytesMax = 64 * 1024
 /** Longest call that is looked up. A proof of ten slots has about 900 bytes; longer calls are seldom repeated. */
 export const cachedCallBytesMax = 1_024
 
-/** Longest text that is parsed without a scan of its values: it cannot hold more than {@link valuesMax}. */
+/**
+ * Maximum length of a text that is parsed without counting its values: it cannot contain more than {@link valuesMax}.
+ */
 const fastBytesMax = Math.min(valuesMax, callBytesMax)
 
-/** Longest body that is decoded to one string: each MiB takes a millisecond without a pause. */
+/** Maximum length of a body that is decoded to one string: each MiB takes a millisecond without a pause. */
 const wholeTextBytesMax = 1024 * 1024
 
-/** Longest body that is read without turns: a log filter of this length takes 0.5 ms in all. */
+/** Maximum length of a body that is read without turns: a log filter of this length takes 0.5 ms in total. */
 export const usualBytesMax = 16 * 1024
 
 const openBrace = 0x7b
@@ -73,8 +73,9 @@ const digitZero = 0x30
 const spans = createCallSpans()
 
 /**
- * Reads a short body that is a single call of the common form, as most are; does not keep `body`. Undefined for any
- * other body, which {@link RequestReader} reads. `lookup` may only know calls returned by this function or the reader.
+ * Reads a short body that is a single call of the common form, as most bodies are; does not keep `body`. Returns
+ * undefined for any other body, which {@link RequestReader} reads. `lookup` may only know calls returned by this
+ * function or the reader.
  */
 export function readUsualCall<Known, Asked>(
   body: Uint8Array,
@@ -134,8 +135,8 @@ export class RequestReader<Known, Asked> {
   }
 
   /**
-   * Reads the next call. Throws FaultError: ParseError; and for a batch that is too long, of which nothing may run,
-   * BatchTooLarge at the first call that has an id, whose answer that is, or at the last.
+   * Reads the next call. Throws FaultError ParseError. No call of a batch that is too long may run: the first call with
+   * an id throws BatchTooLarge, which answers that id. Without any id the last call throws it.
    */
   read(lookup: CallLookup<Known, Asked> | undefined): Call<Known, Asked> {
     const call = this.#readNext(lookup)
@@ -155,7 +156,7 @@ export class RequestReader<Known, Asked> {
     return fastCall(0, to - from, lookup, this.#methods) ?? generalCall(this.#text, from, to)
   }
 
-  /** Copies what the reader still needs of the body, whose memory may be reused then. */
+  /** Copies the part of the body that the reader still needs; the body's memory may then be reused. */
   keep(): void {
     if (this.#isKept) return
     this.#isKept = true
@@ -164,7 +165,7 @@ export class RequestReader<Known, Asked> {
 }
 
 /**
- * Text of a body by byte offsets: cut from one string where the body is ASCII, otherwise decoded piece by piece. The
+ * Text of a body by byte offsets: cut from one string if the body is ASCII, otherwise decoded piece by piece. The
  * string is made when first needed; repeated calls never need it.
  */
 class BodyText {
@@ -183,7 +184,7 @@ class BodyText {
   }
 }
 
-/** From this length on UTF-8 is converted to UTF-16 first: 15 ms for 5 MiB, where V8 takes 40 to 80. */
+/** From this length on UTF-8 is converted to UTF-16 first: 15 ms for 5 MiB, while V8 takes 40 to 80. */
 const transcodedBytesMin = 64 * 1024
 
 /** Valid UTF-8 as text. */
@@ -194,7 +195,7 @@ function decodeUtf8(bytes: Buffer): string {
 
 /**
  * The call in {@link callBytes} from `start` to its end, if it has the common form, which is ASCII. Undefined for any
- * other, for invalid JSON in params, and for a name that is too long.
+ * other form, for invalid JSON in params, and for a method name or id that is too long.
  */
 function fastCall<Known, Asked>(
   start: number,
@@ -216,7 +217,7 @@ function fastCall<Known, Asked>(
   if (method !== undefined && args !== undefined) {
     return { kind: 'call', id, method: method.name, params: undefined, args, at: undefined, asked }
   }
-  // Between the texts of a layout there may be anything.
+  // The layout does not check the bytes of the parameters.
   if (isOfLayout && arrayEnd(paramsStart) !== paramsEnd) return undefined
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(textBetween(paramsStart, paramsEnd))
@@ -227,7 +228,7 @@ function fastCall<Known, Asked>(
   }
 }
 
-/** Scans a call that ends at `end`, of a layout that is not known. */
+/** Scans a call that ends at `end` and has no known layout. */
 function scanWhole(start: number, end: number): boolean {
   const scanEnd = scanCall(start, spans)
   if (scanEnd === -1 || spaceEnd(scanEnd) !== end) return false
@@ -235,7 +236,7 @@ function scanWhole(start: number, end: number): boolean {
   return true
 }
 
-/** Most digits of an id that is read as a number. */
+/** Maximum digits of an id that is read as a number. */
 const idDigitsMax = 9
 
 function idText(start: number, end: number): string {
@@ -243,7 +244,7 @@ function idText(start: number, end: number): string {
   let value = 0
   for (let at = start; at < end; at++) {
     const digit = byteAt(at) - digitZero
-    // A quote or a minus sign, whose codes are below those of digits.
+    // A quote or a minus sign: their codes are below those of digits.
     if (digit < 0) return textBetween(start, end)
     value = value * 10 + digit
   }
@@ -259,7 +260,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Reads any JSON value as a call. Throws ParseError where it is not JSON. */
+/** Reads any JSON value as a call. Throws ParseError for invalid JSON. */
 function generalCall(text: BodyText, start: number, end: number): Call<never, never> {
   const value = parseJson(text.slice(start, end))
   if (!isObject(value)) return { kind: 'invalid', id: 'null' }
@@ -270,7 +271,7 @@ function generalCall(text: BodyText, start: number, end: number): Call<never, ne
   }
   let idText: string | undefined
   if (hasId) {
-    // The id is repeated from the text, because JSON.parse may lose digits and escapes.
+    // The id is copied from the text, because JSON.parse may lose digits and escapes.
     const span = memberSpan(asBuffer(text.bytes), skipSpace(text.bytes, start), 'id')
     if (span !== undefined && span.end - span.start > idBytesMax) return { kind: 'invalid', id: 'null' }
     if (span !== undefined) idText = text.slice(span.start, span.end)

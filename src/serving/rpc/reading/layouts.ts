@@ -1,7 +1,7 @@
 /**
- * How clients lay out their calls: all that is the same in each of a client's calls, around the id, the method and the
- * parameters. Most calls have a layout that came before, so they are recognised by comparing it, without a look at each
- * byte (scenario `slots-1k`); others are scanned (scan.ts), and their layout is kept.
+ * The layouts of clients' calls: the text around the id, the method and the parameters, which is the same in all calls
+ * of a client. Most calls have a known layout and are recognised by comparison, without reading each byte (scenario
+ * `slots-1k`). Other calls are scanned (scan.ts), and their layout is stored.
  */
 import {
   byteAt,
@@ -15,7 +15,7 @@ import {
 } from './callText.js'
 import type { CallSpans } from './scan.js'
 
-/** The texts around the parts of a call, in order; {@link isIdLast} tells which part stands where. */
+/** The texts around the parts of a call, in order; {@link isIdLast} gives the order of the parts. */
 interface Layout {
   /** Whether the order is method, params, id; else it is id, method, params. */
   readonly isIdLast: boolean
@@ -25,12 +25,15 @@ interface Layout {
   readonly last: Pattern
 }
 
-/** Clients of one server are of few kinds. */
+/** A server has few kinds of clients. */
 const layoutsMax = 8
 /** Bytes of all texts of a layout: usual ones have some 45. */
 const layoutBytesMax = 128
 
-/** Those in use first: one moves up when it is met, and a new one takes the last place, so that rare ones go. */
+/**
+ * Frequent layouts come first. A layout moves up when a call has it, and a new one replaces the last, so rare ones are
+ * dropped.
+ */
 const layouts: Layout[] = []
 
 const quote = 0x22
@@ -39,8 +42,8 @@ const openBracket = 0x5b
 const closeBracket = 0x5d
 
 /**
- * Finds the parts of the call between `start` and `end` by its layout, and fills `spans`; false where that is not known.
- * If what is then between `paramsStart` and `paramsEnd` is a JSON array of ASCII, the call is one that `scanCall` reads.
+ * Finds the parts of the call between `start` and `end` by its layout and fills `spans`; false if no layout fits. If
+ * the bytes between `paramsStart` and `paramsEnd` are then a JSON array of ASCII, `scanCall` reads the call too.
  */
 export function findByLayout(start: number, end: number, spans: CallSpans): boolean {
   for (let place = 0; place < layouts.length; place++) {
@@ -98,7 +101,7 @@ function idEnd(start: number): number {
   return byteAt(start) === quote ? stringEnd(start) : integerEnd(start)
 }
 
-/** Where an id may begin that ends at `end`. */
+/** The possible start of an id that ends at `end`. */
 function idStart(end: number): number {
   let at = end - 1
   if (byteAt(at) === quote) {
@@ -110,7 +113,6 @@ function idStart(end: number): number {
   return byteAt(at) === minus ? at : at + 1
 }
 
-/** Keeps the layout of a call that was scanned. */
 export function keepLayout(start: number, end: number, spans: Readonly<CallSpans>): void {
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
   const isIdLast = idStart > methodStart

@@ -1,5 +1,5 @@
 /**
- * What GET answers: results of methods under a name that contains the hash of a block, so that what it names never
+ * Answers of GET requests: results of methods under a name that contains a block hash, so that the named data never
  * changes. Owns the names, and the HTTP status of a fault of such a request.
  */
 import { toQuantity } from '../../../primitives/bytes.js'
@@ -8,7 +8,7 @@ import { type Fault, FaultError } from '../../../primitives/faults.js'
 import { faultToHttpStatus, faultToWireError } from '../answers/wireErrors.js'
 import { invalidFault } from './bodyScan.js'
 
-/** A path after the key, cut at its slashes, and its query without the question mark. */
+/** A path after the key, split at its slashes, and its query without the question mark. */
 interface ResourceName {
   readonly segments: readonly string[]
   readonly query: string
@@ -16,12 +16,12 @@ interface ResourceName {
 
 interface Resource {
   readonly method: string
-  /** What a path has after the resource's own name, and the parameters that its query may have. */
+  /** The path after the resource's own name, and the parameters that its query may have. */
   readonly form: string
   params(segments: readonly string[], query: URLSearchParams): readonly unknown[]
 }
 
-/** Name of the first segment → resource. The hash of a block always follows. */
+/** Name of the first segment → resource. A block hash always follows. */
 const resources: ReadonlyMap<string, Resource> = new Map(
   Object.entries<Resource>({
     block: {
@@ -58,15 +58,15 @@ const resources: ReadonlyMap<string, Resource> = new Map(
 
 const hashPattern = /^0x[0-9a-f]{64}$/i
 
-/** Longest part of a name that an error message repeats. */
+/** Maximum length of a part of a name in an error message. */
 const quotedMax = 80
 
-/** Whether a path that has these segments after the key is that of a resource. */
+/** Whether a path with these segments after the key names a resource. */
 export function isResource([name = '']: readonly string[]): boolean {
   return resources.has(name)
 }
 
-/** The body of the call that a name stands for, or what is wrong with the name. */
+/** The body of the call for a name, or the fault of the name. */
 export function resourceCall(name: ResourceName): string | Fault {
   try {
     return readName(name)
@@ -118,7 +118,7 @@ export function resourceStatus(fault: Fault | undefined): number {
       return 503
     default: {
       const { code } = faultToWireError(fault)
-      // -32601: a network without such a method. Other faults say that this node does not have what was asked for.
+      // -32601: the network has no such method. Other faults mean that this node does not have the requested data.
       return code === -32602 || code === -32600 || code === -38026 ? 400 : 404
     }
   }

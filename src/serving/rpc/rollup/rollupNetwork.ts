@@ -4,15 +4,15 @@ import type { SequencerReader } from '../../rollup/sequencerReader.js'
 import type { SubmissionService } from '../../rollup/submissionService.js'
 import type { RpcNetwork } from '../method.js'
 
-/** A network of kind `rollup` as methods see it. */
+/** A network of kind `rollup`, as methods use it. */
 export interface RollupNetwork extends RpcNetwork {
   readonly chainId: Felt
-  /** Prefix of the network's methods; while one runs, the prefix by which it was called. */
+  /** Prefix of the network's methods; in a call, the prefix that the caller used. */
   readonly prefix: string
   readonly queue: SubmissionService
   readonly invokeLimits: InvokeLimits
-  /** Undefined where the sequencer has no endpoint for reads. */
+  /** Undefined if the sequencer has no endpoint for reads. */
   readonly reader: SequencerReader | undefined
-  /** How long the answer to a submission waits for the sequencer's verdict; undefined: it does not wait. */
+  /** Maximum wait of a submission's answer for the sequencer's verdict; undefined: it does not wait. */
   readonly verdictMsMax: number | undefined
 }

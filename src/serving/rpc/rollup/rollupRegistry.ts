@@ -1,4 +1,4 @@
-/** Rollup networks: the table of their methods, under each prefix and beside those of another network. */
+/** Rollup networks: the table of their methods, under each prefix and beside the methods of another network. */
 import { FaultError } from '../../../primitives/faults.js'
 import { type Method, nameMethods } from '../method.js'
 import { rollupMethodFamily } from '../methods/rollup.js'
@@ -9,7 +9,7 @@ export type RollupMethodName = keyof typeof rollupMethodFamily
 /** Every method of a rollup network, by its name on the wire under the neutral prefix `rollupx`. */
 export const rollupMethods = nameMethods<RollupNetwork, RollupMethodName>(rollupMethodFamily)
 
-/** Those for addresses of another network. Keys that may not use the rollup get NetworkNotAllowed. */
+/** The methods for addresses of another network. Keys that may not use the rollup get NetworkNotAllowed. */
 export function boundRollupMethods(network: RollupNetwork, prefixes: readonly string[]): Method[] {
   return prefixRollupMethods(prefixes).map((method) => ({
     ...method,
@@ -22,7 +22,7 @@ export function boundRollupMethods(network: RollupNetwork, prefixes: readonly st
   }))
 }
 
-/** The methods under each of `prefixes`; each one gets the prefix by which it was called. */
+/** The methods under each of `prefixes`; each method gets the prefix that the caller used. */
 export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupNetwork>[] {
   return [...new Set(prefixes)].flatMap((prefix) =>
     Object.values<Method<RollupNetwork>>(rollupMethods).map((method) => ({

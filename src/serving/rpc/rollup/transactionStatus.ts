@@ -3,12 +3,14 @@ import type { SequencerReader } from '../../rollup/sequencerReader.js'
 import type { Rejection, SubmissionState } from '../../rollup/submissionService.js'
 import { invokeErrorMessages } from '../answers/wireErrors.js'
 
-/** `queue_status`, where `prefix` is not Starknet's own: clients of that refuse what their specification does not have. */
+/**
+ * `queue_status`, unless `prefix` is Starknet's own: clients of that prefix refuse members outside their specification.
+ */
 function queueStatus(prefix: string, state: SubmissionState): { readonly queue_status?: string } {
   return prefix === 'starknet' ? {} : { queue_status: state }
 }
 
-/** The status of a submitted transaction as JSON, as who calls by `prefix` gets it; see `rollupx_getTransactionStatus`. */
+/** The JSON status of a submitted transaction for callers of `prefix`; see `rollupx_getTransactionStatus`. */
 export function renderStatus(
   prefix: string,
   state: SubmissionState,
@@ -22,8 +24,8 @@ export function renderStatus(
 }
 
 /**
- * The status of a transaction that the sequencer accepted, by its own words as far as it has any: what clients wait for
- * is a block, and of that only the sequencer knows.
+ * The status of an accepted transaction, as far as the sequencer gives one: clients wait for its block, and only the
+ * sequencer knows that.
  */
 export async function readAcceptedStatus(
   prefix: string,

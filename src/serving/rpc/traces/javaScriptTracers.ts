@@ -1,9 +1,9 @@
 /**
- * Tracers in JavaScript that go-ethereum has under a name (eth/tracers/js/internal/tracers), written anew: counts of
- * instructions and of their sequences, and what a disassembler wants to know.
+ * JavaScript tracers under go-ethereum's names (eth/tracers/js/internal/tracers), written anew: counts of instructions
+ * and of their sequences, and input for a disassembler.
  */
 
-/** Counts sequences of `width` instructions; `first` is what happens to the first instruction of a call. */
+/** Counts sequences of `width` instructions; `first` is the code that runs at the first instruction of a call. */
 const counting = (width: number, first: string) => `{
   counts: {}, last: [], depth: 0,
   step: function (log) {
@@ -20,7 +20,7 @@ const counting = (width: number, first: string) => `{
   result: function () { return this.counts },
 }`
 
-/** The instructions of each call, with the words that each left on the stack, and their calls within them. */
+/** The instructions of each call, with the words that each pushed on the stack, and their nested calls. */
 const disassembly = `{
   open: [{ ops: [] }],
   pushed: function (op) {
@@ -84,7 +84,7 @@ export const javaScriptTracers: Readonly<Record<string, string>> = {
 
 const ownCodes: ReadonlySet<string> = new Set(Object.values(javaScriptTracers))
 
-/** Whether a tracer's code is one of ours, which does what its name says, whoever sends it. */
+/** Whether a tracer's code is one of these tracers, which are accepted from any caller. */
 export function isOwnCode(code: string): boolean {
   return ownCodes.has(code)
 }

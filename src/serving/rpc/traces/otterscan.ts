@@ -1,4 +1,4 @@
-/** Answers for Otterscan's pages, made of the answers of other methods (erigon's otterscan_api.go). */
+/** Answers for Otterscan's pages, built from the answers of other methods (erigon's otterscan_api.go). */
 import { blockReward, inclusionReward, uncleReward } from '../../../data/chain/blockReward.js'
 import type { ChainView } from '../../../data/chain/chainView.js'
 import { readBlockFacts } from '../../../data/chain/header.js'
@@ -16,7 +16,7 @@ import {
 
 type Json = Record<string, unknown>
 
-/** Transactions of one page, as erigon's parameter of one byte allows. */
+/** Maximum transactions of one page: erigon's parameter has one byte. */
 export const pageSizeMax = 255
 /** Digits of the input of a transaction in a list: `0x` and a function's selector. */
 const selectorDigits = 10
@@ -61,7 +61,7 @@ export const operationsSchema: Schema = nullable(
   ),
 )
 
-/** A block without its transactions, what it created, and what its senders paid for gas; null where it is not known. */
+/** A block without its transactions, its issuance, and the fees paid for gas; null if the block is unknown. */
 export function blockDetailsJson(chain: ChainView, hash: Hash32): string {
   const block = shortBlock(chain, hash)
   const receipts = parsed<readonly Json[]>(chain.receiptsJson(hash))
@@ -80,8 +80,8 @@ export function blockDetailsJson(chain: ChainView, hash: Hash32): string {
 }
 
 /**
- * A page of a block's transactions with their receipts, in the order of the block; page 0 has the last ones. Inputs
- * are cut after the selector, and logs are left out. Null where the block is not known.
+ * A page of a block's transactions with their receipts, in the order of the block; page 0 has the last ones. Inputs are
+ * cut after the selector, and logs are left out. Null if the block is unknown.
  */
 export function blockPageJson(chain: ChainView, hash: Hash32, page: number, pageSize: number): string {
   const block = shortBlock(chain, hash)

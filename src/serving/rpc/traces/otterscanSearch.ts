@@ -1,7 +1,7 @@
 /**
- * Transactions of an address for Otterscan's pages of it: found in the blocks that changed its account, which the
- * history of accounts lists, by tracing those blocks. A transaction that calls an address without a change of its
- * account is not found, unless its block changed the account otherwise.
+ * Transactions of an address, for Otterscan's pages. The history of accounts lists the blocks that changed the account;
+ * a search traces those blocks. It misses a transaction that calls an address without changing its account, unless the
+ * block changed the account otherwise.
  */
 import type { ChainView } from '../../../data/chain/chainView.js'
 import type { TransactionLocation } from '../../../data/chain/findTransaction.js'
@@ -23,13 +23,13 @@ import {
 } from '../params/schema.js'
 import { traceJson } from './traceJob.js'
 
-/** Transactions of a page; one whose last block has more of them is longer. As erigon's default. */
+/** Maximum transactions of a page, erigon's default. A page is longer if its last block has more. */
 export const searchPageMax = 25
-/** Blocks that a search traces at most: some 10 s where each has 200 transactions. */
+/** Maximum blocks that a search traces: about 10 s if each has 200 transactions. */
 const tracedMax = 100
-/** Changes that a search reads at most; blocks without transactions need no trace. */
+/** Maximum changes that a search reads; blocks without transactions need no trace. */
 const changesMax = 1_000
-/** Bytes of a block's trace: 100,000 transactions. */
+/** Maximum bytes of a block's trace: 100,000 transactions. */
 const traceBytesMax = 10 * 2 ** 20
 
 export const searchSchema: Schema = objectSchema('TransactionsWithReceipts', {
@@ -45,13 +45,13 @@ export const creatorSchema: Schema = objectSchema('ContractCreator', {
 
 interface Search {
   readonly address: Address
-  /** The block next to those that are searched; 0 for all. */
+  /** The search starts at the block next to this one; 0 searches all blocks. */
   readonly number: number
   readonly pageSize: number
   readonly isBackward: boolean
 }
 
-/** A page of an address's transactions, the newest first, as erigon answers it. */
+/** A page of an address's transactions, the newest first, as in erigon's answer. */
 export async function searchJson(
   network: JobNetwork,
   search: Search,
@@ -116,8 +116,8 @@ function readPair(chain: ChainView, location: TransactionLocation): readonly [st
 }
 
 /**
- * Who created a contract, and in which transaction; null for an address without code of its own and for a contract of
- * the genesis block. Of a contract that was destroyed and created again it may be any of its creations.
+ * The creator of a contract, and the hash of the transaction. Null for an address without code of its own and for a
+ * contract of the genesis block. A contract that was destroyed and created again may get any of its creations.
  */
 export async function creatorJson(
   network: JobNetwork,
@@ -129,7 +129,7 @@ export async function creatorJson(
   const block = firstBlockWhere(
     chain,
     (each) => hasCode(state.readAccount(each, address)),
-    // To find a creation within it, the block has to be executed.
+    // To find a creation within a block, the block has to be executed.
     ({ number: oldest }) => {
       throw new FaultError({ kind: 'HistoryPruned', oldest, needsParent: true })
     },
@@ -159,14 +159,14 @@ interface Receipt {
   readonly status?: string
 }
 
-/** Of `ots_getInternalOperations`. */
+/** An item of `ots_getInternalOperations`. */
 interface Operation {
   readonly type: number
   readonly from: string
   readonly to: string
 }
 
-/** Types from this one on are creations. */
+/** This type and higher ones are creations. */
 const firstCreation = 2
 
 interface Traced<T> {
@@ -185,13 +185,13 @@ async function traceBlock<T>(
   return JSON.parse(textOf(json)) as Traced<T>[]
 }
 
-/** Throws FaultError where the network does not hold when accounts changed. */
+/** Throws FaultError if the network does not store the history of accounts. */
 function requireHistory({ kind: { state } }: ChainView): void {
   if (state === 'none') throw new FaultError({ kind: 'NoState' })
   if (state === 'proved') throw new FaultError({ kind: 'NoAccountHistory' })
 }
 
-/** Throws FaultError where a part of a block is not there. */
+/** Throws FaultError if a part of a block is missing. */
 function textOf(json: Uint8Array | undefined): string {
   if (json === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
   return Buffer.from(json).toString()

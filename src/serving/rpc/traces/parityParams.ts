@@ -19,29 +19,29 @@ import {
 import { blockCallsMax } from '../params/simulateParams.js'
 import { Members, type TraceConfig } from './traceParams.js'
 
-/** What is asked of `trace_filter`. Absent blocks: the first and the last. */
+/** The filter of `trace_filter`. Absent blocks: the first and the last. */
 interface TraceFilter {
   readonly fromBlock: BlockId | undefined
   readonly toBlock: BlockId | undefined
   readonly options: TraceConfig
 }
 
-/** As a list of all calls. */
+/** Returns all calls as a list. */
 export const asList: TraceConfig = { tracer: { tracer: 'parity' } }
 
 export function oneCall(at: readonly number[]): TraceConfig {
   return { tracer: { tracer: 'parity', at } }
 }
 
-/** Addresses of one filter: each is compared with each call. */
+/** Maximum addresses of one filter: each is compared with each call. */
 const addressesMax = 1_000
 
-/** What a replay can tell besides the output. */
+/** Parts of a replay besides the output. */
 const traceTypeNames = ['trace', 'vmTrace', 'stateDiff']
 
 type Replay = TracerOptions & { readonly tracer: 'replay' }
 
-/** The tracer that tells these. */
+/** The tracer for these parts. */
 export function replay(types: readonly string[]): Replay {
   const [trace = false, vmTrace = false, stateDiff = false] = traceTypeNames.map((name) =>
     types.includes(name),
@@ -62,7 +62,7 @@ export const traceTypes: Param<Replay> = required(
   listSchema({ enum: traceTypeNames }),
 )
 
-/** Calls of one request, as many as of a simulated block. */
+/** Maximum calls of one request: the same as of a simulated block. */
 export const tracedCallList: Param<readonly { readonly call: CallObject; readonly tracer: Replay }[]> =
   required(
     (value, index) => {
@@ -130,7 +130,7 @@ function addresses(value: unknown, index: number): Uint8Array[] {
   return items.map((each) => address.decode(each, index))
 }
 
-/** Parity takes these as numbers; hex quantities are accepted as well. */
+/** Parity takes numbers; hex quantities are accepted as well. */
 function count(value: unknown, index: number): number {
   if (typeof value !== 'number') return position.decode(value, index)
   if (!Number.isSafeInteger(value) || value < 0) throw invalidArgument(index, 'want a non-negative integer')

@@ -1,4 +1,4 @@
-/** From the arguments of a trace method to a trace job, and the schemas of its results. */
+/** Converts the arguments of a trace method to a trace job. Owns the schemas of its results. */
 
 import type { BlockId } from '../../../data/chain/blockId.js'
 import { messageGasMax } from '../../../data/chain/intrinsicGas.js'
@@ -21,8 +21,8 @@ import { type TraceConfig, tracerNames } from './traceParams.js'
 type TracedBlock = TraceSubject & { readonly kind: 'block' }
 
 /**
- * Runs a trace; its JSON, whole or as a stream. Throws FaultError MessageRefused for a caller's tracer in JavaScript where
- * the network runs none.
+ * Runs a trace and returns its JSON, whole or as a stream. Throws FaultError MessageRefused for a caller's JavaScript
+ * tracer if the network runs none.
  */
 export function traceJson(
   { jobs, execution, trials }: JobNetwork,
@@ -40,14 +40,15 @@ export function traceJson(
   if (!isScript) return runInParts((owner) => jobs.run('trace', request, owner), context)
   const run = () => runInParts((owner) => jobs.run('script', request, owner), context)
   if (trials !== undefined) return run()
-  // Where data is fetched, what the execution reads is there before the tracer has a thread: it needs a new one each time.
+  // The first run fetches all data that the execution reads: a JavaScript tracer would need a new thread after each
+  // fetch.
   return jobs.run('trace', { ...request, tracer: { tracer: 'noopTracer' } }, context).then(run)
 }
 
 /** Messages to be traced on the state after a block. */
 interface AskedCalls extends Pick<TracedCalls, 'form'> {
   readonly block: BlockId
-  /** Argument in which the block stands. */
+  /** Index of the argument with the block. */
   readonly argument: number
   readonly index?: number | undefined
   readonly stateOverrides?: readonly AccountOverride[] | undefined
@@ -81,7 +82,7 @@ export function tracedCalls(
   }
 }
 
-/** As {@link traceJson}, of a transaction by its hash; null where the chain has none of this hash. */
+/** As {@link traceJson}, for a transaction by its hash; null if the chain has no such transaction. */
 export function traceOfHashJson(
   network: JobNetwork,
   hash: Hash32,
@@ -93,12 +94,12 @@ export function traceOfHashJson(
   return traceJson(network, { kind: 'transaction', ...location }, config, context)
 }
 
-/** go-ethereum's fault for a block that is not known. */
+/** go-ethereum's fault for an unknown block. */
 export function blockNotFound(block: string): FaultError {
   return messageRefused(`block ${block} not found`)
 }
 
-/** The transaction as a subject. Throws FaultError where the chain has none of this hash. */
+/** The transaction as a subject. Throws FaultError if the chain has no such transaction. */
 export function tracedTransaction({ chain }: JobNetwork, hash: Hash32): TraceSubject {
   const location = findKeptTransaction(chain, hash)
   if (location === undefined) {
@@ -107,14 +108,14 @@ export function tracedTransaction({ chain }: JobNetwork, hash: Hash32): TraceSub
   return { kind: 'transaction', ...location }
 }
 
-/** The block as a subject, by its hash. Throws FaultError where it is not known. */
+/** The block as a subject, by its hash. Throws FaultError for an unknown block. */
 export function tracedBlock({ chain }: JobNetwork, hash: Hash32): TracedBlock {
   const block = chain.resolve({ kind: 'hash', hash, requireCanonical: false }, 0)
   if (block === undefined) throw blockNotFound(bytesToHex(hash))
   return { kind: 'block', blockHash: block.hash }
 }
 
-/** As {@link tracedBlock}, for any way to name it. */
+/** As {@link tracedBlock}, for any block id. */
 export function tracedBlockAt({ chain }: JobNetwork, id: BlockId): TracedBlock {
   const block = chain.resolve(id, 0)
   if (block === undefined) {
@@ -129,13 +130,13 @@ export function pendingRefused(): FaultError {
   return messageRefused('tracing on top of pending is not supported')
 }
 
-/** The same messages. Throws FaultError where they are to run in the pending block. */
+/** Returns `calls`. Throws FaultError if they would run in the pending block. */
 export function minedOnly(calls: TracedCalls): TracedCalls {
   if (calls.block.isPending) throw pendingRefused()
   return calls
 }
 
-/** What the tracer makes: an object or a list, and of one in JavaScript anything. */
+/** A tracer's result: an object or a list; a JavaScript tracer may return any value. */
 export const traceSchema: Schema = { title: 'trace' }
 
 export const blockTraceSchema: Schema = listSchema(

@@ -71,18 +71,18 @@ function ignoredOpcodes(value: unknown, index: number): number[] {
   return opcodes.map((opcode) => position.decode(opcode, index))
 }
 
-/** Longest part of a name or duration that an error message repeats. */
+/** Maximum length of a name or duration in an error message. */
 const quotedMax = 40
 
-/** An object, or an expression in parentheses, perhaps after comments: Blockscout's tracer begins with one. */
+/** An object, or an expression in parentheses, possibly after comments: Blockscout's tracer begins with one. */
 const programPattern = /^(?:\s|\/\/[^\n]*\n|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/)*[{(]/
 
-/** Characters of a tracer in JavaScript: the longest of go-ethereum's own has 10,000. */
+/** Maximum characters of a JavaScript tracer: the longest of go-ethereum's own has 10,000. */
 const codeCharactersMax = 100_000
 
 const anyText = text('a string')
 
-/** Tracers that need no code of a caller. */
+/** Tracers for which a caller sends no code. */
 export const tracerNames: readonly string[] = [
   ...Object.keys(combined),
   'muxTracer',
@@ -116,7 +116,7 @@ const optionsForm = new ObjectForm('an object for trace options', [
   ...Object.keys(callMembers),
 ])
 
-/** Options of a trace. Throws FaultError InvalidArgument, and MessageRefused for a tracer that is not known. */
+/** Options of a trace. Throws FaultError InvalidArgument, and MessageRefused for an unknown tracer. */
 export const traceConfig: Param<TraceConfig> = required(
   (value, index) => decodeConfig(new Members(value, index, optionsForm), index),
   schemaOf('trace options', members),
@@ -175,7 +175,7 @@ function namedTracer(name: string, config: unknown, index: number): TracerOption
   return innerTracer(name, config, index)
 }
 
-/** The members that any built-in tracer takes. */
+/** The members of all built-in tracers. */
 const tracerForm = new ObjectForm('an object for a tracerConfig', [
   'onlyTopCall',
   'withLog',
@@ -213,7 +213,7 @@ const unitMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 }
 
-/** A duration as Go writes it, such as `1m30s`. */
+/** A duration in Go's format, such as `1m30s`. */
 function parseDuration(text: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)]
   if (text === '0') return 0

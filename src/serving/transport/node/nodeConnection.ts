@@ -4,23 +4,22 @@ interface OpenReply {
   over(): void
 }
 
-/** Requests of one connection that are processed at the same time or whose answers wait for earlier ones. */
+/** Maximum requests of one connection that are processed at once or whose answers wait for earlier ones. */
 const repliesMax = 16
 
-/** Unsent bytes of a connection above which no further request is begun. */
+/** Unsent bytes of a connection above which no further request starts. */
 const unsentBytesMax = 1024 * 1024
 
 /**
- * One HTTP connection. Node.js begins all requests of a packet at once and sends answers in the order of the
- * requests. This class bounds how many are processed at once; further ones wait, and requests that have not arrived
- * yet are not read.
+ * One HTTP connection. Node.js starts all requests of a packet at once and sends answers in the order of the requests.
+ * This class limits the concurrent ones; further ones wait, and requests that have not arrived yet are not read.
  */
 export class NodeConnection {
   readonly #replies = new Set<OpenReply>()
   readonly #waiting: (() => void)[] = []
   #goingOn: NodeJS.Immediate | undefined
   #unsentBytes = 0
-  /** Whether the connection ends after an answer that was given; no later request is begun. */
+  /** Whether the connection ends after an answer that was given; no later request starts. */
   isEnding = false
 
   constructor(readonly socket: Socket) {
@@ -35,7 +34,7 @@ export class NodeConnection {
     return this.#replies.size === 0
   }
 
-  /** Begins a request: at once, or when answers to earlier ones have made room. */
+  /** Starts a request: at once, or when answers to earlier ones have made room. */
   begin(request: () => void): void {
     if (this.#hasRoom && this.#waiting.length === 0) return request()
     this.#waiting.push(request)
@@ -46,7 +45,7 @@ export class NodeConnection {
     this.#replies.add(reply)
   }
 
-  /** Begins requests that wait in a later turn, at most as many as there are replies: they may be hundreds. */
+  /** Starts waiting requests in a later turn, at most {@link repliesMax}: they may be hundreds. */
   remove(reply: OpenReply): void {
     this.#replies.delete(reply)
     if (this.#waiting.length > 0) this.#goingOn ??= setImmediate(() => this.#goOn())
@@ -63,7 +62,7 @@ export class NodeConnection {
     else if (this.#replies.size === 0) this.#goingOn ??= setImmediate(() => this.#goOn())
   }
 
-  /** Counts bytes of an answer that are handed to Node.js, and with a negative number those that are sent. */
+  /** Counts bytes of an answer passed to Node.js; a negative number subtracts sent ones. */
   addUnsent(bytes: number): void {
     this.#unsentBytes += bytes
   }

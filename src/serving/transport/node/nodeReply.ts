@@ -9,13 +9,13 @@ import { type BodyReceiver, type ExtraHeaders, noHeaders, type Receiver, type Re
 import type { NodeConnection } from './nodeConnection.js'
 
 export class NodeReply implements Reply, LongSend {
-  /** For a turn of the event loop ({@link sendSlices}). */
+  /** For {@link sendSlices}. */
   place: Place | undefined
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
   readonly #connection: NodeConnection
   #receiver: Receiver | undefined
-  /** What is left of a long answer, and where its first piece goes on. */
+  /** The rest of a long answer, and the offset in its first piece. */
   #parts: Uint8Array[] = []
   #offset = 0
   #sendingBytes = 0
@@ -88,7 +88,7 @@ export class NodeReply implements Reply, LongSend {
     } else res.end(() => this.over())
   }
 
-  /** Passes on the next part of an answer, and the others as the connection takes them. */
+  /** Sends the next part of an answer; the following ones as the connection accepts them. */
   sendOn(): void {
     const res = this.#res
     if (this.#isOver) return
@@ -147,7 +147,7 @@ export class NodeReply implements Reply, LongSend {
   }
 }
 
-/** Names and values alternating, which node:http handles fastest. Without `bytes` the length is not known yet. */
+/** Names and values alternating: the fastest form for node:http. Without `bytes` the length is unknown. */
 export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number | undefined): string[] {
   const lines: string[] = []
   if (!isBodiless(answer.status)) lines.push('content-type', 'application/json')

@@ -8,9 +8,9 @@ import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
 const pieceBytes = 256
 
 /**
- * Memory that ws holds for a message that is not complete, computed from the bytes received and those handled. For a
- * message in several frames only one frame head is subtracted; the excess is dropped when the next message ends, and
- * is never more than the bytes received last.
+ * Memory of ws for an incomplete message, computed from the received and the handled bytes. For a message in several
+ * frames only one frame head is subtracted. The excess is dropped when the next message ends, and never exceeds the
+ * bytes received last.
  */
 class Unfinished {
   #bytes = 0
@@ -18,13 +18,13 @@ class Unfinished {
   #handledBytes = 0
   #isEnd = false
 
-  /** Call it when a frame was handled, before {@link took}; `isEnd` where it was the last of its message. */
+  /** Call this when a frame was handled, before {@link took}; `isEnd`: it was the last of its message. */
   handled(payloadBytes: number, isEnd: boolean): void {
     this.#handledBytes += payloadBytes + headBytes(payloadBytes)
     this.#isEnd ||= isEnd
   }
 
-  /** Call it when `bytes` came and all frames complete by them were handled. Returns the memory still held. */
+  /** Call this when `bytes` arrived and all frames that they completed were handled. Returns the memory still used. */
   took(bytes: number): number {
     const left = Math.max(this.#bytes + bytes - this.#handledBytes, 0)
     this.#bytes = this.#isEnd ? Math.min(left, bytes) : left
@@ -72,11 +72,11 @@ export class NodeSocket implements SocketWire {
       unfinished.handled(payload.length, false)
       this.#handler?.onActivity()
     })
-    // Runs after the listener of ws, which first delivers the messages that are complete.
+    // Runs after the listener of ws, which first delivers the complete messages.
     tcp.on('data', ({ length }) => this.#handler?.onUnfinished(unfinished.took(length)))
     ws.on('close', () => this.#over())
     ws.on('error', () => {
-      // ws sends the client the reason. That ends soon, unless much unsent data lies before it.
+      // ws sends the reason to the client. That ends soon, unless much unsent data comes before it.
       if (ws.bufferedAmount > tcp.writableHighWaterMark) ws.terminate()
       this.#over()
     })
@@ -89,7 +89,7 @@ export class NodeSocket implements SocketWire {
   }
 
   send(message: AnswerBody | Uint8Array): void {
-    // Copied, because ws sends later, from the same memory, what the operating system does not accept at once.
+    // Copied: ws later sends from the same memory the bytes that the operating system does not accept at once.
     if (message instanceof Uint8Array) this.#send(Buffer.from(message))
     else {
       const pieces = lastingPieces(message)

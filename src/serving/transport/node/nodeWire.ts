@@ -1,10 +1,10 @@
 /**
  * HTTP and WebSockets on node:http and ws. Owns their settings, the listening socket and the connections.
  *
- * Facts about the libraries: the strict parser answers unreadable requests with 400 before a handler is called;
- * requests of one connection run concurrently and are answered in order; a request with `Upgrade` arrives as a bare
- * socket, even where it asks for another protocol than WebSocket; an answer stays in memory until the operating
- * system has accepted it.
+ * Facts about the libraries: The strict parser answers unreadable requests with 400 before a handler is called.
+ * Requests of one connection run concurrently and are answered in order. A request with `Upgrade` arrives as a bare
+ * socket, even for a protocol other than WebSocket. An answer stays in memory until the operating system has accepted
+ * it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -33,17 +33,16 @@ import { NodeConnection } from './nodeConnection.js'
 import { headerLines, NodeReply } from './nodeReply.js'
 import { NodeSocket } from './nodeSocket.js'
 
-/** Bytes of a request's head. Node's own default; a key, an origin and what proxies add take 2 KiB. */
+/** Maximum bytes of a request's head: Node's default. A key, an origin and proxies' headers take 2 KiB. */
 const headBytesMax = 16 * 1024
 
 /**
- * How long a connection may wait for its next request; answers announce it. Longer than fronts keep connections to what
- * is behind them (nginx and AWS's balancer 60 s, Google's 600 s, not to be changed), so that none uses one that is just
- * being closed.
+ * Maximum wait of a connection for its next request; answers announce it. Front servers keep their connections for less
+ * time (nginx and AWS's balancer 60 s, Google's fixed 600 s), so none uses one that is being closed.
  */
 const keepAliveMsMax = 620_000
 
-/** How long a client may read nothing of an answer. */
+/** Maximum time that a client may read nothing of an answer. */
 const stalledMsMax = 60_000
 
 export const nodeTransport: Transport = {
@@ -63,7 +62,7 @@ export const nodeTransport: Transport = {
   createWire: (handlers, limits, tls) => new NodeWire(handlers, limits, tls),
 }
 
-/** Whether `server.listen` knows `reusePort`; older versions of Node.js ignore it silently. */
+/** Whether `server.listen` supports `reusePort`; older versions of Node.js ignore it silently. */
 function canSharePorts(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12)
@@ -76,9 +75,9 @@ class NodeWire implements Wire {
   #upgraded = 0
   readonly #head: RequestHead
   readonly #server
-  /** The event of {@link #server} that brings a connection on which HTTP is spoken. */
+  /** The event of {@link #server} for a new connection that speaks HTTP. */
   readonly #arrival: 'connection' | 'secureConnection'
-  /** Connections below TLS, some of which have not agreed on it yet. */
+  /** Connections below TLS; some have not finished the handshake. */
   readonly #carriers = new Set<Socket>()
   readonly #webSockets
 
@@ -101,17 +100,17 @@ class NodeWire implements Wire {
     })
     const options = {
       insecureHTTPParser: false,
-      // Off, because Node.js would refuse only that request and go on with the next on the same connection;
-      // {@link RequestHead.doubt} refuses both.
+      // Off, because Node.js would refuse only that request and continue with the next on the same connection;
+      // {@link RequestHead.ambiguity} refuses both.
       requireHostHeader: false,
       maxHeaderSize: headBytesMax,
       headersTimeout: headMsMax,
-      // The time for a body is checked by exchange.ts.
+      // exchange.ts checks the time for a body.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.max(headMsMax / 10, 100),
       keepAliveTimeout: keepAliveMsMax,
       noDelay: true,
-      // Used from Node.js 24.9 on. Older versions deliver every upgrade; those that are no WebSocket go to
+      // Used from Node.js 24.9 on. Older versions deliver every upgrade; those that are not a WebSocket go to
       // {@link #readAsPlainHttp}.
       shouldUpgradeCallback: isHandshake,
     }
@@ -127,7 +126,7 @@ class NodeWire implements Wire {
     this.#arrival = tls === undefined ? 'connection' : 'secureConnection'
     if (Number.isFinite(connectionsMax)) this.#server.maxConnections = connectionsMax
     this.#server.on('drop', () => handlers.onFull())
-    // No limit besides the head's bytes: above its own limit Node.js drops headers silently.
+    // Unlimited, because above this limit Node.js drops headers silently; the head's bytes are limited.
     this.#server.maxHeadersCount = 0
     this.#server.on(this.#arrival, (socket: Socket) => this.#connectionOf(socket))
     if (tls !== undefined) {
@@ -156,7 +155,7 @@ class NodeWire implements Wire {
   }
 
   stopListening(): void {
-    // Not that of the HTTP server, which also ends idle connections, on which requests may have arrived.
+    // The HTTP server's own `close` would also end idle connections, on which requests may have arrived.
     Server.prototype.close.call(this.#server)
   }
 
@@ -225,7 +224,7 @@ class NodeWire implements Wire {
     void refusal.then((answer) => endWith(socket, answer))
   }
 
-  /** Handles an upgrade to another protocol, which Java's client asks for first, as none (RFC 9110, section 7.8). */
+  /** Treats an upgrade to another protocol, which Java's client tries first, as none (RFC 9110, section 7.8). */
   #readAsPlainHttp(req: IncomingMessage, socket: Socket, rest: Buffer): void {
     const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`]
     for (let at = 0; at < req.rawHeaders.length; at += 2) {
@@ -237,11 +236,14 @@ class NodeWire implements Wire {
     this.#server.emit(this.#arrival, socket)
   }
 
-  /** No HTTP request. An error answer would be taken for one that is still to come; then the connection is closed. */
+  /**
+   * Answers bytes that are no HTTP request. While an answer is due, the client would confuse the two, so the connection
+   * is closed.
+   */
   #onUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     const isAnswerable = socket.writable && error.code !== 'ECONNRESET'
     const connection = this.#connections.get(socket)
-    // Without one TLS was not agreed on.
+    // A socket without a connection has not finished the TLS handshake.
     if (connection === undefined || !isAnswerable || !connection.isIdle || connection.isEnding) {
       socket.destroy()
       return
@@ -257,7 +259,7 @@ const unreadable = refusal(400, -32600, 'this is no HTTP request')
 const headTooLong = refusal(431, -32600, `the headers of a request may have ${headBytesMax} bytes`)
 const headTooLate = refusal(408, -32600, 'the headers of this request took too long to arrive')
 
-/** WebSockets that say why they end for a message too long to be read; the library itself gives the code alone. */
+/** WebSockets that give a close reason for a message that is too long; the library alone gives only the code. */
 function reasonedWebSocket(messageBytesMax: number): typeof WebSocket {
   return class extends WebSocket {
     override close(code?: number, reason?: string): void {

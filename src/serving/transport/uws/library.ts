@@ -1,6 +1,6 @@
 /**
- * The build of uWebSockets.js that serves. Two are installed, of other versions and makers (docs/libraries.md): one whose
- * binaries need glibc 2.38 on Linux, and one that needs less and has a fault.
+ * Loads a build of uWebSockets.js. Two are installed, with different versions and makers (docs/libraries.md). The
+ * binaries of one need glibc 2.38 on Linux; the other needs an older one and has a fault.
  */
 
 import type * as Library from 'uWebSockets.js'
@@ -21,7 +21,7 @@ function load(): { readonly library: typeof Library; readonly isFaulty: boolean 
 }
 
 /**
- * `isFaulty`: it answers a request whose first line comes in two TCP segments with 505 and ends the connection
- * (uNetworking/uWebSockets issue 1776), and so HTTP/1.0.
+ * `isFaulty`: the library answers with 505 and ends the connection if a request's first line comes in two TCP segments
+ * (uNetworking/uWebSockets issue 1776). It does the same for HTTP/1.0.
  */
 export const { library: uWS, isFaulty } = load()

@@ -1,6 +1,6 @@
 /**
- * The answer to a request on uWebSockets.js. Owns the response object: after an abort or an answer nothing uses it.
- * An answer is corked, so that it is sent in one piece.
+ * The answer to a request on uWebSockets.js. Owns the response object: after an abort or an answer nothing uses it. An
+ * answer is corked, so that it is sent in one piece.
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { giveBack } from '../../../primitives/bufferPool.js'
@@ -12,37 +12,37 @@ import { isBodiless, statusReason } from '../statusReason.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Receiver, type Reply } from '../wire.js'
 
 /**
- * Longest body that is passed to the library whole; 16 KiB is its unit of sending. Longer ones are sent in parts, and
- * a further request ends a connection with an unfinished answer. Otherwise a client that asks for 3,000 blocks of 169
- * KB in one packet and reads none would take half a gigabyte.
+ * Maximum body that is passed to the library as a whole; 16 KiB is its unit of sending. Longer ones are sent in parts,
+ * and a further request ends a connection with an unfinished answer. Otherwise a client that requests 3,000 blocks of
+ * 169 KB in one packet and reads none would take half a gigabyte.
  */
 const wholeBytesMax = 16 * 1024
 
 /**
- * Longest body that is joined before it is sent in parts: a compressed block, of 30 KB, takes half the CPU in one part
- * instead of three, or instead of memory of its own.
+ * Maximum body that is joined before it is sent in parts. For a compressed block of 30 KB, one part takes half the CPU
+ * of three parts, or of memory of its own.
  */
 const joinedBytesMax = 64 * 1024
 
 export class UwsReply implements Reply, LongSend {
-  /** For a turn of the event loop ({@link sendSlices}). */
+  /** For {@link sendSlices}. */
   place: Place | undefined
   readonly #res: HttpResponse
   readonly #isHead: boolean
   #receiver: Receiver | undefined
-  /** Whether the end of the connection is told. */
+  /** Whether the handler for an aborted connection is set. */
   #isAwaited = false
   #isPaused = false
   #isSending = false
   #isOver = false
   /** Pieces of the answer that are sent as the connection drains. */
   #pieces: readonly Uint8Array[] = noPieces
-  /** The answer of a long one, its bytes, and how many of them the connection has accepted. */
+  /** A long answer, its bytes, and the number of bytes that the connection has accepted. */
   #parts: readonly Uint8Array[] = noPieces
   #bytes = 0
   #offset = 0
 
-  /** Takes over `res`. Make it inside the handler of the request. */
+  /** Takes over `res`. Create it inside the handler of the request. */
   constructor(res: HttpResponse, isHead: boolean) {
     this.#res = res
     this.#isHead = isHead
@@ -86,14 +86,14 @@ export class UwsReply implements Reply, LongSend {
     if (this.#isOver) return
     this.resume()
     this.#isSending = true
-    // The library itself corks only the first answer to the data of one read; the pieces of a later one would be sent
+    // The library corks only the first answer to the data of one read; it would send the pieces of a later one
     // separately.
     this.#res.cork(() => this.#write(answer, headers, isLast))
   }
 
   refuse(answer: Answer): void {
-    // Sent later: while this answer is open, a further request in the same packet ends the connection instead of
-    // being handled.
+    // Sent later: while this answer is open, a further request in the same packet ends the connection instead of being
+    // handled.
     this.#isAwaited = true
     this.#res.onAborted(this.#end)
     setImmediate(() => this.send(answer, noHeaders, true))
@@ -121,7 +121,7 @@ export class UwsReply implements Reply, LongSend {
       res.write(wholeBody(answer.body))
       this.#writeRest(answer.rest, isLast)
     } else if (lengthOf(answer.body) > wholeBytesMax) {
-      // The library would keep what is left of a whole body, and not tell when it is sent.
+      // The library would keep the rest of a whole body and not report when it is sent.
       if (isLast) res.writeHeader('connection', 'close')
       this.#writeInParts(answer.body)
     } else {
@@ -131,7 +131,7 @@ export class UwsReply implements Reply, LongSend {
     }
   }
 
-  /** Sends what the connection and the turn accept, and the rest as it drains. */
+  /** Sends the bytes that the connection and the turn accept, and the rest as it drains. */
   #writeInParts(body: AnswerBody): void {
     const res = this.#res
     const isJoined = typeof body !== 'string' && lengthOf(body) <= joinedBytesMax
@@ -140,7 +140,7 @@ export class UwsReply implements Reply, LongSend {
     if (!isJoined) this.#pieces = this.#parts
     sendSlices.send(this, this.#bytes)
     if (this.#isOver) return
-    // Of a page, for which nothing waited: the library ends the process where a handler returns without this.
+    // For a page, whose answer did not wait: the library ends the process if a handler returns without this.
     if (!this.#isAwaited) res.onAborted(this.#end)
     if (isJoined) this.#pieces = this.#parts = lastingPieces(body)
     res.onWritable((offset) => {
@@ -150,7 +150,7 @@ export class UwsReply implements Reply, LongSend {
     })
   }
 
-  /** Sends the next part; the library calls for more where the connection does not accept all of it. */
+  /** Sends the next part; the library calls again if the connection does not accept all of it. */
   sendOn(): void {
     this.#res.cork(this.#sendPart)
   }
@@ -176,10 +176,10 @@ export class UwsReply implements Reply, LongSend {
     }
   }
 
-  /** Sends what comes in parts, each as soon as the connection has accepted those before it. */
+  /** Sends a stream, each part as soon as the connection has accepted the parts before it. */
   #writeRest({ stream, end }: NonNullable<Answer['rest']>, isLast: boolean): void {
     const res = this.#res
-    /** Of parts that the library holds. */
+    /** Callbacks of parts that the library stores. */
     let unsent: (() => void)[] = []
     const finish = () => {
       if (this.#isOver) return
@@ -222,23 +222,23 @@ const noPieces: readonly Uint8Array[] = []
 const contentTypeName = Buffer.from('content-type')
 const lastContentType = Buffer.from('application/json')
 /**
- * The library ends a connection that was idle for 10 s, counted in steps of 4 s: clients that heed this header do not
- * send a request on one that is just being ended.
+ * The library ends a connection that was idle for 10 s, counted in steps of 4 s. Clients that follow this header do not
+ * send a request on one that is about to end.
  */
 const contentType = Buffer.from('application/json\r\nkeep-alive: timeout=7')
 
-/** Entries of {@link headerLines}: the heads of all networks, and some blocks that requests are pinned to. */
+/** Maximum entries of {@link headerLines}: the heads of all networks, and some blocks that requests are pinned to. */
 const headerLinesMax = 64
 
 const headerLines = new Map<string, Uint8Array>()
-/** The entry that was asked for last. */
+/** The last requested entry. */
 let lastBlock: string | undefined
 let lastLines = contentType as Uint8Array
 
 /**
- * The value of the content type, followed by the header line that names the block; the library writes values
- * unchanged. One header of prepared bytes takes a fifth of the time of two headers of text, because each of these is a
- * call into the library that copies its text (scenario `slot-cached`).
+ * The value of the content type, followed by the header line that names the block; the library writes values unchanged.
+ * One header of prepared bytes takes a fifth of the time of two headers of text (scenario `slot-cached`). Each of those
+ * is a call into the library that copies its text.
  */
 function contentTypeAndBlock(block: string): Uint8Array {
   if (block === lastBlock) return lastLines

@@ -3,7 +3,7 @@ import type { AnswerBody } from '../../rpc/answers/answer.js'
 import { wholeBody } from '../answerBytes.js'
 import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
 
-/** User data that uWebSockets.js keeps for a WebSocket. */
+/** User data that uWebSockets.js stores for a WebSocket. */
 export interface UwsSocketData {
   readonly permit: SocketPermit
   /** Undefined until the WebSocket is open. */

@@ -1,15 +1,15 @@
 /**
  * HTTP and WebSockets on uWebSockets.js. Owns its routes, its settings and the listening socket.
  *
- * Facts about the library: requests of one connection are answered in order, and a request that arrives while an
- * earlier one waits for a job or sends a long answer ends the connection. `Expect: 100-continue` is answered before a
- * handler is called. All requests of one read are handled without a pause.
+ * Facts about the library: Requests of one connection are answered in order. A request that arrives while an earlier
+ * one waits for a job or sends a long answer ends the connection. `Expect: 100-continue` is answered before a handler
+ * is called. All requests of one read are handled without a pause.
  *
- * A WebSocket ends without a close code for text that is not UTF-8, for frames that break the protocol, for messages
- * over the library's own limit, and when nothing arrived within its idle time. An unfinished message stays in its
- * memory, up to that limit, and is not reported. Data that is left unsent within the drain handler is never sent. A
- * connection that was ended counts as over once the close frame is sent; the library waits at most 16 s for the
- * client's close frame.
+ * A WebSocket ends without a close code for text that is not UTF-8, for frames that break the protocol, and for
+ * messages over the library's own limit. It also does so when nothing arrives within its idle time. An unfinished
+ * message stays in its memory, up to that limit, and is not reported. Data that is left unsent within the drain handler
+ * is never sent. A connection that was ended counts as over once the close frame is sent. The library waits at most
+ * 16 s for the client's close frame.
  */
 
 import type {
@@ -59,7 +59,7 @@ export const uwsTransport: Transport = {
   createWire: (handlers, limits, tls) => new UwsWire(handlers, limits, tls),
 }
 
-/** An app of the library, and its open connections, WebSockets as well. */
+/** An app of the library, and the number of its open connections, including WebSockets. */
 interface CountedApp {
   readonly app: TemplatedApp
   open: number
@@ -71,7 +71,7 @@ class UwsWire implements Wire {
   readonly #limits: WireLimits
   readonly #isSecure: boolean
   #current: CountedApp
-  /** Apps with former certificates, whose connections go on. */
+  /** Apps with former certificates; their connections continue. */
   readonly #former = new Set<CountedApp>()
   #listenSocket: us_listen_socket | undefined
   #host = ''
@@ -98,7 +98,7 @@ class UwsWire implements Wire {
     const closed = () => {
       counted.open--
       this.#open--
-      // Not within the library's callback.
+      // In a later turn, because this runs inside the library's callback.
       if (counted.open === 0 && this.#former.has(counted)) setImmediate(() => this.#closeFormer(counted))
     }
     const count = (res: HttpResponse, change: number) => {
@@ -111,13 +111,13 @@ class UwsWire implements Wire {
     }
     app.filter(count as (res: HttpResponse, change: unknown) => void)
     const { messageBytesMax, idleMsMax } = this.#limits
-    // Requests that ask for no WebSocket go to the routes after this one.
+    // Requests for no WebSocket go to the routes after this one.
     app.ws<UwsSocketData>('/*', {
       compression: uWS.DISABLED,
       maxPayloadLength: Math.min(messageBytesMax + tooBigBytes, 2 ** 32 - 1),
-      // No limit: above one the library drops messages silently.
+      // Unlimited: above a limit the library drops messages silently.
       maxBackpressure: 0,
-      // Later than the limit that {@link Socket.sweep} applies, which sends a reason.
+      // Later than the limit of {@link Socket.sweep}, which sends a reason.
       idleTimeout: Math.min(Math.ceil(idleMsMax / 1000) + deadSecondsMin, deadSecondsMax),
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => this.#onUpgrade(res, req, context),
@@ -152,7 +152,7 @@ class UwsWire implements Wire {
     return uWS.us_socket_local_port(this.#listenSocket)
   }
 
-  /** An app keeps the certificate that it was made with, so another one listens on the same port. */
+  /** An app keeps its certificate, so another app with the new one listens on the same port. */
   async renewTls(files: TlsFiles): Promise<void> {
     if (this.#listenSocket === undefined) return
     const next = this.#createApp(files)
@@ -163,7 +163,7 @@ class UwsWire implements Wire {
     })
     const former = this.#current
     const formerListener = this.#listenSocket
-    // It stopped listening meanwhile.
+    // The wire stopped listening meanwhile.
     if (formerListener === undefined) return void next.app.close()
     this.#listenSocket = listener
     this.#current = next
@@ -208,7 +208,7 @@ class UwsWire implements Wire {
       return
     }
     if ('body' in permit) return new UwsReply(res, false).send(permit, noHeaders, true)
-    // Neither a subprotocol nor an extension is offered.
+    // Offers neither a subprotocol nor an extension.
     res.upgrade<UwsSocketData>(
       { permit, handler: undefined },
       req.getHeader('sec-websocket-key'),
@@ -248,7 +248,7 @@ function bind(
   })
 }
 
-/** The library does not say why it cannot listen; Node.js is asked to. */
+/** The reason why an address cannot be used. The library gives none, so Node.js tries to listen. */
 async function whyNotListening(address: Address): Promise<string | undefined> {
   const server = createServer()
   try {

@@ -1,4 +1,4 @@
-/** Checks an answer of eth_getProof (EIP-1186) against a state root. Believes nothing but nodes that lead to it. */
+/** Checks an answer of eth_getProof (EIP-1186) against a state root. Uses only nodes that the root leads to. */
 
 import { decodeAccount, hasCode } from '../../../data/state/account.js'
 import { readTrie } from '../../../data/state/trie.js'
@@ -18,7 +18,7 @@ import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlp, decodeRlpList, RlpError, rlpBytes } from '../../../primitives/rlp.js'
 import { LackError, LieError, NotProvedError } from '../nodes/lie.js'
 
-/** How a state trie is formed, and whether there is one that fits each header. */
+/** The form of a state trie, and with `isLoose` that it may not match the header's state root. */
 export interface StateForm {
   readonly trieForm?: TrieForm | undefined
   readonly isLoose?: boolean
@@ -34,10 +34,10 @@ interface ProofQuestion {
 }
 
 /**
- * Members that are absent or of another form count as no nodes. Where nodes are missing, throws {@link LieError} if
- * others were given to which the roots do not lead, else {@link LackError}: which parts a node leaves out depends on
- * what is asked for, so that a caller could have an honest one accused. Throws {@link NotProvedError} where what the
- * root leads to has another form, or with `isLoose` does not lead there.
+ * Members that are absent or of another form count as no nodes. If nodes are missing, throws {@link LieError} if the
+ * answer has other nodes that the roots do not lead to, else {@link LackError}. The omitted parts depend on the
+ * request, so otherwise a caller could have an honest node accused. Throws {@link NotProvedError} if the data under the
+ * root has another form, or if nodes are missing with `isLoose`.
  */
 export function checkProof(
   answer: unknown,
@@ -54,20 +54,20 @@ export function checkProof(
       if (isLoose) throw new NotProvedError(what)
       throw given.hasOthers(question, trieForm) ? new LieError(what) : new LackError([], what)
     }
-    // Nodes were found by their hashes, so that the root itself leads to what cannot be read.
+    // Nodes are found by their hashes, so the root itself leads to the unreadable data.
     if (error instanceof RlpError || error instanceof RangeError)
       throw new NotProvedError(`a proof: ${error.message}`)
     throw error
   }
 }
 
-/** The nodes of a proof by their hashes, and which of them were read. */
+/** The nodes of a proof by their hashes, and the ones that were read. */
 class GivenNodes {
   readonly used = new Map<string, Change>()
   readonly #nodes = new Map<string, Uint8Array>()
-  /** Nodes of the account alone, which are the first. */
+  /** Number of nodes of the account alone; they are the first. */
   readonly #accountNodes: number
-  /** Whether a list has what is no node: then what follows it does not hang together. */
+  /** Whether a list contains an invalid node: then the nodes after it are not connected. */
   #isTorn = false
 
   constructor(answer: unknown) {
@@ -84,7 +84,7 @@ class GivenNodes {
     return rlp
   }
 
-  /** Whether there are nodes to which the roots do not lead. Nodes of slots are not judged without their account. */
+  /** Whether there are nodes that the roots do not lead to. Without the account, nodes of slots are not checked. */
   hasOthers({ slots, ...account }: ProofQuestion, trieForm: TrieForm | undefined): boolean {
     if (this.#isTorn) return false
     const isRead = (some: readonly Hash32[]): boolean => {
@@ -109,7 +109,7 @@ class GivenNodes {
   }
 }
 
-/** An account and slots as nodes have them. Throws MissingNodeError where `readNode` lacks one. */
+/** Reads an account and slots from nodes. Throws MissingNodeError if `readNode` lacks one. */
 export function walkState(
   readNode: NodeReader,
   { stateRoot, address, slots }: ProofQuestion,

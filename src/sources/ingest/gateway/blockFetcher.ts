@@ -1,6 +1,6 @@
 /**
- * Reads parts of blocks from upstreams, and proves them: headers by their hash, bodies, receipts and access lists by what
- * the header commits to. Stores nothing.
+ * Reads parts of blocks from upstreams and proves them: headers by their hash; bodies, receipts and access lists by the
+ * commitments in the header. Stores nothing.
  */
 
 import type { BlockAccessList } from '../../../data/chain/blockAccessList.js'
@@ -45,11 +45,11 @@ import type { HotSet } from './hotSet.js'
 export interface ProvedBlock extends Pick<Block, 'hash' | 'header' | 'headerRlp' | 'bodyRlp'> {
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
-  /** Of a chain of another family, and where its transactions are of a type that is not known here. */
+  /** For a chain of another family, and for a block with transactions of an unknown type. */
   readonly told?: ToldJson | undefined
 }
 
-/** A block whose receipts are asked for. */
+/** A block whose receipts are requested. */
 export type ReceiptsBlock = Pick<ProvedBlock, 'hash' | 'header' | 'told'>
 
 /** A block access list that its header commits to. */
@@ -62,9 +62,9 @@ export interface FetcherOptions extends ProvingOptions {
   readonly schedule: ForkSchedule
   /** Absent: Ethereum's. */
   readonly family?: ProvedFamily
-  /** Told of what went wrong, as sentences for the operator. */
+  /** Gets sentences about problems, for the operator. */
   readonly log?: (text: string) => void
-  /** What is in use; absent: nothing is proved with a head. */
+  /** The data in use; absent: nothing is proved with a head. */
   readonly hot?: HotSet
 }
 
@@ -74,7 +74,7 @@ export class BlockFetcher {
   readonly #parts: BlockParts
   readonly #schedule: ForkSchedule
   readonly #quorum: () => number
-  /** Types of transactions that the operator was told of. */
+  /** Unknown types of transactions that were already logged. */
   readonly #unknownTypes = new Set<number>()
 
   constructor(upstreams: Asking, options: FetcherOptions) {
@@ -85,7 +85,7 @@ export class BlockFetcher {
     this.#schedule = options.schedule
   }
 
-  /** A block by its hash, proved; undefined where nobody knows it. `first`: see {@link Proving.prove}. */
+  /** A block by its hash, proved; undefined if no node has it. `first`: see {@link Proving.prove}. */
   async readBlock(hash: Hash32, first?: Upstream): Promise<ProvedBlock | undefined> {
     const read = (attempt: Attempt) => this.blockFrom(hash, attempt)
     const what = `block ${bytesToHex(hash)}`
@@ -93,7 +93,7 @@ export class BlockFetcher {
     return this.#agreed(what, read, await this.proving.prove(what, read, { first }), rows)
   }
 
-  /** What one node told, where as many tell the same as the quorum is. What is proved needs no others. */
+  /** An unproved result counts if a quorum of nodes reports the same. A proved result needs no others. */
   async #agreed<T extends { readonly told?: ToldJson | undefined }>(
     what: string,
     read: (attempt: Attempt) => Promise<T | undefined>,
@@ -108,7 +108,7 @@ export class BlockFetcher {
       return each.told === undefined ? key : `${key} ${sortedJson(each.told.json)}`
     })
     if (agreed?.told !== undefined) return { ...agreed, told: { ...agreed.told, faith: 'quorum' } }
-    // Of members that the rows do not have, the word of one node is left.
+    // Members that are not in the rows come from one node alone.
     const [alike] = [...byRows.values()].find(({ length }) => length >= this.#quorum()) ?? []
     if (alike?.told === undefined)
       throw unavailable(`fewer than ${this.#quorum()} upstreams agree on ${what}`)
@@ -135,10 +135,10 @@ export class BlockFetcher {
     return this.#schedule.family.transactionTypes
   }
 
-  /** A block with transactions of types that are not known here. */
+  /** A block with transactions of unknown types. */
   async #unknownBlock(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
     const block = await this.#familyBlock(hash, attempt, unknownTypes)
-    // What an answer changed may be right in the next one.
+    // A part that one answer falsified may be correct in the next answer.
     const isKnown =
       block &&
       readBody(block.bodyRlp, block.header).transactions.every((item) => isKnownItem(item, this.#types))
@@ -163,7 +163,7 @@ export class BlockFetcher {
     if (!equalBytes(block.hash, hash)) {
       throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(block.hash)}`)
     }
-    // What comes after its body is known of known forks alone.
+    // The parts after the body are defined only for known forks.
     if (block.blockAccessList !== undefined) requireKnownFork(header)
     requireKnownTypes(bodyRlp, header, this.#types)
     const senders = this.#parts.checkBody(
@@ -176,8 +176,8 @@ export class BlockFetcher {
   }
 
   /**
-   * Receipts of a block, proved; undefined where nobody has them. They are asked for at once, also where the block is still
-   * to come.
+   * Receipts of a block, proved; undefined if no node has them. The request is sent at once, even while the block is
+   * still on its way.
    */
   async readReceipts(
     hash: Hash32,
@@ -214,7 +214,7 @@ export class BlockFetcher {
     return told && readFamilyReceipts(answer, { ...block, told }, family)
   }
 
-  /** The access list of a block, proved and checked; undefined where nobody has it. Asked for as {@link readReceipts}. */
+  /** The access list of a block, proved and checked; undefined if no node has it. Requested as {@link readReceipts}. */
   async readAccessList(
     hash: Hash32,
     block: ProvedBlock | Promise<ProvedBlock | undefined>,
@@ -223,7 +223,7 @@ export class BlockFetcher {
     const read = async (attempt: Attempt) => {
       const asked = unlessRefused(askAccessList(hash, attempt), accessListMethods, block)
       const [rlp, of] = await Promise.all([asked, block])
-      // Before Amsterdam nothing says what a list has to be.
+      // Before Amsterdam no header commits to a list.
       if (rlp === undefined || of?.header.blockAccessListHash === undefined) return undefined
       return { rlp, list: checkAccessList(rlp, of.header, of.senders.length / senderBytes) }
     }
@@ -232,8 +232,8 @@ export class BlockFetcher {
   }
 
   /**
-   * What `execute` makes of a block's witness; undefined where nobody has one. Asked for as {@link readReceipts}.
-   * `execute` throws what a lie throws.
+   * The result of `execute` for a block's witness; undefined if no node has one. Requested as {@link readReceipts}.
+   * `execute` throws for a lie.
    */
   async readWitness<T>(
     hash: Hash32,
@@ -251,12 +251,12 @@ export class BlockFetcher {
     return this.proving.prove(what, read, { methods: witnessMethods, ...options })
   }
 
-  /** The header of a number as some node has it; only its number is checked. Undefined where nobody has it. */
+  /** The header of a number from some node; only its number is checked. Undefined if no node has it. */
   async readHeaderAt(number: number): Promise<CanonicalHeader | undefined> {
     return this.proving.prove(`block ${number}`, (attempt) => this.#headerAt(number, attempt))
   }
 
-  /** The header of a number that a quorum of nodes has; undefined where fewer agree. */
+  /** The header of a number that a quorum of nodes has; undefined if fewer agree. */
   async readAgreed(number: number): Promise<CanonicalHeader | undefined> {
     return this.proving.agree(
       (attempt) => this.#headerAt(number, attempt),
@@ -275,10 +275,10 @@ export class BlockFetcher {
   }
 }
 
-/** Words with which a node says that it does not have a block, or not yet. */
+/** Words with which a node reports that it lacks a block, possibly only for now. */
 const absence = /not found|unknown block|missing trie|unavailable|not available|pruned/i
 
-/** The answer; rejects with {@link LackError} where a node refuses these methods, in whatever words, for a block that is there. */
+/** The answer; rejects with {@link LackError} if a node refuses these methods, in any words, for an existing block. */
 async function unlessRefused<T>(
   asked: Promise<T>,
   methods: readonly string[],
@@ -293,10 +293,10 @@ async function unlessRefused<T>(
   }
 }
 
-/** Ethereum, where a block has what is not known here: receipts may have more than is known, too. */
+/** Ethereum, for a block with unknown types: receipts may have unknown fields, too. */
 const unknownTypes: ProvedFamily = { ...provedFamilyOf({}), loose: ['receipts'] }
 
-/** Throws {@link UnknownTypeError} where the header commits to a body with transactions that are not known here. */
+/** Throws {@link UnknownTypeError} if the header commits to a body with transactions of unknown types. */
 function requireKnownTypes(bodyRlp: Uint8Array, header: Header, types: Types): void {
   const body = readBody(bodyRlp, header)
   const unknown = body.transactions.find((item) => !isKnownItem(item, types))
@@ -310,7 +310,9 @@ function isKnownItem(item: RlpItem, types: Types): boolean {
   return !(item instanceof Uint8Array) || types.has(item[0] ?? 0)
 }
 
-/** JSON as all nodes write it that mean the same: in order of names, in small letters, without members that are null. */
+/**
+ * JSON in one form for all nodes with the same meaning: sorted by names, in lower case, without members that are null.
+ */
 function sortedJson(json: Uint8Array): string {
   return JSON.stringify(JSON.parse(Buffer.from(json).toString()), (_name, value: unknown) => {
     if (typeof value === 'string') return value.toLowerCase()

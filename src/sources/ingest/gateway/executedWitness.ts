@@ -1,7 +1,7 @@
 /**
- * Executes a block on its witness (`debug_executionWitness`): trie nodes of the state after its parent, code, and headers
- * before it. Nothing of it is believed: a node and a code count under their own hash, nodes from the parent's state root
- * downwards, headers from the parent backwards; what comes out is compared with the block's header.
+ * Executes a block on its witness (`debug_executionWitness`): trie nodes of the state after its parent, code, and
+ * earlier headers. Trusts nothing in it: nodes and code count under their own hashes, nodes from the parent's state
+ * root downwards, headers from the parent backwards. The result is compared with the block's header.
  */
 
 import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
@@ -34,22 +34,22 @@ import { LackError, LieError } from '../nodes/lie.js'
 import { bytesOf } from '../nodes/receiptsFromJson.js'
 import type { ProvedBlock } from './blockFetcher.js'
 
-/** A block that was executed, and what it takes to hold what it changes. */
+/** A block that was executed, and the data needed to store its changes. */
 interface WitnessedBlock {
   /** A row of the store. */
   readonly receipts: FetchedReceipts
   readonly accessList: Uint8Array | undefined
   readonly changes: BlockChanges
-  /** Trie nodes that were read, and those of the state after it. */
+  /** Trie nodes that were read, and those of the state after the block. */
   readonly nodes: readonly Change[]
   readonly codes: readonly Change[]
 }
 
 interface WitnessContext {
   readonly parent: Header
-  /** Of the canonical chain; undefined where it is not held. */
+  /** Hash of a canonical block; undefined if it is not stored. */
   readonly hashAt: (number: number) => Hash32 | undefined
-  /** Slots that are held of an account: should it lose them all, which ones there are no trie says. */
+  /** The stored slots of an account: if it loses all slots, no trie names them. */
   readonly slotsOf: (address: Uint8Array) => Iterable<Hash32>
 }
 
@@ -64,9 +64,9 @@ export class WitnessExecutor {
   }
 
   /**
-   * Throws {@link LackError} for a witness that lacks something, {@link LieError} for one that cannot be read or has a
-   * header in the place of an ancestor that is none, and InvalidBlockError for a block whose execution leads elsewhere
-   * than its header says.
+   * Throws {@link LackError} for an incomplete witness. Throws {@link LieError} for an unreadable one, or for a false
+   * header in the place of an ancestor. Throws InvalidBlockError if the result of the execution differs from the
+   * block's header.
    */
   execute(answer: unknown, block: ProvedBlock, context: WitnessContext): WitnessedBlock {
     const { header, headerRlp, bodyRlp, senders } = block
@@ -111,7 +111,7 @@ export class WitnessExecutor {
   }
 }
 
-/** Nodes, code and headers of a witness by their hashes, and which of them were used. */
+/** Nodes, code and headers of a witness by their hashes, and the ones that were used. */
 class GivenParts {
   readonly used = { nodes: new Map<string, Change>(), codes: new Map<string, Change>() }
   readonly #nodes: ReadonlyMap<string, Change>
@@ -139,7 +139,7 @@ class GivenParts {
       this.#hashes.set(at, hash)
       hash = decodeHeader(rlp).parentHash
     }
-    // Further down one may be lacking between; what is left is not used.
+    // Below a missing header, the remaining ones are not used.
     for (const rlp of given.values()) {
       if (decodeHeader(rlp).number > at) {
         throw new LieError(`a witness of block ${number} with a header that none of its ancestors has`)
@@ -197,7 +197,9 @@ function executedChanges({ changes }: ExecutedBlock): BlockChanges {
   )
 }
 
-/** What {@link RecoveredKeys.hold} takes, from sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction. */
+/**
+ * The argument of {@link RecoveredKeys.hold}, from sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction.
+ */
 function senderRecords(senders: Uint8Array): Uint8Array {
   const head = new Uint8Array(4)
   writeUint32(head, senders.length / senderBytes, 0)

@@ -1,7 +1,7 @@
 /**
- * Blocks and receipts of chains of other families, from their JSON. Each part is made into bytes as its family hashes it,
- * and compared with its root. What has a form that is not known here is no lie: it is told. The JSON is kept, because it
- * has members that are in no root; those that a root covers, or that follow from others, are written anew.
+ * Blocks and receipts of chains of other families, from their JSON. Each part is encoded as its family hashes it, and
+ * compared with its root. A part of an unknown form is no lie but unproved. The JSON is stored, because no root covers
+ * some of its members; members that a root covers, or that follow from others, are written anew.
  */
 
 import {
@@ -41,7 +41,7 @@ type Json = Readonly<Record<string, unknown>>
 export interface FamilyBlock {
   readonly hash: Hash32
   readonly header: Header
-  /** With Ethereum's fields alone where the family has others. */
+  /** With Ethereum's fields alone if the family has others. */
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
   readonly senders: Uint8Array
@@ -51,25 +51,25 @@ export interface FamilyBlock {
 interface ReadOptions {
   readonly family: ProvedFamily
   readonly chainId: bigint
-  /** The bytes of a transaction that JSON does not show; undefined where the node does not tell them. */
+  /** The bytes of a transaction whose JSON does not show them; undefined if the node does not return them. */
   readonly rawOf: (hash: string, index: number) => Promise<Uint8Array | undefined>
 }
 
-/** A transaction as far as it is known. */
+/** The known parts of a transaction. */
 interface Read {
-  /** Undefined where its bytes are not known. */
+  /** Undefined if its bytes are unknown. */
   readonly item: RlpItem | undefined
   readonly hash: Uint8Array
   readonly sender: Uint8Array
-  /** Whether bytes cover hash and sender. */
+  /** Whether its bytes prove hash and sender. */
   readonly isCovered: boolean
-  /** Whether no root of its block covers it, as its family knows. */
+  /** Whether no root of its block covers it, by the rules of its family. */
   readonly isUnrooted?: boolean
 }
 
-/** Holds nothing, so that it recovers. */
+/** Contains no senders, so it recovers each. */
 const keys = new RecoveredKeys()
-/** Field of headers that nobody knows, in place of members that are absent. */
+/** Header fields for absent members. */
 const noHeader: Json = {
   sha3Uncles: bytesToHex(emptyUnclesHash),
   miner: `0x${'00'.repeat(20)}`,
@@ -86,17 +86,17 @@ const noHeader: Json = {
 }
 const baseFeeField = 'baseFeePerGas'
 
-/** Whether what does not fit is told, and no lie. */
+/** Whether a mismatch makes a part unproved instead of a lie. */
 function mayBeTold({ parts, loose }: ProvedFamily, part: NetworkPart): boolean {
   return parts[part] === 'told' || loose.includes(part)
 }
 
-/** Throws {@link LieError} for what its family always proves. */
+/** Throws {@link LieError} for a part that its family always proves. */
 function requireTold(family: ProvedFamily, part: NetworkPart, what: string): void {
   if (!mayBeTold(family, part)) throw new LieError(what)
 }
 
-/** A header of its own RLP; where nothing proves it, under the hash that it is told to have. Throws {@link LieError}. */
+/** A header with its own RLP; if nothing proves it, under its reported hash. Throws {@link LieError}. */
 export function readFamilyHeader(
   json: unknown,
   family: ProvedFamily,
@@ -121,7 +121,7 @@ export function readFamilyHeader(
   return { hash, header: decodeHeader(headerRlp), headerRlp, isProved }
 }
 
-/** Undefined where members of it are absent that no chain of this family may lack. */
+/** Undefined if required members are absent and the family may leave headers unproved; otherwise throws. */
 function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined {
   try {
     return headerRlpFromJson(block, family.headerFields)
@@ -132,8 +132,8 @@ function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined
 }
 
 /**
- * The fields that Ethereum's headers had before the Merge, which all of these chains tell. Roots of other blocks are left
- * out, and a bloom that may lack logs of the block has all bits.
+ * The fields that Ethereum's headers had before the Merge, which all of these chains have. Roots of other blocks are
+ * left out. A bloom that may lack logs of the block has all bits set.
  */
 function ethereumHeader(block: Json, { settlingField }: ProvedFamily, isProved: boolean): Uint8Array {
   const isSettling = settlingField !== undefined && (block[settlingField] ?? undefined) !== undefined
@@ -146,7 +146,7 @@ function ethereumHeader(block: Json, { settlingField }: ProvedFamily, isProved: 
   return headerRlpFromJson({ ...noHeader, ...Object.fromEntries(given.map((name) => [name, block[name]])) })
 }
 
-/** Reads a block with full transactions. Throws {@link LieError} and BlockJsonError for what is wrong. */
+/** Reads a block with full transactions. Throws {@link LieError} and BlockJsonError for invalid data. */
 export async function readFamilyBlock(json: unknown, options: ReadOptions): Promise<FamilyBlock> {
   const { family } = options
   const block = recordOf(json, 'a block')
@@ -162,7 +162,7 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
   const hasAll = bytes.length === rooted.length
   const isRight = hasAll && equalBytes(indexedRoot(bytes), header.transactionsRoot)
   if (!isRight && isProved) {
-    // Whoever changes a type makes it an unknown one: where the chain has rules, bytes have to show that it is there.
+    // A changed type becomes an unknown one: if the chain has rules, the bytes must prove the type.
     if (!hasAll && family.parts.bodies === 'executed')
       throw new NotProvedError(
         `${name} has a transaction of a type that is not known, whose bytes nobody tells`,
@@ -209,12 +209,12 @@ function readWithdrawals(block: Json, header: Header, family: ProvedFamily): Rlp
   return items
 }
 
-/** Where a transaction is. */
+/** The position of a transaction. */
 interface Place {
   readonly hash: Hash32
   readonly header: Header
   readonly index: number
-  /** Of its block's transactions. */
+  /** Number of transactions in its block. */
   readonly count: number
 }
 
@@ -238,7 +238,7 @@ async function readTransaction(
       const read = readSignedTransaction(item, 'osaka', chainId, keys)
       return { item, hash: read.hash, sender: read.sender, isCovered: true }
     } catch {
-      // Its root says whether these are its bytes; who sent it is told.
+      // The root shows whether these are its bytes; the sender is unproved.
       return { ...claims, item }
     }
   }
@@ -280,7 +280,7 @@ function ownTransaction(json: Json, number: number, { fields, isSigned }: OwnTyp
   return concatBytes(Uint8Array.of(number), encodeRlp(items))
 }
 
-/** The first member that is there, of names with `|` between them. */
+/** The first present member, of names separated by `|`. */
 function memberOf(json: Json, names: string): unknown {
   return names
     .split('|')
@@ -288,10 +288,10 @@ function memberOf(json: Json, names: string): unknown {
     .find((value) => value !== undefined)
 }
 
-/** What receipts are read beside: their block, and its transactions as they were written anew. */
+/** The context of receipts: their block, and its transactions as written anew. */
 export type ReceiptsOf = Pick<FamilyBlock, 'hash' | 'header' | 'told'>
 
-/** Reads the receipts of a block. Throws {@link LieError} for what is wrong. */
+/** Reads the receipts of a block. Throws {@link LieError} for invalid data. */
 export function readFamilyReceipts(
   answer: unknown,
   { hash, header, told }: ReceiptsOf,
@@ -363,7 +363,7 @@ function toldOf(json: unknown, isCovered: boolean): ToldJson {
   return { faith: isCovered ? 'proved' : 'none', json: Buffer.from(JSON.stringify(json)) }
 }
 
-/** What of a block is stored beside its header. */
+/** The parts of a block that are stored beside its header. */
 export function contentOf({
   bodyRlp,
   senders,

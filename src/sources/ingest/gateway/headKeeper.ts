@@ -1,7 +1,7 @@
 /**
- * Keeps a gateway's chain of headers: from the head that upstreams say, every header by its hash, parent by parent,
- * down to the head before, and in the background further down. Owns what a number means, and whether a header follows
- * from its parent by the rules of the chain. Does not own fetching (`proofFetcher.ts`).
+ * Keeps a gateway's chain of headers, starting at the head of the upstreams. Reads every header by its hash, parent by
+ * parent, down to the previous head, and in the background further down. Owns which block a number means, and whether a
+ * header follows from its parent by the rules of the chain. Does not own fetching (`proofFetcher.ts`).
  */
 
 import { setImmediate } from 'node:timers/promises'
@@ -34,16 +34,16 @@ import type { HeadReader, WholeBlock } from './headReader.js'
 import type { ProofFetcher } from './proofFetcher.js'
 import { addTotals } from './totals.js'
 
-/** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
+/** Blocks between two heads that are fetched whole, so that their subscribers get each one without a wait. */
 const wholeMax = 64
-/** Blocks of a branch whose receipts are asked for together. */
+/** Blocks of a branch whose receipts are requested together. */
 const branchBatch = 16
-/** Wait before a head that could not be proved is tried again: at first, and at most; doubled each time. */
+/** Wait before a head that could not be proved is tried again: the first and the maximum; doubled each time. */
 const retryMs = 100
 const retryMsMax = 2_000
-/** How long no head can be had until whoever claims it is doubted: longer than a block takes from node to node. */
+/** Time without a usable head until its claimers are doubted: longer than a block needs from node to node. */
 const doubtAfterMs = 3_000
-/** Headers of one transaction of the walk down, asked for together. */
+/** Headers of one transaction of the walk down, requested together. */
 const walkBatch = 100
 
 interface HeadKeeperOptions {
@@ -54,23 +54,23 @@ interface HeadKeeperOptions {
   readonly historyBlocks: number
   /** Block down to which headers are linked, if that is further down. */
   readonly linkTo?: number | undefined
-  /** Told of heads that lead nowhere. */
+  /** Informed of heads that lead nowhere. */
   readonly choice: Pick<HeadChoice, 'doubt' | 'reject'>
-  /** Says what is final, where the head is a signed one. */
+  /** Names final blocks, if the head is a signed one. */
   readonly signed?: SignedMarks | undefined
   /** Present with {@link signed}. */
   readonly links?: SignedLinks | undefined
   readonly onHead: () => void
   /**
-   * Called once headers are linked `historyBlocks` deep, and with each hundred below; total difficulties are known once
-   * genesis is, or never.
+   * Called once headers are linked `historyBlocks` deep, and with each hundred below. Total difficulties are known once
+   * genesis is linked, or never.
    */
   readonly onLinked: () => void
-  /** Told of what went wrong, as sentences for the operator. */
+  /** Gets sentences about problems, for the operator. */
   readonly log: (text: string) => void
 }
 
-/** What is needed of a claim. */
+/** The needed part of a claim. */
 type ClaimedBlock = Pick<HeadClaim, 'number' | 'hash'>
 
 export class HeadKeeper {
@@ -86,7 +86,7 @@ export class HeadKeeper {
   #isClosed = false
   /** Ends the wait before a head is tried again. */
   #waking: AbortController | undefined
-  /** The last sentence for the operator, who need not read it twice. */
+  /** The last sentence for the operator, to avoid repeating it. */
   #complaint = ''
   #trouble: string | undefined
 
@@ -98,7 +98,7 @@ export class HeadKeeper {
     this.#options = options
   }
 
-  /** Why the newest head that was claimed is not reached; undefined where it is, or is being fetched. */
+  /** Why the newest claimed head is not the stored head; undefined if it is, or is being fetched. */
   get trouble(): string | undefined {
     return this.#trouble
   }
@@ -111,7 +111,7 @@ export class HeadKeeper {
     this.#moving ??= this.#moveOn()
   }
 
-  /** Resolves once it no longer uses the store. End what it waits for as well. */
+  /** Resolves once the store is no longer used. The caller must also end the requests that it waits for. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#waking?.abort()
@@ -126,7 +126,7 @@ export class HeadKeeper {
       const claim = this.#claimed
       this.#claimed = undefined
       try {
-        // Asked for in the same turn as the head, and so in the same batch.
+        // Requested in the same turn as the head, so in the same batch.
         const marked = this.#readMarked()
         await this.#moveTo(claim)
         this.#mark(await marked)
@@ -138,13 +138,13 @@ export class HeadKeeper {
         this.#trouble = `${what}: ${(error as Error).message}`
         this.#complain(what, error)
         failingSince = Math.min(failingSince, performance.now())
-        // While nothing is served yet, whoever has a head that can be had is to lead at once.
+        // While nothing is served yet, a node with a usable head must lead at once.
         const patienceMs = this.#store.readHead() === undefined ? 0 : doubtAfterMs
         if (!this.#isClosed && performance.now() - failingSince >= patienceMs) {
           this.#options.choice.doubt()
           failingSince = Number.POSITIVE_INFINITY
         }
-        // Upstreams tell of a head once, also where they do not have all of it yet.
+        // Upstreams report a head once, even if they do not have all of it yet.
         await this.#pause(Math.min(retryMs * 2 ** failures++, retryMsMax))
         this.#claimed ??= claim
       }
@@ -153,7 +153,7 @@ export class HeadKeeper {
     this.#walk()
   }
 
-  /** Until the time is over, another head is claimed, or the keeper is closed. */
+  /** Waits until the time is over, another head is claimed, or the keeper is closed. */
   async #pause(ms: number): Promise<void> {
     this.#waking = new AbortController()
     await pause(ms, this.#waking.signal)
@@ -177,7 +177,7 @@ export class HeadKeeper {
         return this.#begin(claim, await this.#isHeadLeft())
       }
       if (gap <= wholeMax) return this.#follow(claim)
-      // Step by step, so that memory does not grow with the time for which upstreams were away.
+      // Step by step, so that memory does not grow with the upstreams' downtime.
       const next = await this.#between(head.number + wholeMax, head.number + 1, claim)
       if (next === undefined) throw new Error(`too few upstreams agree on block ${head.number + wholeMax}`)
       if (this.#isClosed) return
@@ -185,14 +185,16 @@ export class HeadKeeper {
     }
   }
 
-  /** A block on the way from `first` to a claim: the one that its headers lead to if it is signed, or that upstreams agree on. */
+  /**
+   * A block between `first` and a claim: if the claim is signed, the one that its headers lead to; else the agreed one.
+   */
   #between(number: number, first: number, { hash }: ClaimedBlock): Promise<BlockName | undefined> {
     const { links } = this.#options
     if (links !== undefined) return links.at(number, first, toHash32(hexToBytes(hash)))
     return this.#fetcher.readAgreed(number)
   }
 
-  /** Throws where upstreams have another block 0: what they lead to is no branch of this chain. */
+  /** Throws if upstreams have another block 0: their head is no branch of this chain. */
   async #requireOwnGenesis(): Promise<void> {
     const genesis = await this.#fetcher.readAgreed(0).catch(() => undefined)
     const own = this.#store.readIdentity()?.genesisHash.toLowerCase()
@@ -202,7 +204,7 @@ export class HeadKeeper {
       )
   }
 
-  /** Makes a head that nothing links to what was held before; `hasLeft`: the head before is no block of its chain. */
+  /** Starts at a head without a link to the stored chain; `hasLeft`: the previous head is not on its chain. */
   async #begin(claim: ClaimedBlock, hasLeft: boolean): Promise<void> {
     if (hasLeft) await this.#requireOwnGenesis()
     const fetched = await this.#links.read(toHash32(hexToBytes(claim.hash)), claim.number)
@@ -211,7 +213,7 @@ export class HeadKeeper {
     for (const parent of below) this.#checkHeaders(parent.header, [fetched])
     await this.#complete([fetched])
     const head = this.#store.readHead()
-    // Which numbers below belong to its branch too nobody says: each is asked for again.
+    // No node says which numbers below belong to its branch too: each is requested again.
     if (hasLeft && head !== undefined) {
       while (!this.#isClosed && this.#store.moveAsideBelow(head.number)) await setImmediate()
       if (this.#isClosed) return
@@ -220,7 +222,7 @@ export class HeadKeeper {
     this.#advance(Math.min(number - 1 - below.length, highest), [...below, fetched], true)
   }
 
-  /** Whether the head that is held is on the chain still, as far as upstreams say. */
+  /** Whether the stored head has left the chain, according to the upstreams. */
   async #isHeadLeft(): Promise<boolean> {
     const head = this.#store.readHead()
     if (head === undefined) return false
@@ -229,10 +231,10 @@ export class HeadKeeper {
     return !equalBytes(agreed.hash, head.hash)
   }
 
-  /** Moves to a head whose ancestors lead to a canonical block; anew where none does. */
+  /** Moves to a head whose ancestors lead to a canonical block; starts anew if none does. */
   async #follow(claim: ClaimedBlock): Promise<void> {
     const hash = toHash32(hexToBytes(claim.hash))
-    // A block of the chain, also below the head, is no news: an upstream may be behind for a moment.
+    // A block of the chain, even below the head, is no news: an upstream may be behind for a moment.
     if (this.#links.canonicalNumber(hash) !== undefined) return
     const head = await this.#reader.read(hash)
     if (head === undefined) throw new Error(`no upstream has block ${claim.hash}`)
@@ -252,14 +254,14 @@ export class HeadKeeper {
     const parent = this.#store.readHeader((oldest as LinkedHeader).header.parentHash) as Uint8Array
     this.#checkHeaders(decodeHeader(parent), branch)
     if (below.length === 0) return this.#advance(fork, branch, false)
-    // Whoever is told of more blocks at once fetches what it wants of the others.
+    // A subscriber that gets more blocks at once fetches the rest itself.
     const told = below.slice(-wholeMax)
     const bodies = await Promise.all(told.map((block) => this.#links.read(block.hash, block.header.number)))
     const whole = await this.#complete([...bodies, head])
     this.#advance(fork, [...below.slice(0, below.length - told.length), ...whole], false)
   }
 
-  /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
+  /** Throws InvalidBlockError if a header does not follow from its parent; nodes that have it on their chain lied. */
   #checkHeaders(below: Header, branch: readonly LinkedHeader[]): void {
     if (this.#options.family !== undefined) return this.#checkOrder(below, branch)
     const { schedule, choice } = this.#options
@@ -268,13 +270,13 @@ export class HeadKeeper {
     for (const { hash: hashBytes, header } of branch) {
       const { number, timestamp } = header
       const hasMerge = schedule.config.terminalTotalDifficulty !== undefined
-      // Total difficulties are not known; there is no way back to proof of work.
+      // Total difficulties are unknown; a chain never returns to proof of work.
       const isMerged = hasMerge && (schedule.isMerged(0n) || isProofOfStake(header) || isProofOfStake(parent))
       const fork = schedule.forkAt(number, timestamp, isMerged)
       try {
         checkHeader(header, parent, { schedule, fork, isMerged, isDevelopment })
       } catch (error) {
-        // By which rules it follows is not known; that it does, its hash says.
+        // The rules of this fork are unknown; the hash proves that the header follows.
         if (error instanceof UnknownForkError) break
         if (!(error instanceof InvalidBlockError)) throw error
         const hash = bytesToHex(hashBytes)
@@ -286,7 +288,7 @@ export class HeadKeeper {
     }
   }
 
-  /** By which further rules headers of other families follow is not known; several blocks may have one timestamp. */
+  /** Checks numbers and timestamps: other rules of these families are unknown. Several blocks may share a timestamp. */
   #checkOrder(below: Header, branch: readonly LinkedHeader[]): void {
     let parent = below
     for (const { hash: hashBytes, header } of branch) {
@@ -301,9 +303,9 @@ export class HeadKeeper {
     }
   }
 
-  /** Reads the parts of blocks, each of which follows the one before. */
+  /** Reads the parts of blocks; each block follows the one before. */
   async #complete(branch: readonly ProvedBlock[]): Promise<WholeBlock[]> {
-    // What a block is executed on has to be held.
+    // The parent must be stored before a block is executed.
     for (const block of branch) this.#fetcher.keep(block)
     const whole: WholeBlock[] = []
     for (let start = 0; start < branch.length; start += branchBatch) {
@@ -315,7 +317,7 @@ export class HeadKeeper {
   }
 
   #advance(forkNumber: number, branch: readonly (LinkedHeader | WholeBlock)[], isUnlinked: boolean): void {
-    // Stored before they become canonical, because subscribers are told of them then.
+    // Stored before they become canonical, because subscribers are informed then.
     for (const block of branch) {
       if (!('receipts' in block)) continue
       const { hash, headerRlp: header } = block
@@ -354,11 +356,11 @@ export class HeadKeeper {
     let batches = 0
     try {
       while (!this.#isClosed && (await this.#walkBatch())) batches++
-      // A block that was not linked before may be one of the two.
+      // A block that was not linked before may be the safe or the final one.
       if (batches > 0 && !this.#isClosed) this.#mark(await this.#readMarked())
     } catch (error) {
       this.#complain('headers below the head', error)
-      // No other head may come.
+      // Another head may never come.
       if (!this.#isClosed) this.#walkAgain = setTimeout(() => this.#walk(), retryMsMax)
     }
     this.#walking = undefined
@@ -374,7 +376,7 @@ export class HeadKeeper {
     this.#complaint = text
   }
 
-  /** Whether there is more to do. */
+  /** Returns whether there is more to do. */
   async #walkBatch(): Promise<boolean> {
     const head = this.#store.readHead()
     const from = this.#store.readLinkedFrom()

@@ -1,6 +1,6 @@
 /**
- * Reads new blocks whole, and with them what tells how values that are held change. All of it is asked for in one turn,
- * and so in one batch. Owns which way is taken: the best that some node offers.
+ * Reads new blocks whole, together with the data that shows how stored values change. All of it is requested in one
+ * turn, so in one batch. Owns the choice of the method: the best that some node offers.
  */
 
 import type { AccountAccess, BlockAccessList, IndexedValue } from '../../../data/chain/blockAccessList.js'
@@ -21,21 +21,21 @@ import type { FetcherOptions, ProvedBlock } from './blockFetcher.js'
 import { WitnessExecutor } from './executedWitness.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
-/** A block with everything that is stored of it. */
+/** A block with all its stored parts. */
 export interface WholeBlock extends ProvedBlock {
   readonly receipts: FetchedReceipts
   readonly accessList: Uint8Array | undefined
-  /** What it changes; undefined where that is not known. */
+  /** The changes of the block; undefined if they are unknown. */
   readonly changes: BlockChanges | undefined
   readonly nodes: readonly Change[]
   readonly codes: readonly Change[]
-  /** What is in use, proved after it, where its changes are not known. */
+  /** The data in use, proved after the block, if its changes are unknown. */
   readonly proved: readonly ProvedState[]
 }
 
-/** Longest time for what keeps held values current: a head is not to wait longer for it. */
+/** Maximum time to keep stored values current: a head must not wait longer for it. */
 const currentMsMax = 4_000
-/** How long a way that failed at one head is not taken. */
+/** Time for which a method that failed at one head is not used. */
 const pauseMs = 10_000
 
 const methodsOf = { accessList: accessListMethods, witness: witnessMethods } as const
@@ -47,11 +47,11 @@ export class HeadReader {
   readonly #fetcher: ProofFetcher
   readonly #options: FetcherOptions
   readonly #executor: WitnessExecutor
-  /** Until when a way is not taken, in the time of `performance.now()`. */
+  /** Method → time until which it is not used, in the time of `performance.now()`. */
   readonly #pausedUntil = { accessList: 0, witness: 0 }
-  /** Why a way failed, as the operator was told last. */
+  /** Method → reason of its last failure that the operator got. */
   readonly #said = { accessList: '', witness: '' }
-  /** The way of the newest block. */
+  /** The method used for the newest block. */
   way: CurrentWay | undefined
 
   constructor(store: GatewayWriter, fetcher: ProofFetcher, options: FetcherOptions) {
@@ -62,8 +62,8 @@ export class HeadReader {
   }
 
   /**
-   * A block by its hash, with its parts; undefined where nobody has it. Rejects with FaultError as {@link
-   * ProofFetcher.fetch}.
+   * A block by its hash, with its parts; undefined if no node has it. Rejects with FaultError as
+   * {@link ProofFetcher.fetch}.
    */
   async read(hash: Hash32): Promise<WholeBlock | undefined> {
     const head = this.#store.readHead()
@@ -73,7 +73,7 @@ export class HeadReader {
     return this.#complete(hash, block, way)
   }
 
-  /** The parts of a block that is known. */
+  /** The parts of a known block. */
   async completed(block: ProvedBlock, isLast: boolean): Promise<WholeBlock> {
     const way = this.#choose(block.header.blockAccessListHash !== undefined)
     return (await this.#complete(block.hash, Promise.resolve(block), way, isLast)) as WholeBlock
@@ -105,7 +105,7 @@ export class HeadReader {
     return { ...found, receipts: row, accessList, changes, nodes, codes, proved }
   }
 
-  /** What a block changes, by another way where the one that was tried leads nowhere. */
+  /** The changes of a block, by another method if the tried one failed. */
   async #otherwise(
     block: ProvedBlock,
     tried: CurrentWay,
@@ -117,7 +117,7 @@ export class HeadReader {
     }
     if (tried !== 'proofs') {
       const isListed = block.header.blockAccessListHash !== undefined
-      // At the first block with a list nobody knew that it has one.
+      // At the first block with a list it was not known that it has one.
       if (tried === 'accessList' && isListed) this.#pausedUntil.accessList = performance.now() + pauseMs
       if (tried === 'witness' && !isListed) this.#pausedUntil.witness = performance.now() + pauseMs
       const next = this.#choose(isListed && tried !== 'accessList')
@@ -129,7 +129,7 @@ export class HeadReader {
     return undefined
   }
 
-  /** Undefined where it cannot be had this way. */
+  /** Undefined if this method fails. */
   async #changes(
     hash: Hash32,
     block: Promise<ProvedBlock | undefined>,
@@ -145,7 +145,7 @@ export class HeadReader {
       return await this.#fetcher.readWitness(hash, block, options, (answer, of) => this.#execute(answer, of))
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
-      // What fails at each head for the same reason is said once.
+      // A failure that repeats at each head for the same reason is logged once.
       const why = error.message.replaceAll(bytesToHex(hash), '')
       if (why !== this.#said[way]) this.#options.log?.(`block ${bytesToHex(hash)}: ${error.message}`)
       this.#said[way] = why
@@ -158,7 +158,7 @@ export class HeadReader {
   }
 
   #choose(isListed: boolean): CurrentWay {
-    // Others are executed by rules that are not known here.
+    // Other families are executed by unknown rules.
     if (this.#options.family !== undefined) return 'proofs'
     const isOpen = (way: 'accessList' | 'witness') =>
       performance.now() >= this.#pausedUntil[way] && this.#best(way) !== undefined
@@ -175,7 +175,7 @@ export class HeadReader {
     return row && decodeHeader(row)
   }
 
-  /** Without changes where the parent is not held. */
+  /** Without changes if the parent is not stored. */
   #execute(answer: unknown, block: ProvedBlock): ChangesFrom {
     const parent = this.#headerOf(block.header.parentHash)
     if (parent === undefined) return { changes: undefined }
@@ -186,7 +186,7 @@ export class HeadReader {
     })
   }
 
-  /** The hash of a block's ancestor, also where the block is not canonical; undefined where it is not held. */
+  /** The hash of a block's ancestor, even if the block is not canonical; undefined if it is not stored. */
   #ancestorHash(header: Header, number: number): Hash32 | undefined {
     let hash = header.parentHash
     for (let at = header.number - 1; at > number; at--) {
@@ -200,8 +200,8 @@ export class HeadReader {
 }
 
 /**
- * What a block does to the state, from its access list (EIP-7928): the values after the last change of each. The list
- * says nothing of storage roots.
+ * The state changes of a block, from its access list (EIP-7928): the values after the last change of each. The list
+ * contains no storage roots.
  */
 function listedChanges(list: BlockAccessList): BlockChanges {
   return new Map(list.map((access) => [latin1Key(access.address), accountChange(access)]))
@@ -220,7 +220,7 @@ function accountChange(access: AccountAccess): AccountChange {
     code: bytes && codeHash && bytes.length > 0 ? [codeHash, bytes] : undefined,
     after(row) {
       const before = row.length === 0 ? emptyAccount : decodeAccount(row)
-      // Whoever touches an empty account removes it (EIP-161); whether it was touched the list does not say.
+      // Touching an empty account removes it (EIP-161); the list does not show whether it was touched.
       if (row.length > 0 && isEmptyAccount(before)) return undefined
       const after = {
         balance: balance === undefined ? before.balance : bytesToBigInt(balance),

@@ -8,19 +8,19 @@ import { linkedHeaders } from '../nodes/linkedHeaders.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
-/** A header that one above it names. */
+/** A header that a header above it names. */
 export type LinkedHeader = Pick<ProvedBlock, 'hash' | 'header' | 'headerRlp'>
 
-/** Headers that are asked for together: at first few, because most branches are short; doubled up to the most. */
+/** Headers that are requested together: first few, because most branches are short; doubled up to the maximum. */
 const batchMin = 16
 const batchMax = 128
-/** Most blocks that a reorganisation replaces, wherever `historyBlocks` ends: their headers take 40 MB. */
+/** Maximum blocks that a reorg replaces, whatever `historyBlocks` is: their headers take 40 MB. */
 export const relinkedMax = 65_536
 
 export class HeaderLinks {
   readonly #store: GatewayWriter
   readonly #fetcher: Pick<ProofFetcher, 'readBlock' | 'readHeaderAt'>
-  /** By their hashes, headers of walks to the chain that did not come to an end. */
+  /** Headers of unfinished walks to the chain, by their hashes. */
   readonly #walked = new Map<string, LinkedHeader>()
 
   constructor(store: GatewayWriter, fetcher: Pick<ProofFetcher, 'readBlock' | 'readHeaderAt'>) {
@@ -36,7 +36,7 @@ export class HeaderLinks {
     return this.#store.isCanonical(number, hash) ? number : undefined
   }
 
-  /** The block with this hash. Rejects where nobody has it, or it has another number. */
+  /** The block with this hash. Rejects if no node has it, or it has another number. */
   async read(hash: Hash32, number: number): Promise<ProvedBlock> {
     const block = await this.#fetcher.readBlock(hash)
     if (block === undefined) throw new Error(`no upstream has block ${bytesToHex(hash)}`)
@@ -45,8 +45,8 @@ export class HeaderLinks {
   }
 
   /**
-   * The headers from block `number`, which has this hash, down to block `lowest`, or to the last one above a block that is
-   * the end; newest first, and at least one. Fewer, or rejected, as {@link linkedHeaders} has it.
+   * The headers from block `number`, which has this hash, down to block `lowest`. They end earlier above a block for
+   * which `isEnd` is true. Newest first, and at least one. May return fewer, and rejects, as {@link linkedHeaders}.
    */
   down(
     hash: Hash32,
@@ -66,9 +66,9 @@ export class HeaderLinks {
   }
 
   /**
-   * The headers between block `number`, which has this hash, and the first canonical block below, oldest first; none where
-   * it is canonical itself. Undefined where no block from `lowest` on is. What a call that rejects has linked the next one
-   * does not ask for again.
+   * The headers between block `number`, which has this hash, and the first canonical block below, oldest first; none if
+   * it is canonical itself. Undefined if no block from `lowest` on is canonical. After a rejected call, the next one
+   * reuses the headers that were already linked.
    */
   async toChain(hash: Hash32, number: number, lowest: number): Promise<LinkedHeader[] | undefined> {
     const isCanonical = (each: Hash32) => this.canonicalNumber(each) !== undefined
@@ -91,7 +91,7 @@ export class HeaderLinks {
   }
 }
 
-/** Throws where a block has another number. */
+/** Throws if a block has another number. */
 export function requireNumber({ header }: LinkedHeader, number: number): void {
   if (header.number !== number) throw new Error(`block ${header.number} instead of ${number}`)
 }

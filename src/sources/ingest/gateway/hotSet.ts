@@ -3,17 +3,17 @@ import type { HeldUse } from '../../../data/store/heldUse.js'
 import type { ProvedValues } from '../../../data/store/heldValues.js'
 import { type Address, type Hash32, latin1Key, latin1KeyToBytes } from '../../../primitives/bytes.js'
 
-/** How long something stays in the hot set after it was read last. */
+/** Time for which an item stays in the hot set after its last read. */
 const hotMs = 180_000
-/** Slots of one question: some nodes refuse more. */
+/** Maximum slots of one request: some nodes refuse more. */
 const slotsPerQuestion = 100
-/** Accounts and slots that are remembered, hot or not, for each that may be hot: then the coldest half is forgotten. */
+/** Stored accounts and slots, for each that may be hot; beyond that the coldest half is dropped. */
 const rememberedFactor = 4
 
 interface HotLimits {
-  /** Most accounts and slots that are proved with a head. */
+  /** Maximum accounts and slots that are proved with a head. */
   readonly units: number
-  /** Most bytes of nodes in these proofs, as far as the last ones tell. */
+  /** Maximum bytes of nodes in these proofs, estimated from the last ones. */
   readonly bytes: number
 }
 
@@ -22,11 +22,11 @@ export interface HotQuestion {
   readonly slots: readonly Hash32[]
 }
 
-/** What was proved and is in use: where nothing tells what blocks change, it is proved again with each head. */
+/** Proved data in use: if the changes of blocks are unknown, it is proved again with each head. */
 export class HotSet {
   readonly #use: HeldUse
   readonly #limits: HotLimits
-  /** Address → slots, as {@link latin1Key}; what was proved last comes last. */
+  /** Address → slots, as {@link latin1Key}; the most recently proved comes last. */
   readonly #accounts = new Map<string, Set<string>>()
   #units = 0
   #bytesPerUnit = 0
@@ -36,7 +36,7 @@ export class HotSet {
     this.#limits = limits
   }
 
-  /** Says that something was proved because it was asked for. */
+  /** Records data that was proved on request. */
   note({ address, slots }: Pick<ProvedValues, 'address' | 'slots'>): void {
     const name = latin1Key(address)
     const known = this.#accounts.get(name) ?? new Set<string>()
@@ -48,12 +48,12 @@ export class HotSet {
     if (this.#units > this.#limits.units * rememberedFactor) this.#forget()
   }
 
-  /** Says how many bytes the proofs of so many accounts and slots had. */
+  /** Records the bytes of the proofs of `units` accounts and slots. */
   measured(units: number, bytes: number): void {
     if (units > 0) this.#bytesPerUnit = bytes / units
   }
 
-  /** What is to be proved with the next head, what is read most lately first. */
+  /** The data to prove with the next head; the most recently proved first. */
   questions(): HotQuestion[] {
     let room = Math.min(this.#limits.units, Math.floor(this.#limits.bytes / Math.max(this.#bytesPerUnit, 1)))
     const questions: HotQuestion[] = []

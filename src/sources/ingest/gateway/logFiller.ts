@@ -1,9 +1,8 @@
 /**
- * Completes the log index of a gateway: for each block that is linked to the head, from the head down to the block that
- * the configuration names, it fetches the receipts and transactions that are not held, once, and adds their logs. Each
- * is proved by the roots in the block's header. What is held already, as the blocks of archives are, comes first, from
- * the lowest upwards. Owns which blocks are next, and how much is asked for at once. New heads are added by
- * {@link GatewayWriter.advance}.
+ * Completes the log index of a gateway, for each linked block from the head down to the configured block. Fetches
+ * missing receipts and transactions once and adds their logs. Each is proved by the roots in the block's header. Stored
+ * parts, for example those of archives, come first, from the lowest block upwards. Owns the order of blocks, and how
+ * much is requested at once. {@link GatewayWriter.advance} adds new heads.
  */
 
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
@@ -18,16 +17,16 @@ import type { Upstream } from '../../upstream/upstream.js'
 import { contentOf } from './familyBlock.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
-/** Blocks with transactions that are taken at once: some 10 MB of answers, and 50 ms to prove and store them. */
+/** Blocks with transactions per step: about 10 MB of answers, and 50 ms to prove and store them. */
 const fullBlocksMax = 32
-/** Blocks that are taken at once, nearly all without transactions: looking at all takes some 10 ms. */
+/** Blocks per step if nearly all are without transactions: reading all takes about 10 ms. */
 const blocksMax = 1_024
 /**
- * Bytes of transactions and receipts that are fetched in a second, over some seconds: as JSON they are three times as
- * long, which is half of what a line of 200 Mbit/s carries. Blocks of a busy chain come at 40 KB/s.
+ * Bytes of transactions and receipts fetched per second, averaged over some seconds. As JSON they are three times as
+ * long, which is half of a 200 Mbit/s line. Blocks of a busy chain come at 40 KB/s.
  */
 const bytesPerSecondDefault = 4 * 2 ** 20
-/** Wait before what could not be fetched is tried again: at first, and at most; doubled each time. */
+/** Wait before a failed fetch is tried again: the first and the maximum; doubled each time. */
 const retryMs = 1_000
 const retryMsMax = 60_000
 
@@ -35,13 +34,13 @@ const retryMsMax = 60_000
 const noReceipts = encodeRlp([])
 
 export interface LogFillerOptions {
-  /** The lowest block whose logs are wanted. */
+  /** The lowest block whose logs are needed. */
   readonly from: number
-  /** Those that may be asked, best first. */
+  /** Nodes that may be asked, best first. */
   readonly upstreams: { readonly answering: readonly Upstream[] }
-  /** Most bytes a second of bodies and receipts; absent for 4 MiB. */
+  /** Maximum bytes of bodies and receipts per second; absent: 4 MiB. */
   readonly bytesPerSecondMax?: number
-  /** Told of what went wrong, as sentences for the operator. */
+  /** Gets sentences about problems, for the operator. */
   readonly log: (text: string) => void
 }
 
@@ -63,19 +62,19 @@ export class LogFiller {
     this.#options = options
   }
 
-  /** To be called where there may be something to do: a head, or headers that were linked below it. */
+  /** Call this when there may be work: a new head, or headers that were linked below it. */
   wake(): void {
     this.#isWoken = true
-    // In a later turn, so that there is one at a time also where it is woken by what it asks.
+    // In a later turn, so that only one run exists, even if a request of the run wakes it.
     this.#filling ??= Promise.resolve().then(() => this.#fill())
   }
 
-  /** Resolves once nothing is left to do, or it is closed. */
+  /** Resolves once no work is left, or it is closed. */
   async idle(): Promise<void> {
     await this.#filling
   }
 
-  /** Resolves once it no longer uses the store. End what it waits for as well. */
+  /** Resolves once the store is no longer used. The caller must also end the requests that it waits for. */
   async close(): Promise<void> {
     this.#ending.abort()
     await this.#filling
@@ -99,7 +98,7 @@ export class LogFiller {
     this.#filling = undefined
   }
 
-  /** Whether there may be more to do. */
+  /** Returns whether there may be more to do. */
   async #fillSome(): Promise<boolean> {
     const head = this.#store.readHead()
     const linkedFrom = this.#store.readLinkedFrom()
@@ -118,7 +117,7 @@ export class LogFiller {
     return true
   }
 
-  /** Adds blocks that are held, from the lowest that is wanted and not indexed; whether there were any. */
+  /** Adds stored blocks, from the lowest needed one that is not indexed; returns whether there were any. */
   #fillHeld(lowest: number, head: number): boolean {
     const ranges = this.#store.readLogRanges()
     const first = logRangeAt(ranges, lowest) === undefined ? lowest : lastAlike(ranges, lowest) + 1
@@ -132,7 +131,7 @@ export class LogFiller {
     return next > first
   }
 
-  /** Fetches what is not held of the highest blocks from number `first` to `last`, and adds them. */
+  /** Fetches missing parts of the highest blocks from number `first` to `last`, and adds them. */
   async #fetchDown(first: number, last: number): Promise<void> {
     const begunMs = performance.now()
     const { answering } = this.#options.upstreams
@@ -162,7 +161,7 @@ export class LogFiller {
       (sum, each) => sum + (each.content?.body.length ?? 0) + each.receipts.row.length,
       0,
     )
-    // Half of the time upstreams are free for what callers want.
+    // Half of the time, upstreams are free for callers' requests.
     const spentMs = performance.now() - begunMs
     const { bytesPerSecondMax = bytesPerSecondDefault } = this.#options
     await pause(
@@ -171,7 +170,7 @@ export class LogFiller {
     )
   }
 
-  /** The parts of a block that are not held, proved; `first` is asked first. */
+  /** The missing parts of a block, proved; `first` is asked first. */
   async #fetch(row: StoredBlock, header: Header, first: Upstream | undefined): Promise<FetchedParts> {
     const hash = hashOf(row)
     const held = this.#store.readReceipts(hash)

@@ -1,7 +1,8 @@
 /**
- * Fetches what a gateway lacks, proves it, and stores it. Owns which questions are asked of upstreams, and how their
- * answers are checked: headers by their hash, bodies and receipts by the header's roots, state by Merkle proofs under
- * its state root, code by its hash. An answer that is wrong is a lie: its upstream is accused, and another is asked.
+ * Fetches the data that a gateway lacks, proves it, and stores it. Owns the requests to upstreams and the checks of
+ * their answers. Headers are proved by their hash, bodies and receipts by the header's roots, code by its hash. State
+ * is proved by Merkle proofs under its state root. A wrong answer is a lie: its upstream is accused, and another is
+ * asked.
  */
 import { decodeHeader, headOf } from '../../../data/chain/header.js'
 import { decodeAccount, emptyAccount } from '../../../data/state/account.js'
@@ -36,7 +37,7 @@ import { contentOf } from './familyBlock.js'
 import type { HotQuestion } from './hotSet.js'
 import { SearchProgress } from './searchProgress.js'
 
-/** Blocks whose changes are kept: an answer is seldom older. Those of a block of 36 million gas take some 3 MB. */
+/** Blocks whose changes are stored: an answer is rarely older. Those of a block of 36 million gas take about 3 MB. */
 const blocksMax = 8
 
 interface RecentBlock extends BlockName {
@@ -44,7 +45,7 @@ interface RecentBlock extends BlockName {
   readonly changes: BlockChanges
 }
 
-/** What the newest blocks changed: with it, what was proved after one of them becomes what holds after the head. */
+/** The changes of the newest blocks. They turn values proved after one of these blocks into values after the head. */
 class RecentChanges {
   #blocks: RecentBlock[] = []
 
@@ -54,8 +55,8 @@ class RecentChanges {
   }
 
   /**
-   * Values after `head`, from those after `block`; undefined where the changes between them are not known. `isWhole`: slots
-   * that are not among them are zero.
+   * Values after `head`, from those after `block`; undefined if the changes between them are unknown. `isWhole`: absent
+   * slots are zero.
    */
   bring(values: ProvedValues, block: Hash32, head: BlockName, isWhole = false): ProvedValues | undefined {
     const between = this.#between(block, head.hash)
@@ -90,15 +91,15 @@ function after(values: ProvedValues, changes: BlockChanges, isWhole: boolean): P
   return { address: values.address, account, slots }
 }
 
-/* What a call may read, as far as the call and an unproved answer to its eth_createAccessList say. */
+/* The data that a call may read, from the call and an unproved answer to its eth_createAccessList. */
 
-/** Accounts of one guess, and slots of one account: more than most transactions touch. */
+/** Maximum accounts of one guess, and slots of one account: more than most transactions touch. */
 const aheadMax = 256
 
 /** The sender of a call that names none. */
 const zeroAddress = `0x${'0'.repeat(40)}`
 
-/** Accounts and slots that a call and the answer to its eth_createAccessList name, and the block's `miner`, who is paid. */
+/** Accounts and slots that a call and its eth_createAccessList answer name, and the block's `miner`, which is paid. */
 function touchedBy(
   { from, to }: Readonly<Record<string, unknown>>,
   answer: unknown,
@@ -115,7 +116,7 @@ function touchedBy(
   })
 }
 
-/** `held`: stored. `absent`: nobody asked knows it. */
+/** `held`: stored. `absent`: no asked node has it. */
 export type Outcome = 'held' | 'absent'
 
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
@@ -124,14 +125,13 @@ type WantedState = Extract<Wanted, { readonly kind: 'state' }>
 const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
 
 export class ProofFetcher extends BlockFetcher {
-  /** What the newest blocks changed. */
   readonly recent = new RecentChanges()
   readonly #store: GatewayWriter
   readonly #upstreams: Asking
-  /** Things that were fetched, proved and kept, by kind. */
+  /** Number of items that were fetched, proved and stored, by kind. */
   readonly kept: Partial<Record<Wanted['kind'], number>> = {}
   readonly #searches: SearchProgress
-  /** By name: what is being fetched. */
+  /** Name of the data → its running fetch. */
   readonly #underWay = new Map<string, Promise<Outcome>>()
 
   constructor(store: GatewayWriter, upstreams: Asking, options: FetcherOptions) {
@@ -142,12 +142,13 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   /**
-   * Fetches one thing; several that want the same at once share it. Of a `call` that will be executed, the accounts,
-   * slots and code that it may read are fetched together. Rejects with FaultError where no upstream gives a right answer.
+   * Fetches one item; concurrent requests for the same item share the fetch. For a `call` that will be executed, the
+   * accounts, slots and code that it may read are fetched together. Rejects with FaultError if no upstream gives a
+   * correct answer.
    */
   async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
     if (wanted.kind === 'receipts' && wanted.search !== undefined) this.#searches.note(wanted.search)
-    // The proof of another account may have had all nodes that it takes; then nobody is asked.
+    // The proof of another account may have had all needed nodes; then no node is asked.
     if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'held'
     if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
       const [outcome] = await Promise.all([this.#fetchOnce(wanted), this.#fetchAhead(wanted, call)])
@@ -182,7 +183,7 @@ export class ProofFetcher extends BlockFetcher {
         return this.#block(wanted.hash)
       case 'receipts': {
         const { hash, others = [] } = wanted
-        // A failure shows again when it is their turn.
+        // A failure shows again when these are fetched themselves.
         const rest = others.map((other) =>
           this.#fetchOnce({ kind: 'receipts', hash: other }).catch(() => undefined),
         )
@@ -218,7 +219,6 @@ export class ProofFetcher extends BlockFetcher {
     return 'held'
   }
 
-  /** Stores a block. */
   keep(block: ProvedBlock): void {
     this.#store.putSideHeader(block.hash, block.headerRlp)
     this.#store.putContent(block.hash, contentOf(block))
@@ -242,7 +242,7 @@ export class ProofFetcher extends BlockFetcher {
     const what = `the access list of block ${decoded.number}`
     const read = async (attempt: Attempt) => {
       const rlp = await askAccessList(hash, attempt)
-      // Without its transactions nothing is known of the highest index; the hash binds it where the header is right.
+      // Without its transactions the highest index is unknown; the hash proves the list if the header is right.
       return rlp && { rlp, list: checkAccessList(rlp, decoded, Number.MAX_SAFE_INTEGER) }
     }
     const list = await this.proving.prove(what, read, { methods: accessListMethods })
@@ -267,7 +267,7 @@ export class ProofFetcher extends BlockFetcher {
       const answer = (await attempt.ask('eth_getTransactionByHash', [text])) as {
         readonly blockHash?: unknown
       } | null
-      // Of a transaction that waits for its block nothing can be proved.
+      // For a transaction that waits for its block nothing can be proved.
       if (answer === null || answer.blockHash === null || answer.blockHash === undefined) return undefined
       const bytes = bytesOfHex(answer.blockHash, 32)
       if (bytes === undefined) throw new LackError([], `transaction ${text} without its block`)
@@ -278,7 +278,7 @@ export class ProofFetcher extends BlockFetcher {
       if (index === undefined) {
         throw new LieError(`transaction ${text} in block ${answer.blockHash}, which does not have it`)
       }
-      // Of a block of no chain, or one that is not known here yet, another node may know better.
+      // The block may be on no chain, or not known here yet; another node may have a better answer.
       return (await this.#hasInChain(block)) ? { blockHash, block, index } : undefined
     })
     if (found === undefined) return 'absent'
@@ -288,7 +288,7 @@ export class ProofFetcher extends BlockFetcher {
     return 'held'
   }
 
-  /** Whether a block is part of the chain up to the head; below the headers that are held a quorum says so. */
+  /** Whether a block is part of the chain up to the head; below the stored headers a quorum decides. */
   async #hasInChain({ hash, header: { number } }: ProvedBlock): Promise<boolean> {
     if (number > (this.#store.readHead()?.number ?? 0)) return false
     if (this.#store.readCanonicalRow(number) === undefined) await this.#unlinkedHeader(number)
@@ -300,7 +300,7 @@ export class ProofFetcher extends BlockFetcher {
     return { trieForm: family?.trieForm, isLoose: family?.loose.includes('state') ?? false }
   }
 
-  /** Asks by the block's hash, also of one that is not canonical, or above the head. */
+  /** Asks by the block's hash, even for a block that is not canonical, or above the head. */
   async #state(wanted: WantedState): Promise<Outcome> {
     if (this.options.family?.parts.state === 'told')
       throw new FaultError({ kind: 'NotProved', why: 'nothing proves the state of this chain' })
@@ -311,7 +311,7 @@ export class ProofFetcher extends BlockFetcher {
     return 'held'
   }
 
-  /** Holds what the nodes that are held prove; false where one is missing. */
+  /** Stores the values that the stored nodes prove; false if a node is missing. */
   #holdWalked({ block, stateRoot, address, slots }: WantedState): boolean {
     const question = { stateRoot, address: address as Address, slots: slots as readonly Hash32[] }
     try {
@@ -334,8 +334,8 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   /**
-   * Proves what is in use after a block that may be still to come; asked for in the same turn. What cannot be had is left
-   * out. Never rejects.
+   * Proves the data in use after a block that may be still on its way; requested in the same turn. Data that cannot be
+   * proved is left out. Never rejects.
    */
   async readHot(
     hash: Hash32,
@@ -345,7 +345,7 @@ export class ProofFetcher extends BlockFetcher {
     const { hot } = this.options
     const questions = hot?.questions() ?? []
     const what = `the state of block ${bytesToHex(hash)}`
-    // Whoever else waits for the block hears of its failure.
+    // Other callers that wait for the block get its failure.
     const stateRoot = waitedForLater(block.then((found) => found?.header.stateRoot))
     const at = { hash, number: () => block.then((found) => found?.header.number) }
     const proofs = await Promise.all(
@@ -394,8 +394,8 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   /**
-   * Fetches what an upstream says that a call reads. That is a guess: what is missing still is asked for when the call
-   * reads it, so that all failures are passed over here.
+   * Fetches the data that a call reads according to an upstream. That is a guess: missing data is fetched when the call
+   * reads it, so failures are ignored here.
    */
   async #fetchAhead({ block, stateRoot }: WantedState, { params }: WantingCall): Promise<void> {
     const message = Array.isArray(params) ? params[0] : undefined
@@ -406,7 +406,7 @@ export class ProofFetcher extends BlockFetcher {
     const answer = await this.proving.guess('eth_createAccessList', [message, toQuantity(number)])
     const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
     const read = async (address: Address, slots: readonly Hash32[]) => {
-      // Code that is not held either is asked for when it is read.
+      // If the code is missing too, it is fetched when the call reads it.
       if (this.#store.isCanonical(number, block) && this.#store.holds(address, slots, number)) return
       await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
       const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
@@ -422,14 +422,14 @@ export class ProofFetcher extends BlockFetcher {
     const head = this.#store.readHead()?.hash ?? owner.block
     const code =
       (await this.#codeOf(owner, codeHash).catch(passOver)) ??
-      // Of a block that left the chain nobody may know any more; then the account at the head may still have it.
+      // If the block left the chain, possibly no node has its state; the account at the head may still have the code.
       (await this.#codeOf({ ...owner, block: head }, codeHash, true))
     if (code === undefined) throw unavailable(`no upstream has the code ${bytesToHex(codeHash)}`)
     this.#store.putCode(codeHash, code)
     return 'held'
   }
 
-  /** Undefined where nobody has the block or, with `mayDiffer`, where the account has other code there. */
+  /** Undefined if no node has the block or, with `mayDiffer`, if the account has other code there. */
   #codeOf(
     { block, address }: CodeOwner,
     codeHash: Hash32,
@@ -449,7 +449,7 @@ export class ProofFetcher extends BlockFetcher {
   }
 }
 
-/** For what is asked for elsewhere next. Passes on defects. */
+/** Ignores a fault, because the data is requested elsewhere next. Rethrows defects. */
 function passOver(error: unknown): undefined {
   if (!(error instanceof FaultError)) throw error
 }

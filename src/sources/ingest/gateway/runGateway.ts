@@ -1,4 +1,4 @@
-/** The source of a gateway: its upstreams, its store, and what is fetched for callers. One per network. */
+/** The source of a gateway: its upstreams, its store, and fetching for callers. One per network. */
 
 import { once } from 'node:events'
 import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
@@ -26,12 +26,12 @@ import { HeadKeeper } from './headKeeper.js'
 import { LogFiller } from './logFiller.js'
 import { WorkingSet } from './workingSet.js'
 
-/** Wait between two attempts to learn from upstreams which chain they have. */
+/** Wait between two attempts to learn the chain from upstreams. */
 const identityRetryMs = 1_000
-/** How long a head of upstreams is waited for before the one that is held is served. */
+/** Maximum wait for a head of upstreams before the stored one is served. */
 const headMsMax = 3_000
 
-/** Runs until the signal is aborted. Rejects with OperatorError for everything that the operator can mend. */
+/** Runs until the signal is aborted. Rejects with OperatorError for problems that the operator can fix. */
 export async function runGateway(task: GatewayTask, host: SourceHost): Promise<void> {
   const { report, signal: stopped } = host
   const log = (text: string) => report({ type: 'said', text })
@@ -94,8 +94,9 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     ends.add(tellUpstreams(report, upstreams, () => keeper.trouble, signed, workingSet))
     const fetch: FetchMissing = async (wanted, call) => (await fetcher.fetch(wanted, call)) === 'absent'
     takeCalls(host, ends.add, Object.assign(relay, { fetch }))
-    // Without an upstream, what is held is served as it is; the head is told of once it is that of upstreams. What is
-    // signed may be known much later, and what is held was signed. Some may answer, and too few for a head.
+    // Without an upstream, the stored data is served unchanged; a head is reported once it is the upstreams' head. A
+    // signed head may come much later, and the stored one was signed. Some upstreams may answer, but too few for a
+    // head.
     ends.add(heads.openWithin(headMsMax))
     const isReachable = await upstreams.check(checkMs)
     if (signed !== undefined || !isReachable) heads.openHeld()
@@ -110,7 +111,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
   report({ type: 'finished', progress: noProgress, stopped: true })
 }
 
-/** Fills the index of logs where the configuration wants all of it. */
+/** Fills the log index if the configuration requires the whole index. */
 function openFiller(
   store: GatewayWriter,
   fetcher: WorkingSet['fetcher'],
@@ -124,7 +125,7 @@ function openFiller(
   return filler
 }
 
-/** What is reported of heads: nothing before the store may be read. */
+/** Reports heads, but none before the store may be read. */
 class ReportedHeads {
   readonly #store: GatewayWriter
   readonly #report: SourceHost['report']
@@ -141,19 +142,19 @@ class ReportedHeads {
     this.#isOpened = true
   }
 
-  /** As {@link open}, where there is a head. */
+  /** As {@link open}, if there is a head. */
   openHeld(): void {
     if (this.#store.readHead() !== undefined) this.open()
   }
 
-  /** As {@link openHeld}, after so long; returns what ends the wait. */
+  /** As {@link openHeld}, after `ms`; returns a function that ends the wait. */
   openWithin(ms: number): () => void {
     if (this.#store.readHead() === undefined) return () => {}
     const opening = setTimeout(() => this.open(), ms)
     return () => clearTimeout(opening)
   }
 
-  /** Older headers are linked to the head. */
+  /** Called when older headers were linked to the head. */
   onLinked(): void {
     this.open()
     this.#report({ type: 'head' })
@@ -168,7 +169,7 @@ class ReportedHeads {
   }
 }
 
-/** The chain that the configuration names, or that upstreams have; undefined where the gateway is stopped before. */
+/** The configured chain, or that of the upstreams; undefined if the gateway is stopped first. */
 async function learnIdentity(
   { genesis, network, forks, chainId, upstreams, fetchMsMax }: GatewayTask,
   log: (text: string) => void,

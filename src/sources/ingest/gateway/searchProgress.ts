@@ -1,16 +1,16 @@
 import type { SearchPlace } from '../../../primitives/notHeld.js'
 
-/** Between two lines about a search, and before the first: most fetch for less. */
+/** Time between two log lines about a search, and before the first: most searches fetch for less time. */
 const lineMs = 5_000
 
-/** A search that lacks nothing more for so long is over; one batch of receipts may take nearly as long. */
+/** A search without missing data for this time is over; one batch of receipts may take nearly as long. */
 const endMs = 60_000
 
-/** Says in the log where searches stand that fetch receipts for long, as their callers see nothing until the end. */
+/** Logs the progress of long searches that fetch receipts, because their callers see nothing until the end. */
 export class SearchProgress {
   readonly #log: (text: string) => void
   readonly #nowMs: () => number
-  /** By its range: when a line was last due, and when it lacked something last. As many as run in {@link endMs}. */
+  /** Range → time of the last due line, and of the last missing data. Contains the searches within {@link endMs}. */
   readonly #searches = new Map<string, { dueMs: number; newestMs: number }>()
 
   constructor(log: (text: string) => void, nowMs = () => performance.now()) {
@@ -18,7 +18,7 @@ export class SearchProgress {
     this.#nowMs = nowMs
   }
 
-  /** To be called whenever a search lacks receipts. */
+  /** Call this whenever a search lacks receipts. */
   note({ number, first, last }: SearchPlace): void {
     const nowMs = this.#nowMs()
     for (const [range, { newestMs }] of this.#searches) {

@@ -1,23 +1,23 @@
-/** Keeps what a gateway holds within its bytes on disk: what was not read for longest goes, the past first. */
+/** Limits the bytes that a gateway stores on disk: drops the longest unread data, past states first. */
 import type { GatewayWriter, StateTable } from '../../../data/store/gatewayWriter.js'
 import type { HeldUse } from '../../../data/store/heldUse.js'
 
-/** Rows that are looked at in one transaction: some milliseconds. */
+/** Rows that are checked in one transaction: some milliseconds. */
 const rowsPerTurn = 2_048
-/** Turns after one head, so that callers' questions are not kept waiting; what remains comes after the next. */
+/** Maximum turns after one head, so that callers' requests do not wait; the next head continues. */
 const turnsMax = 16
-/** How long something must not have been read to be dropped, at first; halved with each round over all rows. */
+/** Minimum time without a read before data is dropped, at first; halved with each round over all rows. */
 const unreadMs = 600_000
-/** Blocks of the past that are forgotten at a time. */
+/** Past blocks whose state is dropped at a time. */
 const pastBlocks = 256
 
-/** What is looked through, the largest first. */
+/** Tables in the order of checking, the largest first. */
 const tables: readonly StateTable[] = ['nodes', 'code', 'held']
 
 interface SetBoundsOptions {
-  /** Most bytes of values, nodes and code. */
+  /** Maximum bytes of values, nodes and code. */
   readonly bytesMax: number
-  /** What is never dropped: addresses. */
+  /** Addresses whose values are never dropped. */
   readonly pinned: readonly Uint8Array[]
 }
 
@@ -37,7 +37,7 @@ export class SetBounds {
     this.#pinned = new Set(options.pinned.map((address) => Buffer.from(address).toString('latin1')))
   }
 
-  /** To be called after each head. Drops some of what is too much. */
+  /** Call this after each head. Drops some of the excess data. */
   trim(): void {
     this.#use.sweep()
     const { bytesMax } = this.#options

@@ -6,8 +6,8 @@ import { toMinimalBytes } from '../../../primitives/bytes.js'
 const batchBlocks = 4_096
 
 /**
- * Stores the total difficulty of every block up to the head: with all headers down to genesis it is a sum. Does nothing
- * where the head has one.
+ * Stores the total difficulty of every block up to the head, summed over all headers down to genesis. Does nothing if
+ * the head has one.
  */
 export function addTotals(store: GatewayWriter): void {
   const last = store.readHead()?.number ?? -1

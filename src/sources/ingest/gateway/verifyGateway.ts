@@ -1,6 +1,6 @@
 /**
- * Checks what a gateway holds against its own hashes: headers and their links, the parts that are held of each block,
- * trie nodes and code. Only reads, so it may run while a server runs.
+ * Checks a gateway's store against its own hashes: headers and their links, the stored parts of each block, trie nodes
+ * and code. Only reads, so it may run while a server runs.
  */
 import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import { ForkSchedule } from '../../../data/chain/forks.js'
@@ -21,7 +21,7 @@ export interface GatewayReport {
   /** Block down to which headers are linked to the head. */
   readonly linkedFrom: number
   readonly head: number
-  /** Canonical blocks of which at least the header is held. */
+  /** Canonical blocks with at least a stored header. */
   readonly blocks: number
   readonly bodies: number
   readonly receipts: number
@@ -65,7 +65,7 @@ class GatewayCheck extends FaultList {
   readonly #store: ChainReader
   readonly #head: BlockName
   readonly #parts: BlockParts
-  /** Whether rows have headers as they are hashed. */
+  /** Whether rows contain headers in their hashed form. */
   readonly #hasOwnHeaders: boolean
 
   constructor(store: ChainReader, head: BlockName) {
@@ -80,7 +80,7 @@ class GatewayCheck extends FaultList {
     this.#hasOwnHeaders = parts.headers !== 'told' && !loose.includes('headers') && headerFields === undefined
   }
 
-  /** Canonical blocks, from the lowest that is held up to the head. */
+  /** Checks canonical blocks, from the lowest stored one up to the head. */
   chain(onProgress: (done: number) => void): void {
     const { number: last, hash } = this.#head
     let before: { readonly header: Header; readonly row: StoredBlock } | undefined
@@ -106,7 +106,7 @@ class GatewayCheck extends FaultList {
     )
   }
 
-  /** That the log index has each block that it is said to have, and nothing else. */
+  /** Checks that the log index contains each indexed block, and nothing else. */
   logIndex(): void {
     this.guard('index of logs', () => {
       const kept = this.#store.countLogIndex()
@@ -146,7 +146,7 @@ class GatewayCheck extends FaultList {
     )
   }
 
-  /** Checks a block's header and what is held of the rest; undefined where the header cannot be read. */
+  /** Checks a block's header and its stored parts; undefined if the header cannot be read. */
   #block(row: StoredBlock): Header | undefined {
     const hash = toHash32(Uint8Array.from(row.hash))
     const name = `block ${bytesToHex(hash)}`
@@ -186,7 +186,7 @@ class GatewayCheck extends FaultList {
     if (!equalBytes(senders, row.senders)) throw new Error('its senders are not those of its transactions')
   }
 
-  /** Throws where parts of a block of another family are not those of its root. */
+  /** Throws if parts of a block of another family do not match its root. */
   #root(parts: readonly Uint8Array[], root: Hash32, what: string): void {
     if (!equalBytes(indexedRoot(parts), root)) throw new Error(`its ${what} have another root`)
   }

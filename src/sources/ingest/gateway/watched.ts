@@ -1,6 +1,6 @@
 /**
- * Contracts that are always held: their accounts and code, and all their slots where an upstream enumerates these
- * (`debug_storageRangeAt`). That none is missing is proved by the storage root, which is made of them.
+ * Contracts that are always stored: their accounts and code, and all their slots if an upstream lists them
+ * (`debug_storageRangeAt`). The storage root, computed from the slots, proves that none is missing.
  */
 import { decodeHeader, headOf } from '../../../data/chain/header.js'
 import { decodeAccount, hasCode } from '../../../data/state/account.js'
@@ -19,18 +19,18 @@ import {
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import type { ProofFetcher } from './proofFetcher.js'
 
-/** Slots of a contract that is held whole: they take some 15 MB on disk, and as much in memory while they are proved. */
+/** Maximum slots of a contract that is stored whole: about 15 MB on disk, and the same in memory during the proof. */
 const slotsMax = 100_000
-/** Slots of one question: an answer of 200 KB. */
+/** Slots of one request: an answer of 200 KB. */
 const slotsPerPage = 1_024
-/** Wait before a contract whose slots could not be had is tried again. */
+/** Wait before a contract is tried again after its slots could not be fetched. */
 const retryMs = 30_000
 
 const method = 'debug_storageRangeAt'
 
 interface WatchedOptions {
   readonly addresses: readonly Address[]
-  /** Told of what went wrong, as sentences for the operator. */
+  /** Gets sentences about problems, for the operator. */
   readonly log: (text: string) => void
 }
 
@@ -38,7 +38,7 @@ export class Watched {
   readonly #store: GatewayWriter
   readonly #fetcher: ProofFetcher
   readonly #options: WatchedOptions
-  /** Address → when it is tried again, in the time of `performance.now()`. */
+  /** Address → time of the next attempt, in the time of `performance.now()`. */
   readonly #retryAt = new Map<string, number>()
   #working: Promise<void> | undefined
   #isClosed = false
@@ -49,12 +49,12 @@ export class Watched {
     this.#options = options
   }
 
-  /** How many of them are held whole. */
+  /** The number of contracts that are stored whole. */
   get whole(): number {
     return this.#options.addresses.filter((address) => this.#store.holdsWhole(address)).length
   }
 
-  /** To be called after each head, where what changes is known. */
+  /** Call this after each head if its changes are known. */
   wake(): void {
     if (this.#isClosed || this.#options.addresses.length === 0) return
     this.#working ??= this.#work().finally(() => {
@@ -62,13 +62,13 @@ export class Watched {
     })
   }
 
-  /** Resolves once it no longer uses the store. End what it waits for as well. */
+  /** Resolves once the store is no longer used. The caller must also end the requests that it waits for. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#working
   }
 
-  /** Never rejects: nobody waits for it, and without it the others are held still. */
+  /** Never rejects: no caller waits for it, and the other contracts are still stored without it. */
   async #work(): Promise<void> {
     for (const address of this.#options.addresses) {
       const name = bytesToHex(address)
@@ -87,13 +87,13 @@ export class Watched {
     }
   }
 
-  /** Holds it; why not, where it cannot be held whole, or `moved`. */
+  /** Stores the contract; returns the reason if it cannot be stored whole, or `moved`. */
   async #hold(address: Address): Promise<string | undefined> {
     const head = headOf(this.#store)
     if (head === undefined) return 'there is no head yet'
     const { parentHash, stateRoot } = head.header
     await this.#fetcher.fetch({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
-    // What is enumerated is what was there before the first transaction of a block.
+    // The listed slots are those before the first transaction of a block.
     const parent = this.#store.readHeader(parentHash)
     if (parent === undefined) return 'the parent of the head is not held'
     const proved = await this.#fetcher.prove(
@@ -126,7 +126,7 @@ export class Watched {
     return undefined
   }
 
-  /** All slots before the first transaction of a block that are not zero; why not, where they cannot be had. */
+  /** All slots before the first transaction of a block that are not zero; a reason if they cannot be fetched. */
   async #enumerate(address: Address, block: Hash32): Promise<readonly Change[] | string> {
     const slots = new Map<string, Change>()
     let start = `0x${'0'.repeat(64)}`
@@ -145,7 +145,7 @@ export class Watched {
         }
         const name = latin1Key(slot)
         const value = trimLeft(bytes)
-        // The root is made by adding slots to an empty trie, which shows neither of these.
+        // The root is computed by adding slots to an empty trie, which shows neither of these errors.
         if (slots.has(name) || value.length === 0) return `${method} tells a slot twice, or one that is zero`
         slots.set(name, [slot, value])
       }

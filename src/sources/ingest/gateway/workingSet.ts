@@ -1,4 +1,4 @@
-/** What a gateway holds of the state: how it stays current, what is in use, what is pinned, and how large it may be. */
+/** The state data that a gateway stores: how it stays current, its use, its pinned parts, and its maximum size. */
 
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
 import { HeldUse } from '../../../data/store/heldUse.js'
@@ -13,13 +13,13 @@ import { SetBounds } from './setBounds.js'
 import { Watched } from './watched.js'
 
 const planDefault: WorkingSetPlan = { maxMB: 4_096, proofUnits: 4_096, watch: [] }
-/** Bytes of nodes in the proofs that come with a head: what a line of 20 Mbit/s carries in 3 s. */
+/** Maximum bytes of nodes in the proofs with a head: a line of 20 Mbit/s transfers them in 3 s. */
 const proofBytesMax = 8 * 2 ** 20
 
 export class WorkingSet {
   readonly fetcher: ProofFetcher
   readonly reader: HeadReader
-  /** Heads since the start, by the way in which they were taken in. */
+  /** Heads since the start, by the method that kept values current. */
   readonly heads: Record<CurrentWay, number> = { accessList: 0, witness: 0, proofs: 0 }
   readonly #store: GatewayWriter
   readonly #bytesMax: number
@@ -59,7 +59,7 @@ export class WorkingSet {
     }
   }
 
-  /** To be called once a head is taken in. */
+  /** Call this once a head is stored. */
   onHead(): void {
     const { way } = this.reader
     if (way !== undefined) this.heads[way]++
@@ -67,7 +67,7 @@ export class WorkingSet {
     if (way === 'accessList' || way === 'witness') this.#watched.wake()
   }
 
-  /** Resolves once it no longer uses the store. End what it waits for as well. */
+  /** Resolves once the store is no longer used. The caller must also end the requests that it waits for. */
   close(): Promise<void> {
     return this.#watched.close()
   }
