@@ -74,13 +74,20 @@ export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer
  */
 const trialLooksMax = 10
 
-/** Wraps a job's work as the handler that `session.ts` calls. */
-export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>): JobHandler {
+/** Wraps a job's work as the handler that `session.ts` calls; `looksMax` as {@link trialLooksMax}, of work that looks more often. */
+export function jobHandler<A, R>(
+  work: (args: A, context: JobContext) => R | Promise<R>,
+  looksMax = trialLooksMax,
+): JobHandler {
   return async (message) => {
     const { network, cell, serial, runMsMax, isTrial } = message
     const endsAtMs = performance.now() + runMsMax
-    let looksLeft = isTrial ? trialLooksMax : Number.POSITIVE_INFINITY
+    let looksLeft = isTrial ? looksMax : Number.POSITIVE_INFINITY
     const isTrialOver = () => looksLeft < 0
+    const endTrial = () => {
+      looksLeft = -1
+      throw new FaultError({ kind: 'RequestTimedOut' })
+    }
     let parts = 0
     const context: JobContext = {
       get store() {
@@ -92,6 +99,8 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
           parts++
           return
         }
+        // Jobs that give parts are posted alone.
+        if (isTrial) endTrial()
         sendPart(serial, part)
         if (!jobCell.awaitTaken(++parts - partsMax, stallMsMax)) {
           throw new FaultError({ kind: 'RequestTimedOut' })

@@ -8,9 +8,16 @@ import { perStore } from './perStore.js'
 const tracingOn = perStore((store, { trace }) => new Tracing(store, trace))
 const statePartsOn = perStore((store, { trace }) => new StateParts(store, trace))
 
+/**
+ * Looks of a trace on trial, of 512 steps each, some milliseconds in all: a transfer or a swap in a block that is kept
+ * takes fewer than ten, and one before which twenty others run some thirty.
+ */
+const trialLooksMax = 64
+
 /** All tracers but those in JavaScript, whose engine is not loaded here; see script.ts. */
-export const trace = jobHandler((request: TraceRequest, context) =>
-  tracingOn(context).trace(request, context.shouldStop, context.put),
+export const trace = jobHandler(
+  (request: TraceRequest, context) => tracingOn(context).trace(request, context.shouldStop, context.put),
+  trialLooksMax,
 )
 export const stateParts = jobHandler((request: StatePartsRequest, context) =>
   statePartsOn(context).buildJson(request, context.shouldStop),

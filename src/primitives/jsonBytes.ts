@@ -60,9 +60,8 @@ export function memberNames<const N extends string>(...names: readonly N[]): Rea
 export function ascii(text: string): Constant {
   const view = new DataView(new ArrayBuffer(text.length + 7))
   for (let i = 0; i < text.length; i++) view.setUint8(i, text.charCodeAt(i))
-  const words = Float64Array.from({ length: Math.ceil(text.length / 8) }, (_, word) =>
-    view.getFloat64(8 * word, true),
-  )
+  const words = new Float64Array(Math.ceil(text.length / 8))
+  for (let word = 0; word < words.length; word++) words[word] = view.getFloat64(8 * word, true)
   return { length: text.length, words }
 }
 

@@ -102,6 +102,10 @@ export class LateRows implements ChainRows {
     return this.#got({ kind: 'receipts', hash }, () => this.#store.readReceipts(hash))
   }
 
+  readReceiptList(hash: Hash32) {
+    return this.#got({ kind: 'receipts', hash }, () => this.#store.readReceiptList(hash))
+  }
+
   readBlockAccessList(hash: Hash32): Uint8Array | undefined {
     return this.#got({ kind: 'accessList', hash }, () => this.#store.readBlockAccessList(hash))
   }

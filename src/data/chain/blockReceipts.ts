@@ -1,9 +1,11 @@
 import { closeBracket, comma, type JsonBytes, openBracket } from '../../primitives/jsonBytes.js'
 import { type RlpSpan, rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
+import type { ReceiptInBlock } from '../store/packedReceipts.js'
 import { type BlockRows, rawTransaction, transactionPosition } from './blockRows.js'
 import type { ForkSchedule } from './forks.js'
 import { blockMembers } from './logJson.js'
 import { type ReceiptCursor, skipReceipt, writeReceipt } from './receiptJson.js'
+import { integerOfItem } from './rlpJson.js'
 
 /** A block with the results of its execution. */
 export interface ExecutedBlock {
@@ -25,9 +27,18 @@ export function writeReceipts(
   json.constant(closeBracket)
 }
 
-/** Writes one receipt object. */
-export function writeReceiptAt(json: JsonBytes, executed: ExecutedBlock, index: number): void {
-  writeFrom(json, executed, index, index + 1)
+/** Writes one receipt object: that of transaction `index` of the block. */
+export function writeReceiptAt(
+  json: JsonBytes,
+  block: Omit<ExecutedBlock, 'receipts'>,
+  index: number,
+  { rlp, gasBefore, logsBefore }: ReceiptInBlock,
+): void {
+  const cursor = startCursor(block)
+  cursor.cumulativeGasUsed = integerOfItem(gasBefore, 0)
+  cursor.logIndex = logsBefore
+  const span = block.rows.transactionAt(index) as RlpSpan
+  writeReceipt(json, rlp, 0, block.rows.read(span), transactionPosition(block.rows, index), cursor)
 }
 
 /** Walks over the receipts before `first`. */
@@ -45,13 +56,12 @@ function writeFrom(json: JsonBytes, executed: ExecutedBlock, first: number, end:
   }
 }
 
-function startCursor({ rows, schedule }: ExecutedBlock): ReceiptCursor {
-  const { header } = rows
+function startCursor({ rows, schedule }: Omit<ExecutedBlock, 'receipts'>): ReceiptCursor {
   const { receiptMembers } = schedule.family.proofs
   return {
-    block: blockMembers(rows),
-    blobGasPrice: schedule.blobGasPrice(header),
-    writeMembers: receiptMembers?.({ fork: schedule.forkOf(header), first: rawTransaction(rows, 0) }),
+    block: blockMembers({ hash: rows.hash, header: rows.facts }),
+    blobGasPrice: () => schedule.blobGasPrice(rows.header),
+    writeMembers: receiptMembers?.({ fork: schedule.forkOf(rows.header), first: rawTransaction(rows, 0) }),
     cumulativeGasUsed: 0,
     logIndex: 0,
   }

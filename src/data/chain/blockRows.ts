@@ -19,6 +19,7 @@ import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import { LentMemory } from '../../primitives/slab.js'
 import { transactionTypes } from '../../primitives/transactionTypes.js'
 import type { ChainRows } from '../store/chainRows.js'
+import type { ReceiptList } from '../store/packedReceipts.js'
 import { StoredBlock, senderBytes } from '../store/storedBlock.js'
 import {
   type BlockFacts,
@@ -49,6 +50,8 @@ export class BlockRows {
   #header: Header | undefined
   #facts: BlockFacts | undefined
   #transactions: readonly RlpSpan[] | undefined
+  /** Once they were asked for one by one. */
+  receipts: ReceiptList | undefined
 
   constructor(
     hash: Hash32,
@@ -75,10 +78,11 @@ export class BlockRows {
     return rlpLength(this.headerRlp.length + rlpPayloadLength(this.#stored.bodyBytes))
   }
 
-  /** Its memory, once all parts are read. */
+  /** Its memory, once all parts but its receipts are read. */
   get bytesHeld(): number {
     const { bytes, bodyBytes } = this.#stored
-    return emptyBytes + bytes.length + bodyBytes + this.transactionCount * spanBytes
+    const receiptBytes = this.receipts?.bytesHeld ?? 0
+    return emptyBytes + bytes.length + bodyBytes + receiptBytes + this.transactionCount * spanBytes
   }
 
   /** Total difficulty up to and including this block, shortest big-endian bytes. */
@@ -236,6 +240,16 @@ export class BlockRowsReader {
       this.#types,
     )
     return this.#view
+  }
+
+  /** The receipts of a block that was read here, which has them from then on; undefined where it was never executed. */
+  readReceipts(rows: BlockRows): ReceiptList | undefined {
+    if (rows.receipts !== undefined) return rows.receipts
+    rows.receipts = this.#store.readReceiptList(rows.hash)
+    const key = readUint32(rows.hash, 0)
+    // Again, because its memory grew.
+    if (this.#kept.peek(key) === rows) this.#kept.set(key, rows)
+    return rows.receipts
   }
 
   /** A block in memory of its own; undefined for one that is requested for the first time, or not known. */

@@ -259,11 +259,17 @@ export abstract class ChainBlocks {
     return this.parts.answers.finish(this.parts.json)
   }
 
-  receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
+  /** The receipt of a transaction of a known, executed block; undefined for an index beyond its last. */
+  receiptJson({ blockHash, index, number }: TransactionLocation): Uint8Array | undefined {
     const told = this.#hasTold(blockHash, 'receipts') && this.parts.told.receipt(blockHash, index)
     if (told) return told
-    const executed = this.#executed(blockHash, this.parts.rows.viewUntilNextRead(blockHash))
-    return executed && this.#render((json) => writeReceiptAt(json, executed, index), true)
+    const rows = this.parts.rows.viewUntilNextRead(blockHash, number)
+    if (rows === undefined || index >= rows.transactionCount) return undefined
+    const receipt = this.parts.rows.readReceipts(rows)?.at(index) ?? this.#withoutReceipts(blockHash)
+    return (
+      receipt &&
+      this.#render((json) => writeReceiptAt(json, { rows, schedule: this.schedule }, index, receipt), true)
+    )
   }
 
   /** Those of the transactions from index `first` up to `end`, as {@link receiptsJson} has all. */
@@ -305,8 +311,11 @@ export abstract class ChainBlocks {
 
   /** The receipts of an executed block in the store's encoding; undefined where there is no such block. */
   readReceipts(hash: Hash32): Uint8Array | undefined {
-    const receipts = this.parts.store.readReceipts(hash)
-    if (receipts !== undefined) return receipts
+    return this.parts.store.readReceipts(hash) ?? this.#withoutReceipts(hash)
+  }
+
+  /** Undefined for a block that was not executed. Throws NotHeldError where its receipts are not held. */
+  #withoutReceipts(hash: Hash32): undefined {
     const header = this.readHeader(hash)
     if (header === undefined || !this.parts.store.isCanonical(header.number, hash)) return undefined
     throw new NotHeldError({ kind: 'receipts', hash })

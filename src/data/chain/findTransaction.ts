@@ -27,7 +27,8 @@ export function findTransaction(
   const location = store.readLocation(transactionHash)
   if (location === undefined) return undefined
   // Blocks above the head, or that have just left the chain, do not exist for callers.
-  return requireHeader(store, location.blockHash).number <= header.number ? location : undefined
+  const { number = requireHeader(store, location.blockHash).number } = location
+  return number <= header.number ? location : undefined
 }
 
 /** The header of a block that there is. Throws NotHeldError. */

@@ -22,7 +22,7 @@ import {
 export interface ReceiptCursor {
   readonly block: BlockMembers
   /** Price of blob gas in the block, wei; undefined before Cancun. */
-  readonly blobGasPrice: bigint | undefined
+  readonly blobGasPrice: () => bigint | undefined
   /** Writes what receipts of the chain's family have besides, from the bytes of a transaction. */
   readonly writeMembers: ((json: JsonBytes, transaction: Uint8Array) => void) | undefined
   cumulativeGasUsed: number | bigint
@@ -66,9 +66,10 @@ export function writeReceipt(
   const hasTail = tail < rlpEndAt(receipts, receipt)
   const cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
   const sender = position.index * 52
-  if (transaction.layout.blobHashes !== undefined && cursor.blobGasPrice !== undefined) {
+  const blobGasPrice = transaction.layout.blobHashes === undefined ? undefined : cursor.blobGasPrice()
+  if (blobGasPrice !== undefined) {
     json.constant(firstBlobName)
-    json.quantity(cursor.blobGasPrice)
+    json.quantity(blobGasPrice)
     json.constant(name.blobGasUsed)
     json.quantity(BigInt(blobCount(transaction)) * gasPerBlob)
     json.constant(comma)

@@ -24,6 +24,7 @@ import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../s
 import { HeldUse } from '../store/heldUse.js'
 import { readNamedPlace } from '../store/locations.js'
 import { lastAlike, logRangeAt } from '../store/logRanges.js'
+import type { ReceiptList } from '../store/packedReceipts.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { keyAfterPrefix, metaKeys } from '../store/tables.js'
 import { decodeAccount } from './account.js'
@@ -134,9 +135,16 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   override readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined {
-    const receipts = super.readReceipts(hash, lacksBlooms)
+    return this.#receipts(hash, super.readReceipts(hash, lacksBlooms))
+  }
+
+  override readReceiptList(hash: Hash32): ReceiptList | undefined {
+    return this.#receipts(hash, super.readReceiptList(hash))
+  }
+
+  #receipts<R>(hash: Hash32, found: R | undefined): R | undefined {
     this.#noteTold(hash, 'receipts')
-    if (receipts !== undefined || this.readHeader(hash) === undefined) return receipts
+    if (found !== undefined || this.readHeader(hash) === undefined) return found
     throw new NotHeldError({ kind: 'receipts', hash })
   }
 

@@ -4,9 +4,16 @@ import { NotHeldError } from '../../primitives/notHeld.js'
 import { decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
+import { buildProofJson, type ProofRequest, UpperNodes } from './proof.js'
 import type { StateView } from './stateView.js'
 import { provedState, trieState } from './trieState.js'
-import { triesAfter } from './tries.js'
+import { hasRows, headTries, triesAfter } from './tries.js'
+
+/**
+ * A proof of so many keys takes a thread less time than to pass it on: on a chain of 312 blocks 81 µs for one key, where
+ * passing it on takes 120 µs of the same thread and 147 of another. For three keys it is 118 and 105.
+ */
+const shortProofKeysMax = 1
 
 export interface StateBlock {
   readonly number: number
@@ -20,6 +27,7 @@ export interface StateBlock {
  */
 export class StateReader {
   readonly #rows: ChainRows
+  readonly #upper = new UpperNodes()
 
   constructor(rows: ChainRows) {
     this.#rows = rows
@@ -36,6 +44,18 @@ export class StateReader {
     if (rows.isHead(hash)) return rows.readSlot(address, slot)
     if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
     return this.#sideState(block).slot(address, slot)
+  }
+
+  /**
+   * The JSON of a proof at the head of few keys, of a store whose tries have rows; undefined for any other, which takes
+   * longer.
+   */
+  proveShort(request: ProofRequest): Uint8Array<ArrayBuffer> | undefined {
+    const rows = this.#rows
+    const { number, block, keys } = request
+    if (keys.length > shortProofKeysMax || !hasRows(rows) || !rows.isHead(block)) return undefined
+    rows.requireTries?.(number)
+    return buildProofJson(headTries(rows), request, this.#upper)
   }
 
   #sideState(block: StateBlock): StateView {

@@ -41,7 +41,7 @@ import { readPlace } from './locations.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { unpackList } from './packedLists.js'
-import { unpackReceipts } from './packedReceipts.js'
+import { ReceiptList, unpackReceipts } from './packedReceipts.js'
 import { PastChanges } from './pastChanges.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { StateDigests } from './stateChanges.js'
@@ -262,6 +262,11 @@ export class ChainReader implements ChainRows {
       : unpackReceipts(row, lacksBlooms)
   }
 
+  readReceiptList(hash: Hash32): ReceiptList | undefined {
+    const row = read(this.tables.receipts, hash)
+    return row === undefined ? this.requireKept('receipts', this.#numberOf(hash)) : new ReceiptList(row)
+  }
+
   readBlockAccessList(hash: Hash32): Uint8Array | undefined {
     const packed = read(this.tables.accessLists, hash)
     return packed === undefined ? this.requireKept('bodies', this.#numberOf(hash)) : unpackList(packed)
@@ -280,7 +285,8 @@ export class ChainReader implements ChainRows {
   readLocation(transactionHash: Hash32): TransactionLocation | undefined {
     return readPlace(this.tables.locations, transactionHash, (number) => {
       const hash = this.readCanonicalHash(number)
-      return hash && this.readBlock(hash, number, true)
+      // It stays the block that was read last: its transaction or receipt is often next.
+      return this.#last ?? (hash && this.readBlock(hash, number, true))
     })
   }
 

@@ -1,8 +1,12 @@
 import { type Address, concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { Wanted } from '../../primitives/notHeld.js'
 import type { OldestKept } from './keptHistory.js'
+import type { TransactionLocation } from './locations.js'
+import type { ReceiptList } from './packedReceipts.js'
 import type { StoredBlock } from './storedBlock.js'
 import type { TrieRow } from './trieRow.js'
+
+export type { TransactionLocation } from './locations.js'
 
 /** Identity of a chain; fixed by its genesis. */
 export interface ChainIdentity {
@@ -127,11 +131,6 @@ export interface BlockName {
   readonly hash: Hash32
 }
 
-export interface TransactionLocation {
-  readonly blockHash: Hash32
-  readonly index: number
-}
-
 /**
  * How an upstream's answer is verified: by roots, not at all (one upstream reports it), or by a quorum of upstreams.
  */
@@ -198,6 +197,8 @@ export interface ChainRows {
    * their blooms may be zeros, which takes less time.
    */
   readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
+  /** As {@link readReceipts}, for whoever needs few of them. */
+  readReceiptList(hash: Hash32): ReceiptList | undefined
   /**
    * RLP of the block access list (EIP-7928) of a block whose header has its hash. Undefined for a block that was never
    * executed, or that came from an archive without lists.

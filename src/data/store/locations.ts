@@ -12,8 +12,10 @@ import type { ReadTable, WriteTable } from './readTable.js'
 import { senderBytes, transactionHashes } from './storedBlock.js'
 import type { WriteBuffer } from './writeBuffer.js'
 
-interface Location {
+export interface TransactionLocation {
   readonly blockHash: Hash32
+  /** Number of that block, where the index of transactions has it: it saves a read. */
+  readonly number?: number
   readonly index: number
 }
 
@@ -45,20 +47,21 @@ export function readPlace(
   table: ReadTable,
   hash: Hash32,
   blockAt: (number: number) => { readonly hash: Hash32; readonly senders: Uint8Array } | undefined,
-): Location | undefined {
+): TransactionLocation | undefined {
   const row = table.getBrief(hash.subarray(0, prefixBytes))
   if (row === undefined) return readNamedPlace(table, hash)
   const index = readNumber(row, endOfNumber(row, 0))
-  const block = blockAt(readNumber(row, 0))
+  const number = readNumber(row, 0)
+  const block = blockAt(number)
   const at = index * senderBytes + 20
   const own = block?.senders.subarray(at, at + hash.length)
   return block && own && equalBytes(own, hash)
-    ? { blockHash: toHash32(block.hash.slice()), index }
+    ? { blockHash: toHash32(block.hash.slice()), number, index }
     : undefined
 }
 
 /** The same for a gateway. */
-export function readNamedPlace(table: ReadTable, hash: Hash32): Location | undefined {
+export function readNamedPlace(table: ReadTable, hash: Hash32): TransactionLocation | undefined {
   const row = table.getBinary(hash)
   return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
 }

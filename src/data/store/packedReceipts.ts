@@ -57,6 +57,77 @@ export function unpackReceipts(row: Uint8Array, lacksBlooms = false): Uint8Array
   return row
 }
 
+/** One receipt of a block, with what its JSON needs of those before it. */
+export interface ReceiptInBlock {
+  /** An item of the block's RLP list. */
+  readonly rlp: Uint8Array
+  /** An item of RLP: the gas that the block used before it. */
+  readonly gasBefore: Uint8Array
+  readonly logsBefore: number
+}
+
+const noGas = Uint8Array.of(0x80)
+const cutShort = 'a row of receipts is cut short'
+
+/**
+ * The receipts of a block one by one. Only a receipt that is asked for gets its bloom, and no other is copied: for a block
+ * of 20 transactions that takes half the time of {@link unpackReceipts}.
+ */
+export class ReceiptList {
+  /** An RLP list; its lengths count the bytes that its blooms lack. */
+  readonly #list: Uint8Array
+  readonly #missingBytes: number
+
+  /** Throws RangeError for bytes that are no row of receipts. */
+  constructor(row: Uint8Array) {
+    this.#missingBytes = row[0] === plain || row[0] === deflated ? bloomBytes : 0
+    if (this.#missingBytes === 0) this.#list = unpackReceipts(row)
+    else this.#list = row[0] === plain ? row.subarray(1) : inflated(row.subarray(1))
+  }
+
+  get bytesHeld(): number {
+    return this.#list.length
+  }
+
+  /** Receipt `index`; undefined beyond the last one. Walks over those before it. Throws RangeError for other bytes. */
+  at(index: number): ReceiptInBlock | undefined {
+    const list = this.#list
+    const missingBytes = this.#missingBytes
+    let gasBefore: Uint8Array = noGas
+    let logsBefore = 0
+    let receipt = rlpPayloadAt(list, 0)
+    let before = 0
+    for (; receipt < list.length; before++) {
+      const gas = rlpEndAt(list, rlpPayloadAt(list, contentAt(list, receipt)))
+      const gasEnd = rlpEndAt(list, gas)
+      const bloom = gasEnd + bloomHeader.length
+      const logs = bloom + bloomBytes - missingBytes
+      const end = rlpEndAt(list, receipt) - missingBytes
+      if (!(logs < end && end <= list.length)) throw new RangeError(cutShort)
+      if (before === index) {
+        const own = list.subarray(receipt, end)
+        const rlp = missingBytes === 0 ? own : withBloom(own, bloom - receipt)
+        return { rlp, gasBefore, logsBefore }
+      }
+      const logsEnd = rlpEndAt(list, logs)
+      for (let log = rlpPayloadAt(list, logs); log < logsEnd; log = rlpEndAt(list, log)) logsBefore++
+      gasBefore = list.subarray(gas, gasEnd)
+      receipt = end
+    }
+    if (receipt + before * missingBytes !== rlpEndAt(list, 0)) throw new RangeError(cutShort)
+    return undefined
+  }
+}
+
+/** A receipt with the bloom that it lacks at `bloom`. */
+function withBloom(short: Uint8Array, bloom: number): Uint8Array {
+  const rlp = new Uint8Array(short.length + bloomBytes)
+  rlp.set(short.subarray(0, bloom))
+  rlp.set(short.subarray(bloom), bloom + bloomBytes)
+  addLogs(rlp, viewOf(rlp), bloom + bloomBytes, rlp, bloom)
+  return rlp
+}
+
 function inflated(content: Uint8Array): Uint8Array {
   const chunkSize = Math.min(Math.max(content.length * pieceGrowth, pieceBytes.min), pieceBytes.max)
   return inflateRawSync(content, { chunkSize, maxOutputLength: receiptsBytesMax })
@@ -95,8 +166,7 @@ function withBlooms(short: Uint8Array, lacksBlooms: boolean): Uint8Array {
   let copied = 0
   let length = 0
   const copy = (to: number): void => {
-    if (to > short.length || length + to - copied > end)
-      throw new RangeError('a row of receipts is cut short')
+    if (to > short.length || length + to - copied > end) throw new RangeError(cutShort)
     rlp.set(short.subarray(copied, to), length)
     length += to - copied
     copied = to

@@ -64,6 +64,9 @@ const scriptTurnMs = 1_000
 /** Arguments of a proof of 16 keys, which takes 0.2 ms. Most have one to five. */
 const shortProofBytesMax = 750
 
+/** Arguments of a trace of a transaction or a block by a tracer with some options; a message has its data besides. */
+const shortTraceBytesMax = 400
+
 function job<C extends JobClass>(className: C, file: StartedFile, handler: string): JobDefinition<C> {
   return { class: className, entry: startedUrl(file).href, handler }
 }
@@ -94,7 +97,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       accessList: job('execute', 'execute', 'accessList'),
       simulate: job('execute', 'simulate', 'simulate'),
       witness: job('execute', 'witness', 'witness'),
-      trace: job('trace', 'trace', 'trace'),
+      trace: { ...job('trace', 'trace', 'trace'), shortBytesMax: shortTraceBytesMax },
       script: job('script', 'script', 'script'),
       stateParts: job('trace', 'trace', 'stateParts'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),

@@ -72,7 +72,7 @@ export class BlockReplays {
     const header = this.readHeader(hash)
     if (header.number === 0) throw messageRefused('genesis is not traceable')
     const reference: BlockReference = { number: header.number, hash, isPending: false }
-    requireKeptBefore(this.#store, { number: header.number, hash: hash as Hash32 })
+    this.requireKept({ header, hash })
     const { context } = this.contexts.read(reference)
     const body = this.#store.readBody(hash as Hash32)
     if (body === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
@@ -85,6 +85,15 @@ export class BlockReplays {
       transactions: this.#readTransactions(hash as Hash32, itemsOf(transactions), context),
       rewards: includesFork(context.fork, 'paris') ? [] : rewardsOf(header, itemsOf(uncles), context.fork),
     }
+  }
+
+  readCode(hash: Hash32): Uint8Array | undefined {
+    return this.#store.readCode(hash)
+  }
+
+  /** Throws FaultError where the state before a block was removed. */
+  requireKept({ header, hash }: Pick<ReplayedBlock, 'header' | 'hash'>): void {
+    requireKeptBefore(this.#store, { number: header.number, hash: hash as Hash32 })
   }
 
   /** The hashes of the chain that ends with `head`, by number. Throws FaultError HeaderNotFound. */
@@ -118,13 +127,22 @@ export class BlockReplays {
     })
   }
 
-  /** Empties the kernel and does what comes before the first transaction of a block. */
-  begin(kernel: Kernel, block: ReplayedBlock, watch: JobWatch): void {
-    const { header, context } = block
+  /** Empties the kernel and attaches it to a state before or within a block. */
+  attach(kernel: Kernel, { context }: ReplayedBlock, state: StateView, watch: JobWatch): void {
     const { fork, ancestorHash } = context
-    const state = this.stateBefore(block)
     kernel.restart(fork, { state, ancestorHash, watch }, watch.limits.memoryBytesMax)
     kernel.setBlock(context)
+  }
+
+  /**
+   * Empties the kernel and does what comes before the first transaction of a block; with `isRecorded` the kernel records
+   * what is accessed and changed from then on.
+   */
+  begin(kernel: Kernel, block: ReplayedBlock, watch: JobWatch, isRecorded = false): void {
+    const { header, context } = block
+    const { fork } = context
+    this.attach(kernel, block, this.stateBefore(block), watch)
+    if (isRecorded) kernel.recordAccesses()
     if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork, this.schedule)
   }

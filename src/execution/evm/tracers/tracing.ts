@@ -10,6 +10,7 @@ import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import { JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { BlockContext } from '../blocks/blockContext.js'
 import { BlockReplays, type ReplayedBlock } from '../blocks/blockReplay.js'
+import { ReplayedStates } from '../blocks/replayedStates.js'
 import { JobWatch } from '../engine/jobWatch.js'
 import { KernelState } from '../engine/kernelState.js'
 import { OwnKernel } from '../engine/ownKernel.js'
@@ -74,6 +75,8 @@ type TakePart = (part: Uint8Array<ArrayBuffer>) => void
 
 export class Tracing {
   readonly #replays: BlockReplays
+  /** Absent where a row may have to be fetched, of which each trace has to say how it is known. */
+  readonly #states: ReplayedStates | undefined
   readonly #store: ChainRows
   readonly #limits: TraceLimits
   #traced = new TracedKernel()
@@ -84,6 +87,7 @@ export class Tracing {
     this.#store = store
     this.#limits = limits
     this.#replays = new BlockReplays(store)
+    if (store.mayLack !== true) this.#states = new ReplayedStates(this.#replays)
   }
 
   /**
@@ -166,8 +170,13 @@ export class Tracing {
   }
 
   #traceOne({ blockHash, index }: TraceSubject & { kind: 'transaction' }, run: Run): void {
-    const block = this.#replays.read(blockHash)
-    this.#runBefore(block, index, run.watch)
+    const block = this.#states?.find(blockHash) ?? this.#replays.read(blockHash)
+    const start = this.#states?.before(block, index, () => this.#before.kernel, run.watch)
+    if (start === undefined) this.#runBefore(block, index, run.watch)
+    else {
+      this.#replays.attach(this.#traced.kernel, block, start.state, run.watch)
+      this.#traced.logs = start.logsBefore
+    }
     this.#traceTransaction(block, index, run)
   }
 

@@ -63,7 +63,8 @@ export const stateProofMethods = {
       const stateRoot = isHead ? head.header.stateRoot : state.stateRootAfter(block)
       const { number, hash } = block
       const args: ProofRequest = { number, block: hash, stateRoot, address: account, keys }
-      return kept(proofs, proofCacheKey(args), () => jobs.run('prove', args, context))
+      const key = proofCacheKey(args)
+      return kept(proofs, key, () => state.proveShort(args) ?? jobs.run('prove', args, context))
     },
   }),
 }
@@ -171,13 +172,15 @@ export const proofMethods = {
 }
 
 /** Returns the cached answer of a key, or makes it; the cache may store it. */
-function kept(proofs: AnswerCache, key: string, make: () => Promise<Uint8Array>) {
+function kept(proofs: AnswerCache, key: string, make: () => Uint8Array | Promise<Uint8Array>) {
   const held = proofs.read(key)
   if (held !== undefined) return held
-  return make().then((json) => {
+  const keep = (json: Uint8Array) => {
     proofs.keep(key, json)
     return json
-  })
+  }
+  const made = make()
+  return made instanceof Uint8Array ? keep(made) : made.then(keep)
 }
 
 /** Everything that the answer depends on, as text with one character per byte. */

@@ -52,7 +52,7 @@ export const transactionMethods = {
     result: nullable(sentTransactionSchema),
     run({ chain, upstreamCalls }, [hash]) {
       const at = chain.findTransaction(hash)
-      if (at !== undefined) return chain.transactionJson(at.blockHash, at.index) ?? 'null'
+      if (at !== undefined) return chain.transactionJson(at.blockHash, at.index, at.number) ?? 'null'
       if (upstreamCalls === undefined) return 'null'
       return upstreamCalls
         .pending(hash)

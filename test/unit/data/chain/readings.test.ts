@@ -13,13 +13,15 @@ interface Counts {
   /** Pieces of bodies taken out, as they are for a hash. */
   pieces: number
   totalDifficulties: number
+  /** Rows of receipts. */
+  receipts: number
 }
 
 /** The demo chain over a store that counts what is read of it. */
 function openCounted(t: Test): { chain: Chain; counts: Counts } {
   const store = ChainReader.open({ path: demoStorePath })
   t.teardown(() => store.close())
-  const counts: Counts = { blocks: 0, bodies: 0, pieces: 0, totalDifficulties: 0 }
+  const counts: Counts = { blocks: 0, bodies: 0, pieces: 0, totalDifficulties: 0, receipts: 0 }
   const { readBlock, readBody, readTotalDifficulty } = store
   store.readBlock = (...args) => {
     counts.blocks++
@@ -42,6 +44,11 @@ function openCounted(t: Test): { chain: Chain; counts: Counts } {
   store.readTotalDifficulty = (hash) => {
     counts.totalDifficulties++
     return readTotalDifficulty.call(store, hash)
+  }
+  const { readReceiptList } = store
+  store.readReceiptList = (hash) => {
+    counts.receipts++
+    return readReceiptList.call(store, hash)
   }
   const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 2 ** 20 }
   return { chain: new Chain(store, options), counts }
@@ -79,6 +86,42 @@ t.test('a block that is asked for twice is kept, one that is asked for once is n
   t.equal(askEach(), blocks.length)
   t.equal(askEach(), blocks.length)
   t.equal(askEach(), 0)
+})
+
+t.test(
+  'receipts of a kept block, asked for one by one, are read once and are those of the whole block',
+  async (t) => {
+    const { chain, counts } = openCounted(t)
+    const texts = (ask: () => Uint8Array | undefined) => Buffer.from(ask() ?? []).toString()
+    for (const { hash: text, number, transactions } of blocks) {
+      const hash = hexToBytes(text) as Hash32
+      const whole = texts(() => chain.receiptsJson(hash))
+      for (let round = 0; round < 3; round++) {
+        const each = transactions.map(({ hash: transactionHash }, index) => {
+          const at = chain.findTransaction(hexToBytes(transactionHash) as Hash32)
+          if (at === undefined) throw new Error(`transaction ${index} of block ${number} is missing`)
+          t.same(at, { blockHash: hash, number, index })
+          return texts(() => chain.receiptJson(at))
+        })
+        t.equal(`[${each.join(',')}]`, whole, `block ${number}`)
+      }
+      t.equal(chain.receiptJson({ blockHash: hash, index: transactions.length }), undefined)
+    }
+    const asked = blocks.reduce((count, { transactions }) => count + 3 * transactions.length, 0)
+    t.ok(counts.receipts < asked / 3, `${counts.receipts} rows for ${asked} receipts`)
+  },
+)
+
+t.test('a transaction above the head of a view, or in no block, has no location', async (t) => {
+  const { chain } = openCounted(t)
+  const last = blocks.findLast(({ transactions }) => transactions.length > 0)
+  const below = last && chain.resolve({ kind: 'number', number: last.number - 1 }, 0)
+  const head = below && chain.readHeadAt(below.hash)
+  if (head === undefined) throw new Error('the demo chain has no such block')
+  const hash = hexToBytes(last?.transactions[0]?.hash ?? '0x') as Hash32
+  t.ok(chain.findTransaction(hash))
+  t.equal(new ChainView(chain, head, true).findTransaction(hash), undefined)
+  t.equal(chain.findTransaction(new Uint8Array(32) as Hash32), undefined)
 })
 
 t.test('the pending block is written once for each head', async (t) => {

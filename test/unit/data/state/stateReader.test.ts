@@ -2,7 +2,10 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { Chain } from '../../../../src/data/chain/chain.js'
+import { buildProofJson } from '../../../../src/data/state/proof.js'
 import { StateReader } from '../../../../src/data/state/stateReader.js'
+import { triesAfter } from '../../../../src/data/state/tries.js'
 import type { BlockDiff } from '../../../../src/data/store/blockDiff.js'
 import { ChainReader } from '../../../../src/data/store/chainReader.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
@@ -14,6 +17,8 @@ import {
   toHash32,
 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
+import { LateRows } from '../../../rpc/lateRows.js'
+import { demoStorePath } from '../../../store/storedMessages.js'
 
 const mapBytes = 2 ** 30
 const address: Address = toAddress(new Uint8Array(20).fill(7))
@@ -102,4 +107,34 @@ t.test('what the head is, is looked for once in a snapshot', async (t) => {
   t.ok(store.isCanonical(0, genesis.hash, true))
   await store.close()
   await writer.close()
+})
+
+t.test('a proof of one key at the head is made at once, and is that of the pool', async (t) => {
+  const store = ChainReader.open({ path: demoStorePath })
+  t.teardown(() => store.close())
+  const reader = new StateReader(store)
+  const chain = new Chain(store, { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 })
+  const { hash: block, number, header } = chain.head
+  const { stateRoot } = header
+  const key = (slot: Uint8Array, writtenBytes = 32) => ({ slot: toHash32(slot), writtenBytes })
+  const absent = toAddress(new Uint8Array(20).fill(0xee))
+  let proofs = 0
+  for (const [account] of [...store.accounts(), [absent] as const]) {
+    const slots = [...store.slotsOf(account)].slice(0, 5).map(([slot]) => key(slot))
+    for (const keys of [[], [key(new Uint8Array(32), 1)], ...slots.map((slot) => [slot])]) {
+      const request = { number, block, stateRoot, address: account, keys }
+      const own = reader.proveShort(request)
+      const pool = buildProofJson(triesAfter(store, { number, hash: block }), request)
+      t.equal(own && Buffer.from(own).toString(), Buffer.from(pool).toString())
+      proofs++
+    }
+  }
+  t.ok(proofs > 20)
+  const request = { number, block, stateRoot, address: absent, keys: [key(new Uint8Array(32))] }
+  const two = { ...request, keys: [...request.keys, key(new Uint8Array(32).fill(1))] }
+  t.equal(reader.proveShort(two), undefined, 'two keys')
+  const parent = chain.readHeader(block)?.parentHash as Hash32
+  t.equal(reader.proveShort({ ...request, number: number - 1, block: parent }), undefined, 'another block')
+  const late = new LateRows(store)
+  t.equal(new StateReader(late).proveShort(request), undefined, 'rows that may not be at hand')
 })

@@ -216,7 +216,7 @@ t.test('blocks that gave way stay readable by hash, their transactions are locat
   const fresh = makeBlockDiff(1, genesis.hash, bare)
   store.apply(0, [old])
   const hashOf = (blockDiff: BlockDiff) => toHash32(blockDiff.senders.subarray(20, 52))
-  t.strictSame(store.readLocation(hashOf(old)), { blockHash: old.hash, index: 0 })
+  t.strictSame(store.readLocation(hashOf(old)), { blockHash: old.hash, number: 1, index: 0 })
   store.apply(0, [fresh])
   t.equal(store.readLocation(hashOf(old)), undefined)
   t.ok(store.readLocation(hashOf(fresh)))

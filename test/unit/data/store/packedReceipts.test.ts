@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { packReceipts, unpackReceipts } from '../../../../src/data/store/packedReceipts.js'
+import { packReceipts, ReceiptList, unpackReceipts } from '../../../../src/data/store/packedReceipts.js'
 import { concatBytes, toMinimalBytes } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../../src/primitives/rlp.js'
@@ -63,6 +63,19 @@ for (const mayBeWrong of [false, true]) {
         const rlp = encodeRlp(made.map(({ whole }) => whole))
         const row = packReceipts(rlp)
         if (Buffer.compare(unpackReceipts(row), rlp) !== 0) throw new Error('other receipts')
+        const list = new ReceiptList(row)
+        let logsBefore = 0
+        for (const [index, { logs }] of receipts.entries()) {
+          const own = list.at(index)
+          if (own === undefined) throw new Error(`no receipt ${index}`)
+          if (Buffer.compare(own.rlp, encodeRlp(made[index]?.whole as Uint8Array)) !== 0)
+            throw new Error(`another receipt ${index}`)
+          const gasBefore = encodeRlp(toMinimalBytes(receipts[index - 1]?.gas ?? 0))
+          if (own.logsBefore !== logsBefore || Buffer.compare(own.gasBefore, gasBefore) !== 0)
+            throw new Error(`other receipts before ${index}`)
+          logsBefore += logs.length
+        }
+        if (list.at(receipts.length) !== undefined) throw new Error('one receipt too many')
         if (mayBeWrong) return
         if (receipts.length > 0 && row.length >= rlp.length - 250 * receipts.length)
           throw new Error(`${row.length} bytes of ${rlp.length} are left`)
@@ -87,6 +100,16 @@ t.test('what is no row of receipts is an error', async (t) => {
     new Uint8Array(0),
   ])
     t.throws(() => unpackReceipts(damaged))
+})
+
+t.test('one receipt of a row that is cut short is an error, and takes no endless walk', async (t) => {
+  const receipt = encodeRlp([Uint8Array.of(1), Uint8Array.of(9), bloomOf([]), []])
+  const row = packReceipts(encodeRlp([receipt, receipt, receipt]))
+  t.equal(row[0], 2, 'not compressed')
+  t.ok(new ReceiptList(row).at(2))
+  // The first byte says how the row is packed, up to three are the list's header.
+  for (let length = 5; length < row.length; length++)
+    t.throws(() => new ReceiptList(row.subarray(0, length)).at(2), `${length} bytes`)
 })
 
 t.test('blooms of more addresses and topics than are remembered are right', async (t) => {

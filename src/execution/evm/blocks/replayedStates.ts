@@ -1,0 +1,125 @@
+/**
+ * States within blocks of which several transactions are traced, one by one. A block that is asked for again is executed
+ * once as a whole, and what it accessed and changed is kept as its access list (EIP-7928, of any block): the state
+ * before each of its transactions follows from that, without those before it. Owns which blocks are kept.
+ */
+import { LRUCache } from 'lru-cache'
+import { anyBlock, decodeBlockAccessList } from '../../../data/chain/blockAccessList.js'
+import { includesFork } from '../../../data/chain/forks.js'
+import type { StateView } from '../../../data/state/stateView.js'
+import { latin1Key } from '../../../primitives/bytes.js'
+import { SeenOnceFilter } from '../../../primitives/seenOnceFilter.js'
+import type { JobWatch } from '../engine/jobWatch.js'
+import type { Kernel } from '../engine/kernel.js'
+import { buildBlockAccessList } from './blockAccesses.js'
+import type { BlockReplays, ReplayedBlock } from './blockReplay.js'
+import { ListedBlock } from './listedState.js'
+
+/** Memory for kept blocks, a few of 36 million gas: an indexer asks for the transactions of one after the other. */
+const keptBytesMax = 16 * 2 ** 20
+/** Bytes of an entry of a list with its rows, and of a transaction, as V8 counts them. */
+const entryBytes = 400
+const transactionBytes = 1_500
+/** Blocks that are remembered to have been asked for once. */
+const askedBlocks = 256
+/**
+ * Gas up to which a block is executed as a whole for one of its transactions. At 10 million gas a second, the least that
+ * benchmarks allow, it takes six seconds of the thirty that a trace has.
+ */
+const gasMax = 60_000_000
+
+interface KnownBlock {
+  readonly block: ReplayedBlock
+  readonly listed: ListedBlock
+  /** Number of the block's logs before each transaction. */
+  readonly logsBefore: readonly number[]
+  readonly bytesHeld: number
+}
+
+/** Where a transaction begins. */
+interface TransactionStart {
+  readonly state: StateView
+  readonly logsBefore: number
+}
+
+export class ReplayedStates {
+  readonly #replays: BlockReplays
+  readonly #kept = new LRUCache<string, KnownBlock>({
+    maxSize: keptBytesMax,
+    sizeCalculation: ({ bytesHeld }) => bytesHeld,
+  })
+  readonly #asked = new SeenOnceFilter(askedBlocks)
+
+  constructor(replays: BlockReplays) {
+    this.#replays = replays
+  }
+
+  /** A kept block; undefined for any other. Throws FaultError where the state before it was removed meanwhile. */
+  find(hash: Uint8Array): ReplayedBlock | undefined {
+    const block = this.#kept.get(latin1Key(hash))?.block
+    if (block !== undefined) this.#replays.requireKept(block)
+    return block
+  }
+
+  /**
+   * The state before a transaction of a block, for execution alone. Undefined where those before it have to run: of a
+   * block that is asked for the first time, or is not kept. `kernel` gives one to run the block on, which is empty after.
+   */
+  before(
+    block: ReplayedBlock,
+    index: number,
+    kernel: () => Kernel,
+    watch: JobWatch,
+  ): TransactionStart | undefined {
+    const key = latin1Key(block.hash)
+    let known = this.#kept.get(key)
+    if (known === undefined) {
+      if (!isListable(block) || !this.#asked.admitsHash(block.hash, 0)) return undefined
+      known = this.#execute(block, kernel(), watch)
+      this.#kept.set(key, known)
+    }
+    const { listed, logsBefore } = known
+    const state = listed.before(index + 1, this.#lateState(block))
+    return { state, logsBefore: logsBefore[index] ?? 0 }
+  }
+
+  /** The state before a block, which a list needs for code alone; opened once it is asked for. */
+  #lateState(block: ReplayedBlock): Pick<StateView, 'account' | 'slot' | 'code'> {
+    let state: StateView | undefined
+    const opened = () => {
+      state ??= this.#replays.stateBefore(block)
+      return state
+    }
+    return {
+      account: (address) => opened().account(address),
+      slot: (address, slot) => opened().slot(address, slot),
+      code: (hash) => this.#replays.readCode(hash),
+    }
+  }
+
+  #execute(block: ReplayedBlock, kernel: Kernel, watch: JobWatch): KnownBlock {
+    const logsBefore: number[] = []
+    let logs = 0
+    this.#replays.begin(kernel, block, watch, true)
+    for (const [index, transaction] of block.transactions.entries()) {
+      logsBefore.push(logs)
+      kernel.setAccessIndex(index + 1)
+      this.#replays.run(kernel, block, transaction, watch)
+      logs += kernel.logs.length
+    }
+    const list = buildBlockAccessList(kernel)
+    kernel.clear()
+    const listed = new ListedBlock(decodeBlockAccessList(list, anyBlock), this.#replays.stateBefore(block))
+    const bodyBytes = block.transactions.reduce((sum, { data }) => sum + transactionBytes + data.length, 0)
+    const bytesHeld = list.length + (listed.entries + 1) * entryBytes + bodyBytes
+    return { block, listed, logsBefore, bytesHeld }
+  }
+}
+
+/**
+ * Before Cancun, a list does not tell that a contract lost its slots (EIP-6780). The transactions of a block without two
+ * of them have none before them.
+ */
+function isListable({ header, transactions, context }: ReplayedBlock): boolean {
+  return transactions.length > 1 && header.gasUsed <= gasMax && includesFork(context.fork, 'cancun')
+}
