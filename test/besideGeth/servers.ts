@@ -76,7 +76,7 @@ async function startGeth(
     '--http.port',
     port,
     '--http.api',
-    'eth,debug,net,web3,txpool',
+    'admin,debug,eth,net,web3,txpool',
     '--authrpc.port',
     authPort,
   ]
