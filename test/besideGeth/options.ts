@@ -12,7 +12,7 @@ export const help = `Compares Tidegate with a running go-ethereum, by questions 
   --geth PROGRAM   the geth to start, on free ports of 127.0.0.1, with a temporary folder
   --chain FOLDER   with --geth: a chain from genesis.json and chain.rlp (or chain.rlp.gz), such as data/devnet
   --ours URL       a running Tidegate, which is not started then
-  --genesis FILE   the genesis of the chain of URL, where that node does not serve it (debug_accountRange)
+  --genesis FILE   the genesis of the chain of URL, where that node does not serve it (admin_nodeInfo, debug_accountRange)
   --seed N         which questions are asked, and which chain is invented; a new one unless given
   --calls N        calls, estimates, access lists, simulations and traces of calls; 300 unless given
   --blocks N       blocks of which everything is asked, chosen by the seed; 40 unless given
@@ -21,7 +21,8 @@ export const help = `Compares Tidegate with a running go-ethereum, by questions 
   --texts          count different texts of errors with the same code as differences
   --help           this text
 
-The node should serve eth, debug, net and web3, and hold its state: geth --gcmode archive --http.api eth,debug,net,web3
+The node should hold all states and names of accounts, and serve most methods:
+geth --gcmode archive --state.scheme hash --cache.preimages --http --http.api admin,debug,eth,net,web3
 Known differences are counted apart, each with its reason, which is a sentence of docs/correctness.md or docs/forks.md.
 Exit status: 0 without an unknown difference, 1 with one, 2 where nothing could be compared.`
 

@@ -26,9 +26,10 @@ export interface Pair {
 export async function openPair(options: Options, say: (line: string) => void): Promise<Pair> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-beside-'))
   const stops: (() => Promise<unknown>)[] = []
+  // Also where a signal ends this process.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const stop = async () => {
     for (const each of stops.reverse()) await each()
-    rmSync(folder, { recursive: true, force: true })
   }
   try {
     const geth = options.url ?? (await startGeth(options, folder, stops, say))
@@ -76,7 +77,7 @@ async function startGeth(
     '--http.port',
     port,
     '--http.api',
-    'eth,debug,net,web3,txpool',
+    'admin,debug,eth,net,web3,txpool',
     '--authrpc.port',
     authPort,
   ]
@@ -134,6 +135,7 @@ async function startOurs(
   const config = ['--config', writeConfig(folder, {}), '--data', folder]
   const flags = [...config, '--network', network, '--no-auth', ...(isStored ? [] : follow)]
   const service = await startService(flags)
+  endWithThisProcess(service.process)
   stops.push(() => service.stop())
   say(`Tidegate serves ${isStored ? 'it' : `the chain of ${url}`} at ${service.origin}`)
   return service.origin

@@ -35,8 +35,8 @@ const tracedOfBlock = 3
 
 /** Each block with every tracer, and some transactions with some; the state before a block is needed. */
 export function traceQuestions({ withState, blocks }: Facts, dice: Dice): Question[] {
-  const held = new Set(withState.map(({ number }) => number))
-  const traced = blocks.filter(({ number, transactions }) => held.has(number) && transactions.length > 0)
+  const stored = new Set(withState.map(({ number }) => number))
+  const traced = blocks.filter(({ number, transactions }) => stored.has(number) && transactions.length > 0)
   const [first] = blocks
   return [
     ...traced.flatMap(({ number, hash, transactions }) => [

@@ -122,8 +122,8 @@ t.test(
     const blocks = new AmsterdamBlocks(store)
     const sender = addressOf(9)
     const given = { ...message, from: sender, gas: 2n ** 32n + 10n }
-    const told = blocks.run(given, [{ address: to, code: Uint8Array.of(0) }], true)
-    t.match(told, { status: '0x1', gasUsed: '0x3a98' })
+    const outcome = blocks.run(given, [{ address: to, code: Uint8Array.of(0) }], true)
+    t.match(outcome, { status: '0x1', gasUsed: '0x3a98' })
     const rules: BlockRules = {
       ...{
         fork: 'amsterdam',
