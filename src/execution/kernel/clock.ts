@@ -1,6 +1,6 @@
 /**
- * When a run asks the host whether it may continue. The clock is gas, of which cheap instructions take a nanosecond;
- * instructions that take longer count more.
+ * Decides when a run asks the host whether it may continue. The clock is gas: cheap instructions take a nanosecond per
+ * unit; slower instructions count more.
  */
 import { mayGoOn, StopReason, stop } from './host'
 
@@ -23,7 +23,7 @@ export const hashLengthGas: i64 = 8
 /** Gas counted towards that for beginning or ending a frame. */
 export const frameLookGas: i64 = 100
 
-/** Least gas at which instructions run without a question, if the host is asked at `lookAt`, which may be negative. */
+/** Least gas at which instructions run without asking, if the host is asked at `lookAt`, which may be negative. */
 @inline
 export function floorFor(lookAt: i64): i64 {
   return lookAt > 0 ? lookAt : 0

@@ -123,7 +123,8 @@ export class VmTracer extends TransactionTracer {
     const open = this.#open.pop() as OpenCode
     if (!open.isListed) return
     const { pending } = open
-    // A creation pays for its code after its last instruction. SELFDESTRUCT leaves no code to pay for.
+    // The gas that a creation pays for its code does not count for its last instruction; after SELFDESTRUCT there is no
+    // code.
     const paysForCode = open.isCreation && pending?.opcode !== selfdestruct
     const left = paysForCode && pending?.cost !== undefined ? pending.gas - pending.cost : open.gas - gasUsed
     if (pending !== undefined && failure?.isUndone === true && failure.kind !== 'reverted') {
