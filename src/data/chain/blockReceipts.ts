@@ -25,12 +25,11 @@ export function writeReceipts(
   json.constant(closeBracket)
 }
 
-/** Writes one receipt object. */
 export function writeReceiptAt(json: JsonBytes, executed: ExecutedBlock, index: number): void {
   writeFrom(json, executed, index, index + 1)
 }
 
-/** Walks over the receipts before `first`. */
+/** Writes receipts after skipping those before `first`. */
 function writeFrom(json: JsonBytes, executed: ExecutedBlock, first: number, end: number): void {
   const { receipts } = executed
   const cursor = startCursor(executed)
