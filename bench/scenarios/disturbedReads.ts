@@ -68,7 +68,7 @@ export const readsUnderProofs: SpecialScenario = {
             throw new Error('too few reads for a p99; use more --seconds')
           return [name, { value: rivalP99 / p99, by: 'p99' }] as const
         })
-        // The loader's own share in the latencies: it is disturbed by whatever else runs on its core.
+        // The loader's own share in the latencies: other work on its core disturbs it.
         const late = Object.entries(results).map(([name, rounds]) => {
           const p99 = median(rounds.map(({ lateness }) => latenciesOf(lateness).p99))
           return `${name} ${p99?.toFixed(2) ?? '–'}`

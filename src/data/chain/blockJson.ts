@@ -26,7 +26,7 @@ import { encodeHeader, type Header, type HeaderField, headerFields, headerIntege
 interface BlockIdentity {
   /** Null for a pending block. */
   readonly hash: Uint8Array | null
-  /** Big-endian. Undefined: not known, shown as null. */
+  /** Big-endian. Undefined: unknown, written as null. */
   readonly totalDifficulty: Uint8Array | undefined
   readonly size: number
 }

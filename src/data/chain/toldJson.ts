@@ -54,7 +54,7 @@ export class ToldJson {
   }
 
   #read(hash: Hash32, part: ToldPart): unknown {
-    // Read each time, so that the store records the basis of the answer.
+    // Read each time, so that the store records how the answer is verified.
     const told = this.#store.readTold?.(hash, part)
     return told && this.#parsed(hash, part, told.json)
   }
