@@ -11,7 +11,7 @@ export interface Served {
   readonly asked: number
   readonly latencies: Latencies
   readonly longestMs: number
-  /** The 99th percentile of how long after they were due questions were sent, ms. */
+  /** The 99th percentile of the delay between due time and sending, ms. */
   readonly sentAfterDueMs: number | undefined
   readonly failed: number
   /** Counts by reason of failure. */

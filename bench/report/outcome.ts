@@ -45,7 +45,7 @@ export interface Outcome {
   readonly name: string
   readonly title: string
   readonly unit: string
-  /** The measured server. */
+  /** By name: `bare`, `anvil`, or the scenario's own comparison. */
   readonly own: Side
   /** By name: `bare`, `anvil`, or what a scenario compares with. */
   readonly rivals: Readonly<Record<string, Side>>
