@@ -40,7 +40,7 @@ import { amsterdamConfig, requestContracts } from './chainMaker.js'
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof import('secp256k1')
 export const listedChainId = 7357
 const gasLimit = 60_000_000n
-/** EIP-8282: without these no block is valid. They have no requests. */
+/** EIP-8282: without these contracts no block is valid. They have no requests. */
 const builderContracts = Object.fromEntries(
   ['0x0000bff46984e3725691fa540a8c7589300d8282', '0x000064d678505ad48f8ccb093bc65613800e8282'].map(
     (address) => [address, { balance: '0x0', code: '0x00' }],
@@ -60,7 +60,7 @@ export function makeSenders(count: number): Sender[] {
   })
 }
 
-/** A block with its list, and what execution makes of it. */
+/** A block with its list, and the result of its execution. */
 export interface ListedBlock {
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
@@ -91,7 +91,7 @@ export class ListedChain {
     })
     const { schedule, blockDiff } = parseGenesis(this.genesisText)
     this.schedule = schedule
-    // A signature's key need not be recovered where it was just made.
+    // The key of a new signature is known, so it need not be recovered.
     this.#keys = new RecoveredKeys()
     this.#executor = new BlockExecutor(schedule, this.#keys, {
       recent: new RecentTries(),
@@ -104,7 +104,7 @@ export class ListedChain {
 
   readonly ancestorHash = (number: number): Hash32 | undefined => this.#hashes[number]
 
-  /** Makes the next block. Of its transactions those from the first on that may not run are left out. */
+  /** Makes the next block. Invalid transactions, and all after the first of them, are left out. */
   add(transactions: readonly Uint8Array[]): ListedBlock {
     const parent = this.#parent
     const draft: Header = {
@@ -161,7 +161,7 @@ export class ListedChain {
   }
 }
 
-/** A block and its list as go-ethereum exports them. */
+/** A block and its list in go-ethereum's export format. */
 export function withListRlp({ headerRlp, bodyRlp, blockAccessList }: ListedBlock): Uint8Array {
   const body = rlpListSpans(bodyRlp, rlpSpanAt(bodyRlp, 0)).map(({ start, end }) =>
     bodyRlp.subarray(start, end),
@@ -169,7 +169,7 @@ export function withListRlp({ headerRlp, bodyRlp, blockAccessList }: ListedBlock
   return encodeRlpListOfEncoded([headerRlp, ...body, blockAccessList])
 }
 
-/** A transaction of `type`, whose fields are those before the signature. */
+/** A signed transaction of `type`; `fields` are those before the signature. */
 export function signTransaction(type: number, fields: readonly RlpItem[], { key }: Sender): Uint8Array {
   const hash = keccak256(concatBytes(Uint8Array.of(type), encodeRlp(fields)))
   return concatBytes(Uint8Array.of(type), encodeRlp([...fields, ...sign(hash, key)]))

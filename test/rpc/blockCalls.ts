@@ -54,7 +54,7 @@ export function callsAt(
     ['eth_getHeaderByHash', [hash]],
     ['erigon_getHeaderByNumber', [block]],
     ['debug_getRawHeader', [block]],
-    // From here on, methods that read the block itself.
+    // The file from which a store starts contains the block itself.
     ['eth_getBlockByNumber', [block, true]],
     ['eth_getBlockByHash', [hash, false]],
     ['debug_getRawBlock', [block]],
