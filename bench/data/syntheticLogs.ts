@@ -1,7 +1,7 @@
 /**
  * A chain of very many blocks with logs, the same on every machine, for searches. Each block has a transfer of one
- * token that is in every block, between accounts that each send ten times in the whole chain, and a log of one of many
- * pools. 10,000 blocks, evenly spread, also have a log of {@link spreadToken}. Transactions are those of
+ * token, which is in every block, and a log of one of many pools. Each account sends the token ten times in the whole
+ * chain. 10,000 blocks, evenly spread, also have a log of {@link spreadToken}. Transactions are those of
  * syntheticBlocks.ts; there is no state.
  */
 import { Blooms, encodeReceipt, type Receipt } from '../../src/execution/evm/blocks/receipts.js'

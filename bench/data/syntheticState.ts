@@ -1,8 +1,8 @@
 /**
  * States of any size, the same on every machine: slots that are written once in 1,000 contracts, and accounts with some
- * slots each. Written through the store's own block diffs, so that a server opens such a network like any other, and
- * every proof of it verifies against the state root of its head. These blocks have no transactions: the state is
- * consistent, but no execution leads to it.
+ * slots each. Written through the store's own block diffs, so that a server opens such a network like any other. Every
+ * proof of it verifies against the state root of its head. These blocks have no transactions: the state is consistent,
+ * but no execution leads to it.
  */
 
 import type { Change } from '../../src/data/store/blockDiff.js'

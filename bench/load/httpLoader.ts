@@ -180,7 +180,7 @@ export async function withConnections<T>(
 /**
  * Sends requests on every connection for `seconds`, each as soon as the previous answer has arrived. Never sleeps
  * between them. Waking a process on another core takes the kernel some 3 µs per answer, which counts as the server's
- * time, and only a server slower than the loader would pay for it.
+ * time. Only a server slower than the loader would pay for it.
  */
 export async function saturate(
   connections: readonly HttpConnection[],

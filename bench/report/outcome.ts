@@ -45,9 +45,9 @@ export interface Outcome {
   readonly name: string
   readonly title: string
   readonly unit: string
-  /** By name: `bare`, `anvil`, or the scenario's own comparison. */
+  /** The measured server. */
   readonly own: Side
-  /** By name: `bare`, `anvil`, or what a scenario compares with. */
+  /** By name: `bare`, `anvil`, or the scenario's own comparison. */
   readonly rivals: Readonly<Record<string, Side>>
   readonly ratios: Readonly<Record<string, Ratio>>
   readonly note?: string | undefined

@@ -1,7 +1,7 @@
 /**
- * Cached reads at a fixed rate while proofs and estimates keep the server's pool busy. Their p99 is compared with that of
- * the same reads on an idle server, and beside processes in empty loops, to separate the effect of the pool from that of
- * any busy machine.
+ * Cached reads at a fixed rate while proofs and estimates keep the server's pool busy. Their p99 is compared with that
+ * of the same reads on an idle server. It is also compared with reads beside processes in empty loops, to separate the
+ * effect of the pool from that of any busy machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

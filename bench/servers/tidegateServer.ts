@@ -31,7 +31,7 @@ export interface TidegateProcess extends ServerProcess {
   readonly keyIds: readonly string[]
 }
 
-/** Every answer is computed anew: no rendered answer, proof or upstream answer is cached. */
+/** Every answer is computed again: no rendered answer, proof or upstream answer is cached. */
 export const withoutCaches = { answerCacheBytes: 0, proofCacheBytes: 0, memoBytes: 0 } as const
 
 /** `folder` is the run's own and contains the server's data. The server prints its URL. */

@@ -26,8 +26,8 @@ export function lastOf({ length, reorganisations = [] }: PlayOptions): number {
 }
 
 /**
- * Makes a replay of `originals`, the blocks of a chain from 1 to {@link lastOf}, and all files for the program to play
- * it, in a folder of its own.
+ * Makes a replay of `originals`, the blocks of a chain from 1 to {@link lastOf}. Writes all files for the program to
+ * play it, in a folder of its own.
  */
 export async function makeCompetingReplay(
   t: Test,

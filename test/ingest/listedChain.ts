@@ -104,7 +104,7 @@ export class ListedChain {
 
   readonly ancestorHash = (number: number): Hash32 | undefined => this.#hashes[number]
 
-  /** Makes the next block. Invalid transactions, and all after the first of them, are left out. */
+  /** Makes the next block. Leaves out the first transaction that may not run, and all after it. */
   add(transactions: readonly Uint8Array[]): ListedBlock {
     const parent = this.#parent
     const draft: Header = {

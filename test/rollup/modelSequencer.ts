@@ -11,7 +11,7 @@ import type { Dice } from '../library/property.js'
 /** The first item of valid signatures. Every other signature is refused with 55. */
 export const rightSignature = '0x1'
 
-/** Reactions requested by the first item of calldata, whoever signed it. */
+/** Reactions requested by the first item of calldata, for any signature. */
 export const markers = {
   /** Refused with 54. */
   poor: '0xb54',

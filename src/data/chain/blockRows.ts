@@ -163,7 +163,7 @@ const emptyBytes = 2_000
 
 /**
  * Number of requested blocks that are remembered: only a block requested again is cached. Caching one takes five times
- * as long as reading it again, mostly in the garbage collector, which moves it twice and must mark the whole heap to
+ * as long as reading it again, mostly in the garbage collector. That moves it twice and must mark the whole heap to
  * free it (scenario `cached-transactions` beside `transaction-random`). So a block must be requested several times
  * before others replace it; the cache has room for some thousand.
  */

@@ -59,9 +59,14 @@ const tableNames = {
    * file the number of the contract replaces its address (contractRows.ts).
    */
   slots: 'slots',
-  /** address ‖ block number → value that this block removed from `accounts`, or that had no room there. */
+  /**
+   * address ‖ block number → the row of `accounts` before this block, which removed it or had no room for its values.
+   */
   accountHistory: 'accounts',
-  /** address ‖ slot ‖ block number → value that this block removed from `slots`, or that had no room there. */
+  /**
+   * address ‖ slot ‖ block number → the row of `slots` before this block, which removed it or had no room for its
+   * values.
+   */
   slotHistory: 'slots',
   /**
    * block number → accounts and slots that the canonical block changed, for unwinding it and for removing the values
@@ -80,9 +85,9 @@ const tableNames = {
    */
   held: 'held',
   /**
-   * block hash ‖ 0 for the block, 1 for its receipts → basis (0: roots cover it; 1: one upstream reported it; 2: a
-   * quorum did) ‖ JSON in the upstream's form. Gateways to chains of other families only. Older stores lack it, as for
-   * `held`.
+   * block hash ‖ 0 for the block, 1 for its receipts → how it is verified (0: roots cover it; 1: one upstream reported
+   * it; 2: a quorum did) ‖ JSON in the upstream's form. Gateways to chains of other families only. Older stores lack
+   * it, as for `held`.
    */
   told: 'told',
   /** text → value: see {@link metaKeys}. */

@@ -25,9 +25,9 @@ export function stop(reason: StopReason): void {
 }
 
 /**
- * Reads the account whose address (20 bytes) is in the exchange; returns whether it exists. Writes to the exchange
- * its nonce (8 bytes), balance (32), code hash (32), a byte for whether it has storage, at 73 a byte for whether each
- * transaction finds it warm, and at 76 the number (4 bytes, little-endian) of its precompiled contract.
+ * Reads the account whose address (20 bytes) is in the exchange; returns whether it exists. Writes to the exchange its
+ * nonce (8 bytes), balance (32), code hash (32), and a byte for whether it has storage. Byte 73 is set if each
+ * transaction finds it warm. At 76 is the number (4 bytes, little-endian) of its precompiled contract.
  */
 @external('host', 'readAccount')
 export declare function readAccount(): bool

@@ -79,7 +79,8 @@ export class Simulation {
       schedule: this.#schedule,
       isDevelopment: this.#isDevelopment,
       kernel: this.#own.kernel,
-      // The state root needs the tries. A store that may lack rows has them only for side blocks, as walked parts.
+      // The state root needs the tries. A store that may lack rows has only their walked parts, which a side state
+      // reads.
       state: new SimulatedState(
         this.#states.open(this.#store.mayLack ? 'side' : status, request.block, base.header.stateRoot),
       ),
