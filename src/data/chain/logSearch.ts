@@ -77,8 +77,8 @@ export interface FoundLogs {
   readonly json: Uint8Array
   readonly count: number
   /**
-   * The block up to which these logs are complete: the last of the search, or the one before the block that did not
-   * fit.
+   * The block up to which these logs are complete: the last of the search, or the one before the first block that did
+   * not fit.
    */
   readonly last: number
 }

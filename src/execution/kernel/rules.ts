@@ -165,7 +165,7 @@ const opcodes: StaticArray<u16> = [
   0xa2, 0xa2, 0, 0, 4, 0,
   0xa3, 0xa3, 0, 0, 5, 0,
   0xa4, 0xa4, 0, 0, 6, 0,
-  0xe6, 0xe6, 24, 3, 1, 2, // EIP-8024; how many words they need besides is in an operand
+  0xe6, 0xe6, 24, 3, 1, 2, // EIP-8024; the operand sets the number of further words needed
   0xe7, 0xe8, 24, 3, 2, 2,
   0xf0, 0xf0, 0, 32000, 3, 1,
   0xf0, 0xf0, 24, 12000, 3, 1, // EIP-8038

@@ -249,7 +249,7 @@ export class Kernel {
 
   /**
    * Runs a message to the end. `to` undefined: a creation with the given nonce. `reservoir` is gas for state alone
-   * (EIP-8037). Throws what the host threw, and FaultError ExecutionOutOfMemory; the kernel is empty then.
+   * (EIP-8037). Throws an error of the host, or FaultError ExecutionOutOfMemory; the kernel is empty then.
    */
   run(
     sender: number,
@@ -340,7 +340,7 @@ export class Kernel {
     return readAccesses(this.#memory, this.#at, seenAccounts.value, seenSlots.value)
   }
 
-  /** Begins to record what a block's transactions access and change, until the kernel is emptied. */
+  /** Begins to record the accesses and changes of a block's transactions, until the kernel is emptied. */
   recordAccesses(): void {
     this.#exports.recordAccesses()
   }

@@ -96,7 +96,7 @@ export interface TraceOutput {
   readonly json: JsonBytes
   /** Passes on the written JSON if it is long enough. Call it often, and do not use earlier JSON again. */
   flush(): void
-  /** Checks the memory of what a tracer keeps until its end. Throws FaultError TraceTooLarge. */
+  /** Checks the memory that a tracer keeps until its end. Throws FaultError TraceTooLarge. */
   holding(bytes: number): void
 }
 
