@@ -1,7 +1,7 @@
 /**
  * Connections to a given edge of a program with several. The kernel assigns connections to edges, so connections are
- * opened until one reaches the wanted edge. The program's log shows the edge; it must log every request (`logSample:
- * 1`).
+ * opened until one reaches the wanted edge. The program's log shows the edge; it must log every request
+ * (`logSample: 1`).
  */
 import type { ChildProcess } from 'node:child_process'
 import { Agent, type ClientRequestArgs } from 'node:http'

@@ -102,8 +102,8 @@ function arrangements(names: readonly string[]): string[][] {
 }
 
 /**
- * RLP of a block with full transactions. `uncleHeaders` are the RLP of its uncles, in order. Throws {@link
- * BlockJsonError}, and {@link UnknownForkError} if the block is of a fork that may have parts unknown here.
+ * RLP of a block with full transactions. `uncleHeaders` are the RLP of its uncles, in order. Throws
+ * {@link BlockJsonError}, and {@link UnknownForkError} if the block is of a fork that may have parts unknown here.
  */
 export function blockRlpFromJson(
   json: unknown,

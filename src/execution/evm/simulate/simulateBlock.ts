@@ -80,8 +80,8 @@ export class BlockSimulator {
 
   /**
    * Executes a block on top of the last one. `onCall` is called after each message. Throws FaultError: MessageRefused
-   * for overrides that contradict each other and for a block that no chain could have, otherwise as {@link
-   * runSimulatedCall}.
+   * for overrides that contradict each other and for a block that no chain could have, otherwise as
+   * {@link runSimulatedCall}.
    */
   run(block: PlannedBlock, parent: SimulatedParent, onCall: (call: RunCall) => void): SimulatedBlock {
     const { schedule, kernel, state, validates } = this.#settings

@@ -181,8 +181,8 @@ function readText(context: QuickJSContext, value: Inside | undefined, characters
 
 /**
  * A separate JavaScript realm. `look` is called often while code runs inside. An error that it or a host function
- * throws ends the run: code inside cannot catch it, and it leaves unchanged. The constructor throws {@link
- * ThrownInside} if an earlier sandbox of the same trace has broken the engine.
+ * throws ends the run: code inside cannot catch it, and it leaves unchanged. The constructor throws
+ * {@link ThrownInside} if an earlier sandbox of the same trace has broken the engine.
  */
 export class Sandbox {
   readonly #context: QuickJSContext
