@@ -80,7 +80,7 @@ class FixedRules extends Common {
   }
 }
 
-/** The rules of `fork` in the library's terms; `recover` finds public keys. The first with blobs loads the KZG setup. */
+/** The rules of `fork` in the library's form; `recover` finds public keys. The first with blobs loads the KZG setup. */
 export function createRules(schedule: ForkSchedule, fork: ForkName, recover = ecrecover): Common {
   if (includesFork(fork, 'cancun')) kzg ??= new KZG(trustedSetup)
   return new FixedRules({

@@ -1,4 +1,6 @@
-/** Receipts of a block: their consensus encoding (EIP-2718, EIP-658) and the bloom of their logs (yellow paper 4.3.1). */
+/**
+ * Receipts of a block: their consensus encoding (EIP-2718, EIP-658) and the bloom of their logs (yellow paper 4.3.1).
+ */
 import { bloomBytes, latin1Key, toMinimalBytes } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp } from '../../../primitives/rlp.js'

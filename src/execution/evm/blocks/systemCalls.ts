@@ -46,8 +46,8 @@ export function beginBlock(kernel: Kernel, header: Header, fork: ForkName, { con
 
 /**
  * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. Throws
- * {@link InvalidBlockError} if a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282). On a development chain, which
- * anvil creates without these contracts, a contract without code has no requests.
+ * {@link InvalidBlockError} if a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282). On a development chain,
+ * which anvil creates without these contracts, a contract without code has no requests.
  */
 export function requestsHashOf(
   kernel: Kernel,

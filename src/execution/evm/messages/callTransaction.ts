@@ -70,7 +70,10 @@ export interface UnsignedTransaction {
   readonly bytes: Uint8Array
 }
 
-/** A message as a transaction with a signature of zeros, of the type that its members need; at least 2 without `gasPrice`. */
+/**
+ * A message as a transaction with a signature of zeros. Its type is the lowest for its members; at least 2 without
+ * `gasPrice`.
+ */
 export function unsignedTransaction(
   message: CallMessage,
   { chainId, gasLimit, nonce }: TransactionFacts,

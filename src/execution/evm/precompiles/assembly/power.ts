@@ -1,6 +1,6 @@
 /**
- * `base ^ exponent % modulus` for moduli of up to 256 bytes. Written in AssemblyScript; only `modexp.ts`, one folder up,
- * calls it.
+ * `base ^ exponent % modulus` for moduli of up to 256 bytes. Written in AssemblyScript; only `modexp.ts`, one folder
+ * up, calls it.
  *
  * A modulus is m · 2^s with m odd. The power is computed modulo m by Montgomery's multiplication (Koç, Acar, Kaliski,
  * "Analyzing and comparing Montgomery multiplication algorithms", 1996, FIOS) on limbs of 32 bits, because
