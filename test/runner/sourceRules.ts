@@ -89,7 +89,7 @@ interface Import {
   readonly isTypeOnly: boolean
 }
 
-/** `src/serving/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a module of its own. */
+/** `src/serving/rpc/dispatch/batch.ts` → `rpc`; a file directly in src is a module of its own. */
 export function moduleOf(path: string): string {
   const [top, room = '', module = ''] = path.split('/')
   if (top === 'workers') return 'workers'

@@ -5,7 +5,7 @@
  */
 import { opcodeTable } from './layout'
 
-/** Forks in the order in which they became active; numbers as in `chain/forks.ts`. */
+/** Forks in the order in which they became active; numbers as in `chain/forkNames.ts`. */
 export namespace Fork {
   export const Frontier: i32 = 0
   export const Homestead: i32 = 1

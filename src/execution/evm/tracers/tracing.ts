@@ -1,6 +1,6 @@
 /**
  * Traces transactions, blocks and messages of one store: selects and orders them. The JSON result is passed on in parts
- * as it is written. Owns no form of a trace (tracers/).
+ * as it is written. Owns no form of a trace, which the tracers own.
  */
 
 import type { StateView } from '../../../data/state/stateView.js'
