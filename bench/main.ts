@@ -1,9 +1,9 @@
 /**
  * `npm run bench` and `npm run bench:check`: chooses the scenarios, has another process measure them (`run.ts`), and
- * writes the reports. Exits with 1 where a scenario failed or, in a check, a target is missed.
+ * writes the reports. Exits with 1 if a scenario failed or, in a check, a target is missed.
  *
- * Measuring is left to another process because much of it holds its thread, as making a network does: this one is free
- * to end all at a signal, and has what was found until then.
+ * Another process measures, because much of the work blocks its thread, such as making a network. This one stays free
+ * to end everything at a signal, with the results up to then.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ import { detailLines, findingLine, footLines, headLine } from './report/table.js
 import { parseTargets, verdictOf } from './report/targets.js'
 import type { RunMessage, RunTask } from './run.js'
 
-/** Status of a process that a signal ended is this and the signal's number, as shells have it. */
+/** Exit status of a process ended by a signal, without the signal's number; as in shells. */
 const signalStatus = 128
 
 async function main(options: BenchOptions): Promise<number> {
@@ -49,17 +49,17 @@ async function main(options: BenchOptions): Promise<number> {
   console.log(`\nWritten: ${writeReport(report, options.out ?? join(packageRoot(), 'bench/results'))}`)
   const falls = (finding: Finding) => isFailed(finding) || (finding.missed ?? []).length > 0
   if (!options.isCheck) return report.findings.some(falls) ? 1 : 0
-  // Of what was not measured nothing is known.
+  // A scenario that was not measured has no verdict.
   return verdict(report, signal && targets.filter(({ scenario }) => done.has(scenario)))
 }
 
 interface Measured {
   readonly report: Report
-  /** Undefined where the run came to its end. */
+  /** Undefined if the run finished. */
   readonly signal: NodeJS.Signals | undefined
 }
 
-/** Has the scenarios measured until all are, or a signal ends it. Rejects where that process fails. */
+/** Has all scenarios measured, or ends at a signal. Rejects if the measuring process fails. */
 async function measure(
   options: BenchOptions,
   targets: RunTask['targets'],
@@ -70,9 +70,9 @@ async function measure(
   const task: RunTask = { options, targets, folder }
   const env = { ...process.env, TMPDIR: folder, TIDEGATE_BENCH_RUN: runId }
   const program = fileURLToPath(new URL('./run.js', import.meta.url))
-  // A process group of its own, to be ended with all that it starts.
+  // A process group of its own, so that all its children can be ended with it.
   const child = fork(program, [JSON.stringify(task)], { detached: true, env })
-  // After the last of its messages.
+  // The channel closes after the last message.
   const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')])
   let signal: NodeJS.Signals | undefined
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -86,7 +86,7 @@ async function measure(
   let progress = new Progress(steps)
   child.on('message', (message: RunMessage) => {
     if (message.type === 'begun') {
-      // Networks are made by now.
+      // All networks exist by now.
       progress = new Progress(steps)
       const { machine, settings, loaderCeiling } = message
       report = { ...report, machine, settings, loaderCeiling }
@@ -108,13 +108,13 @@ async function measure(
   return { report, signal }
 }
 
-/** Ends a process and all that it started. */
+/** Ends a process and all its children. */
 function endGroup(child: ChildProcess): void {
   try {
     if (process.platform === 'win32') child.kill('SIGKILL')
     else process.kill(-(child.pid as number), 'SIGKILL')
   } catch {
-    // None of them is left.
+    // All of them have ended already.
   }
 }
 

@@ -6,7 +6,7 @@ import { packageRoot } from '../src/primitives/packageRoot.js'
 
 /**
  * Settings of a whole run, a quick one and a check. Many short rounds are more reliable than few long ones. A check has
- * shorter ones, and networks that fit into ten minutes and five more to make them.
+ * shorter rounds, and smaller networks: ten minutes for the run and five more to make the networks.
  */
 const modes = {
   whole: {
@@ -50,7 +50,7 @@ export interface BenchOptions {
   /** Whether to print what the options choose, without a run. */
   readonly isList: boolean
   readonly isCheck: boolean
-  /** Whether the run is to be short rather than exact. */
+  /** Whether to prefer a short run to an exact one. */
   readonly isQuick: boolean
   readonly withAnvil: boolean
   /** Endpoint to measure instead of starting a server. */
@@ -60,9 +60,9 @@ export interface BenchOptions {
   /** Attacks of the scenario `neighbours` by name; empty for all. */
   readonly attacks: readonly string[]
   readonly rounds: number
-  /** Of a round. */
+  /** Length of a round. */
   readonly seconds: number
-  /** Rounds at a fixed rate, and how long each takes: two or more seconds, an integer. */
+  /** Rounds at a fixed rate, and the length of each: two or more seconds, an integer. */
   readonly latencyRounds: number
   readonly latencySeconds: number
   /** Longest warm-up; it ends earlier when nothing improves. */
@@ -71,7 +71,7 @@ export interface BenchOptions {
   readonly accounts: number
   readonly largeSlots: number
   readonly blocks: number
-  /** Of the chain that logs are searched in. */
+  /** Blocks of the chain for log searches. */
   readonly logBlocks: number
   /** Members of the server's configuration under `limits`. */
   readonly limits: Readonly<Record<string, number>>
@@ -82,11 +82,11 @@ export interface BenchOptions {
   readonly publish: string | undefined
   /** A report to compare with the targets, without a run. */
   readonly report: string | undefined
-  /** Folder of the benchmarks of gas; undefined where there is none. */
+  /** Folder of the gas benchmarks; undefined if there is none. */
   readonly gasFolder: string | undefined
 }
 
-/** Until code is compiled, where the longest warm-up allows as much. */
+/** Time until code is compiled, limited by the longest warm-up. */
 export const warmUpSecondsOf = ({ warmUpSecondsMax }: BenchOptions) => Math.min(warmUpSecondsMax, 6)
 
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
@@ -126,7 +126,7 @@ tidegate-bench under the user's cache folder. Ctrl-C and SIGTERM end a run at on
 written, and the exit status is that of it.
 `
 
-/** Beside the repository. */
+/** A folder beside the repository. */
 const usualGasFolder = join(packageRoot(), '../shared/gas-benchmarks')
 
 /** Throws RangeError that names the flag at fault. */

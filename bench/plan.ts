@@ -1,4 +1,4 @@
-/** What a run consists of: its scenarios, the networks that they need, and how long they take. */
+/** The contents of a run: its scenarios, their networks, and the expected times. */
 import { importPlan, type NetworkPlan } from './data/networks.js'
 import { importScenarios } from './imports/importRun.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
@@ -15,7 +15,7 @@ import type { SpecialScenario } from './scenarios/specialScenario.js'
 import { stateSize } from './scenarios/stateSize.js'
 import { stateStart } from './scenarios/stateStart.js'
 
-/** All that are more than requests over HTTP, in the order in which they run; `gas` where its folder is known. */
+/** All scenarios that are more than requests over HTTP, in the order of the run; `gas` only if its folder is known. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
   ...[readsUnderProofs, ...importScenarios, stateSize, stateStart, gatewayCached, memory, traceStream],
   ...[neighbours, prices, fewLogs, manyLogs],
@@ -25,7 +25,7 @@ export const specialScenarios = (gasFolder: string | undefined): readonly Specia
 export interface Plan {
   readonly http: readonly Scenario[]
   readonly special: readonly SpecialScenario[]
-  /** All of them in the order in which they run, with the seconds that each is expected to take. */
+  /** All of them in the order of the run, with the expected seconds of each. */
   readonly steps: readonly Step[]
 }
 
@@ -36,8 +36,8 @@ export interface Step {
 }
 
 /**
- * The scenarios that the options choose; a check runs those with targets. Throws RangeError where there are none, or a
- * part of a name is in none.
+ * The scenarios that the options choose; a check runs those with targets. Throws RangeError if there are none, or if a
+ * part of a name matches none.
  */
 export function planOf(options: BenchOptions, targets: readonly Target[]): Plan {
   const { url, only, isCheck } = options
@@ -63,7 +63,7 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
   return { http, special, steps }
 }
 
-/** What a network of a scenario over HTTP consists of. */
+/** The contents of a network of a scenario over HTTP. */
 export function networkPlan(name: string, options: BenchOptions): NetworkPlan {
   if (name === 'demo') return { kind: 'demo' }
   if (name === 'blocks') return { kind: 'blocks', count: options.blocks }
@@ -90,12 +90,12 @@ export function networkPlans({ http, special }: Plan, options: BenchOptions): Ne
   return [...new Map(plans.map((plan) => [JSON.stringify(plan), plan])).values()]
 }
 
-/** Of the bare server, which has little code. */
+/** Warm-up of the bare server, which has little code. */
 const bareWarmUpSeconds = 2
 const anvilWarmUpSeconds = 1
-/** Of autocannon's process and its first requests, which do not count. */
+/** For starting autocannon's process, and for its first requests, which do not count. */
 const latencyStartSeconds = 1.6
-/** Of the bare server, and of comparing answers. */
+/** For starting the bare server, and for comparing answers. */
 const startSeconds = 1
 
 function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: readonly Target[]): number {
@@ -114,7 +114,7 @@ function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: reado
   return startSeconds + warmUp + options.rounds * sides.length * round + latency
 }
 
-/** How far a run is, and when it may be done. */
+/** The progress of a run, and its expected end. */
 export class Progress {
   readonly #steps: readonly Step[]
   readonly #nowMs: () => number
@@ -127,19 +127,19 @@ export class Progress {
     this.#startedAtMs = nowMs()
   }
 
-  /** What to say when a step begins: its place, and the time until all are done, by how long those before took. */
+  /** The message at the start of a step: its place, and the time left, estimated from the previous steps. */
   begin(name: string): string {
     const at = this.#steps.findIndex((step) => step.name === name)
     const sum = (steps: readonly Step[]) => steps.reduce((total, { seconds }) => total + seconds, 0)
     const done = sum(this.#steps.slice(0, at))
     const left = sum(this.#steps.slice(at))
     const tookSeconds = (this.#nowMs() - this.#startedAtMs) / 1_000
-    // The first ones tell little of a machine's speed.
+    // The first steps say little about a machine's speed.
     const pace = (tookSeconds + paceSeconds) / (done + paceSeconds)
     const minutes = Math.max(1, Math.round((left * pace) / 60))
     return `[${at + 1} of ${this.#steps.length}, about ${minutes} min left] ${name}`
   }
 }
 
-/** So many seconds count as if they had taken as long as expected. */
+/** Weight, in seconds, of the expected pace beside the measured one. */
 const paceSeconds = 20

@@ -1,6 +1,6 @@
 /**
- * The process that measures: starts what the scenarios need, measures one after the other, and tells its parent
- * (`main.ts`), which ends it, with all processes that it started, when that is asked for.
+ * The process that measures: starts the servers of the scenarios, measures one scenario after the other, and reports to
+ * its parent (`main.ts`). At a signal the parent ends it, with all processes that it started.
  */
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { resolve } from 'node:path'
@@ -17,15 +17,15 @@ import { startAnvil } from './servers/anvil.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './servers/serverProcess.js'
 import { startTidegate, withoutCaches } from './servers/tidegateServer.js'
 
-/** What this process is to do, as JSON on its command line. */
+/** The task of this process, as JSON on its command line. */
 export interface RunTask {
   readonly options: BenchOptions
   readonly targets: readonly Target[]
-  /** For all that is not kept; the parent removes it. */
+  /** For temporary files; the parent removes it. */
   readonly folder: string
 }
 
-/** What it tells. */
+/** Messages to the parent. */
 export type RunMessage =
   | {
       readonly type: 'begun'
@@ -120,7 +120,7 @@ async function measureAllHttp(
   }
 }
 
-/** Tells the finding of `measure`; a failure becomes a finding too, so that the other scenarios still run. */
+/** Reports the finding of `measure`. A failure becomes a finding, too, so that the other scenarios still run. */
 async function attempt(
   { name, title }: { readonly name: string; readonly title: string },
   measure: () => Promise<Outcome>,
@@ -130,7 +130,7 @@ async function attempt(
   tell({ type: 'finding', finding: await measure().catch(failed) })
 }
 
-/** A rate is known by then, however long rounds of other servers are. */
+/** Enough to measure a rate, however long rounds of other servers are. */
 const ceilingSecondsMax = 5
 
 /** Highest rate of the loader, in answers per second, against a bare server with a slot's bytes. */
@@ -169,7 +169,7 @@ function facts(options: BenchOptions) {
   return { machine, settings }
 }
 
-// Without its parent nobody waits for what it measures.
+// Without its parent, the results have no reader.
 const leave = () => process.exit(1)
 process.once('disconnect', leave)
 await run(JSON.parse(process.argv[2] ?? '') as RunTask)

@@ -1,4 +1,4 @@
-/** Facts about the demo chain that requests need. */
+/** Facts about the demo chain for requests. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AbiValue, encodeCall } from '../../data/devnet/abi.js'

@@ -1,6 +1,6 @@
 /**
- * Block diffs that no execution leads to: given changes of accounts and slots, with the tries that follow from them, as
- * the importer would make them.
+ * Block diffs without an execution: given changes of accounts and slots, with the resulting tries, in the importer's
+ * form.
  */
 import { forksUpToLondon } from '../../src/data/chain/forks.js'
 import { decodeHeader, encodeHeader, type Header } from '../../src/data/chain/header.js'
@@ -33,16 +33,16 @@ export const syntheticGenesis = JSON.stringify({
 
 const secondsPerBlock = 12
 
-/** What a block does to one account. */
+/** Changes of a block to one account. */
 export interface AccountChange {
   readonly address: Address
-  /** Undefined: as it was, or 1 for a new one. */
+  /** Undefined: unchanged, or 1 for a new account. */
   readonly balance?: bigint
   /** Slot (32 bytes) → value without leading zeros; empty for zero. In any order, each once. */
   readonly slots: readonly Change[]
 }
 
-/** Makes the next block of a chain again and again; each has to be applied before the next is made. */
+/** Makes the blocks of a chain one after the other; each must be applied before the next is made. */
 export class DiffBuilder {
   readonly #store: ChainWriter
   readonly #recent = new RecentTries()
@@ -56,7 +56,7 @@ export class DiffBuilder {
     this.#parent = { header: decodeHeader(genesis.blockDiff.header), hash: genesis.blockDiff.hash }
   }
 
-  /** The block in which these accounts change, each once. */
+  /** A block that changes these accounts, each listed once. */
   next(changes: readonly AccountChange[]): BlockDiff {
     const store = this.#store
     const trie: Change[] = []

@@ -18,15 +18,15 @@ import {
 } from '../../test/ingest/chainMaker.js'
 import { calldata, devnetFolder } from './demoFacts.js'
 
-/** By what their transactions are. */
+/** Kinds by their transactions. */
 export type ImportChainKind = 'transfers' | 'tokens' | 'mixed'
 
 const transactionsPerBlock = 20
 const setupPerBlock = 50
 
 /**
- * Writes `chain.rlp` and `genesis.json` into the folder; `blocks` beside those that set it up. `accounts` send and receive.
- * Takes minutes.
+ * Writes `chain.rlp` and `genesis.json` into the folder. `blocks` does not count the blocks that set the chain up;
+ * `accounts` send and receive. Takes minutes.
  */
 export async function writeImportChain(
   kind: ImportChainKind,

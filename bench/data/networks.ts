@@ -1,5 +1,5 @@
 /**
- * The networks that benchmarks read: the demo chain and synthetic ones, by what they consist of. Each is made once and
+ * The networks for benchmarks: the demo chain and synthetic ones, identified by their contents. Each is made once and
  * kept outside the repository, under a name that contains everything it depends on, so that a change makes a new one.
  */
 import { execFileSync, spawn } from 'node:child_process'
@@ -33,7 +33,7 @@ import { generatorVersion, type StateSize, writeSyntheticNetwork } from './synth
 /** A network ready to be served. */
 export interface BenchNetwork {
   readonly name: string
-  /** Holds `chain.mdb`. */
+  /** Contains `chain.mdb`. */
   readonly folder: string
   readonly genesisPath: string
 }
@@ -44,14 +44,16 @@ export type NetworkPlan =
   | { readonly kind: 'blocks' | 'logs'; readonly count: number }
   | { readonly kind: 'import'; readonly chain: ImportChainKind; readonly blocks: number }
 
-/** Blocks of these chains beside those that set them up; in a short run still so many that a second thread takes part. */
+/**
+ * Blocks of these chains without those that set them up; enough, also in a short run, for a second thread to take part.
+ */
 export function importPlan(chain: ImportChainKind, isQuick: boolean): NetworkPlan {
   return { kind: 'import', chain, blocks: isQuick ? 300 : chain === 'mixed' ? 600 : 1_000 }
 }
 
 export const programPath = join(packageRoot(), 'dist/src/main.js')
 
-/** How a network is made: its folder gets `genesis.json`, `chain.mdb`, and `chain.rlp` where it is imported. */
+/** Makes a network: its folder gets `genesis.json`, `chain.mdb`, and `chain.rlp` if it is imported. */
 interface Recipe {
   /** Name of its folder in the cache. */
   readonly key: string
@@ -61,7 +63,7 @@ interface Recipe {
   make(folder: string): Promise<void>
 }
 
-/** Raised with every change of what `importChains.ts` generates. */
+/** Raised with every change of the chains that `importChains.ts` generates. */
 const importChainsVersion = 3
 
 function recipeOf(plan: NetworkPlan): Recipe {
@@ -142,10 +144,10 @@ function cacheFolder(): string {
   return TIDEGATE_BENCH_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tidegate-bench')
 }
 
-/** In the names of folders that a run, a process with its children, has begun and not finished. */
+/** Part of the names of unfinished folders of a run, which is a process with its children. */
 const draftMark = (run: string | number) => `.draft-${run}-`
 
-/** Removes what a run that was ended has begun; `run` is what it had as TIDEGATE_BENCH_RUN. */
+/** Removes unfinished folders of an interrupted run; `run` is its TIDEGATE_BENCH_RUN. */
 export function removeDrafts(run: string): void {
   if (!existsSync(cacheFolder())) return
   for (const name of readdirSync(cacheFolder())) {
@@ -153,7 +155,7 @@ export function removeDrafts(run: string): void {
   }
 }
 
-/** Found in the cache, or made there; unfinished ones are never used. */
+/** Finds a network in the cache, or makes it there; unfinished ones are never used. */
 export async function findNetwork(name: string, plan: NetworkPlan): Promise<BenchNetwork> {
   const { key, what, make } = recipeOf(plan)
   const folder = join(cacheFolder(), key)
@@ -177,8 +179,8 @@ export async function findNetwork(name: string, plan: NetworkPlan): Promise<Benc
 }
 
 /**
- * Reads a network's store once, so that the operating system has it in its file cache, and the server is measured,
- * not the disk.
+ * Reads a network's store once, so that the operating system's file cache contains it, and the server is measured, not
+ * the disk.
  */
 export async function readThrough({ folder }: BenchNetwork): Promise<void> {
   const pieces = createReadStream(join(folder, 'chain.mdb'), { highWaterMark: 2 ** 22 })
@@ -190,10 +192,7 @@ export function secondsToMake(plan: NetworkPlan): number {
   return recipeOf(plan).seconds
 }
 
-/**
- * Makes the networks that are missing, each in a process of its own, as many at once as there are cores; the one that
- * takes longest first.
- */
+/** Makes the missing networks, each in a process of its own, as many at once as there are cores, the longest first. */
 export async function makeMissing(plans: readonly NetworkPlan[]): Promise<void> {
   const missing = plans
     .filter((plan) => !existsSync(join(cacheFolder(), recipeOf(plan).key)))

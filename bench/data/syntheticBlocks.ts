@@ -13,11 +13,11 @@ import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import { accountHex } from './syntheticState.js'
 
-/** Raised with every change of what is generated: it is part of the name of a cached network. */
+/** Raised with every change of the generated data: it is part of the name of a cached network. */
 export const blocksVersion = 1
 
 export const transactionsPerBlock = 10
-/** Written in one transaction of the store. */
+/** Blocks written in one transaction of the store. */
 const blocksPerCommit = 1_000
 const secondsPerBlock = 12
 const transferGas = 51_000
@@ -37,7 +37,7 @@ function halved(s: Uint8Array): Uint8Array {
   return Uint8Array.of((s[0] as number) >> 1, ...s.subarray(1))
 }
 
-/** The `serial`-th transaction of a chain as its block's body holds it: a token transfer of type 2. */
+/** The `serial`-th transaction of a chain in the form of a block's body: a token transfer of type 2. */
 function transactionBytes(serial: number, chainId: bigint): Uint8Array {
   const recipient = padLeft(hexToBytes(accountHex(serial)), 32)
   const amount = padLeft(toMinimalBytes(serial + 1), 32)
@@ -58,7 +58,7 @@ function transactionBytes(serial: number, chainId: bigint): Uint8Array {
   return concatBytes(Uint8Array.of(2), fields)
 }
 
-/** What a block has of its own. */
+/** The contents specific to a block. */
 export interface BlockContent {
   /** Numbers of its transactions; no two of a chain are the same. */
   readonly serials: readonly number[]
@@ -101,7 +101,7 @@ function nextBlockDiff(parent: BlockDiff, chainId: bigint, content: BlockContent
   }
 }
 
-/** Writes blocks 1 to `count` into a new store at `path`, so many in one transaction of it. */
+/** Writes blocks 1 to `count` into a new store at `path`, `blocksPerCommit` in one transaction. */
 export async function writeSyntheticChain(
   path: string,
   count: number,

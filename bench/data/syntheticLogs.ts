@@ -1,7 +1,7 @@
 /**
- * A chain of very many blocks with logs, the same on every machine, for searches. Each block has a transfer of a token
- * that is in every block, between accounts of which each sends ten times in the whole chain, and a log of one of many
- * pools; 10,000 blocks, evenly spread, a log of {@link spreadToken} as well. Transactions are those of
+ * A chain of very many blocks with logs, the same on every machine, for searches. Each block has a transfer of one
+ * token, which is in every block, and a log of one of many pools. Each account sends the token ten times in the whole
+ * chain. 10,000 blocks, evenly spread, also have a log of {@link spreadToken}. Transactions are those of
  * syntheticBlocks.ts; there is no state.
  */
 import { Blooms, encodeReceipt, type Receipt } from '../../src/execution/evm/blocks/receipts.js'
@@ -9,13 +9,13 @@ import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../src/prim
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { noise, writeSyntheticChain } from './syntheticBlocks.js'
 
-/** Raised with every change of what is generated: it is part of the name of a cached network. */
+/** Raised with every change of the generated data: it is part of the name of a cached network. */
 export const logsVersion = 1
 
-/** Blocks written in one transaction of the store; the more, the fewer times each page of random keys is written. */
+/** Blocks written in one transaction of the store; with more, pages of random keys are written fewer times. */
 const blocksPerCommit = 20_000
 
-/** How often an account sends, and how many blocks have a log of {@link spreadToken}. */
+/** Number of sends per account, and of blocks with a log of {@link spreadToken}. */
 export const logsPerSender = 10
 export const spreadLogs = 10_000
 

@@ -1,8 +1,8 @@
 /**
  * States of any size, the same on every machine: slots that are written once in 1,000 contracts, and accounts with some
- * slots each. Written through the store's own block diffs, so that a server opens such a network as any other, and every
- * proof of it verifies against the state root of its head. No transactions stand behind these blocks: the state is
- * consistent, but no execution leads to it.
+ * slots each. Written through the store's own block diffs, so that a server opens such a network like any other. Every
+ * proof of it verifies against the state root of its head. These blocks have no transactions: the state is consistent,
+ * but no execution leads to it.
  */
 
 import type { Change } from '../../src/data/store/blockDiff.js'
@@ -23,13 +23,13 @@ import { scatter } from './scatter.js'
 
 export interface StateSize {
   readonly accounts: number
-  /** Of each account, from slot 0 on. */
+  /** Slots of each account, from slot 0 on. */
   readonly slotsPerAccount: number
-  /** In {@link contracts} accounts of their own. */
+  /** Slots in {@link contracts} accounts of their own. */
   readonly slots: number
 }
 
-/** Raised with every change of what is generated: it is part of the name of a cached network. */
+/** Raised with every change of the generated data: it is part of the name of a cached network. */
 export const generatorVersion = 3
 
 export const contracts = 1_000
@@ -37,16 +37,16 @@ export const contracts = 1_000
 /** Keys that are loaded between two calls of {@link settle}, which adds 12 MB, mostly headers. */
 export const keysPerSettling = 5_000_000
 
-/** Keys of one block: more take more memory, about 1 KB each. */
+/** Keys of one block: more keys take more memory, about 1 KB each. */
 const keysPerBlockDefault = 100_000
 
 export const contractAddress = (index: number): Address =>
   toAddress(keccak256(Uint8Array.of(0x5a, ...toMinimalBytes(index + 1))).slice(0, 20))
 
-/** A contract that a slot is of, and its number there. */
+/** The contract of a slot, by its index. */
 export const contractOf = (index: number): number => index % contracts
 
-/** As scattered as the hashes that mappings make. */
+/** As scattered as the hashes of mappings. */
 export function slotOf(index: number): Uint8Array {
   const slot = new Uint8Array(32)
   writeUint32(slot, scatter(index), 0)
@@ -55,14 +55,14 @@ export function slotOf(index: number): Uint8Array {
   return slot
 }
 
-/** What a slot holds, five or six bytes, as an amount has; never zero. */
+/** The value of a slot: five or six bytes, like an amount; never zero. */
 export const amountOf = (serial: number): Uint8Array =>
   concatBytes(Uint8Array.of(1), toMinimalBytes(scatter(serial) + 1))
 
 /** Eight hex digits of a 32-bit number. */
 const digits = (value: number): string => value.toString(16).padStart(8, '0')
 
-/** Address of an account as hex; scattered, as real ones are, so that reads find no neighbours. */
+/** Address of an account as hex; scattered like real ones, so that reads hit no neighbours. */
 export function accountHex(index: number): string {
   return `0x${digits(scatter(index))}${'0'.repeat(24)}${digits(index)}`
 }
@@ -70,8 +70,8 @@ export function accountHex(index: number): string {
 export const accountAddress = (index: number): Address => toAddress(hexToBytes(accountHex(index)))
 
 /**
- * The blocks that load a state: contracts in the order of their rows, which so follow each other in full pages; then
- * accounts in the order of their hashes in the trie, of which a block then changes the right edge alone.
+ * The blocks that load a state: contracts in the order of their rows, which then fill consecutive pages; then accounts
+ * in the order of their hashes in the trie, so that a block changes only its right edge.
  */
 export function* loadBlocks(size: StateSize, keysPerBlock = keysPerBlockDefault): Generator<AccountChange[]> {
   const { accounts, slotsPerAccount, slots } = size
@@ -128,8 +128,8 @@ function inHashOrder(count: number, addressOf: (index: number) => Address): numb
 }
 
 /**
- * Adds blocks without changes, until those before them are too old to be unwound, so that the pages of their undo records
- * are used again: these are a fifth of what a store takes that is loaded in one go.
+ * Adds blocks without changes until all earlier ones are too old to be unwound, so that the pages of their undo records
+ * are reused. Those are a fifth of a store that is loaded in one go.
  */
 export async function settle(store: ChainWriter, builder: DiffBuilder): Promise<void> {
   for (let added = 0; added <= undoBlocks; added++) {
@@ -140,7 +140,10 @@ export async function settle(store: ChainWriter, builder: DiffBuilder): Promise<
   await store.commitBatch()
 }
 
-/** Writes the network into a new store at `path`. Some 65,000 slots a second of CPU, or 10,000 accounts of three. */
+/**
+ * Writes the network into a new store at `path`. Some 65,000 slots per second of CPU, or 10,000 accounts with three
+ * slots.
+ */
 export async function writeSyntheticNetwork(
   path: string,
   size: StateSize,

@@ -1,6 +1,4 @@
-/**
- * Imports the chain of a folder into a new store each time that it gets a message, and sends seconds and gas.
- */
+/** Imports the chain of a folder into a new store at each message, and sends seconds and gas. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -8,12 +8,12 @@ import type { SpecialScenario } from '../scenarios/specialScenario.js'
 import { onAllCores } from '../servers/serverProcess.js'
 import type { ImportRates } from './importSpeed.js'
 
-/** Of the demo chain, or of one that is made. */
+/** Import of the demo chain, or of a generated one. */
 function importScenario(title: string, kind?: ImportChainKind): SpecialScenario {
   return {
     name: kind === undefined ? 'import' : `import-${kind}`,
     title,
-    // Three imports, and the EVM beside each, come before those that count.
+    // Three unmeasured imports come first, with the EVM beside each.
     seconds: ({ isQuick, rounds }) =>
       kind === undefined ? 8 + (isQuick ? 4 : 3 + rounds) * 2 : isQuick ? 16 : 25 + (3 + rounds) * 9,
     async run({ settings: { isQuick, rounds } }) {

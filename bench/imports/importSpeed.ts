@@ -4,13 +4,13 @@
  *
  *   npm run build && node dist/modules/bench/imports/importSpeed.js FOLDER [ROUNDS]
  *
- * FOLDER has genesis.json, chain.rlp, and the chain.mdb that came of importing both. Deposits of the OP Stack are legacy
- * transactions to @ethereumjs, and none of its transactions pays for L1 or the operator. "The EVM alone" runs the transactions, by
- * @ethereumjs, and nothing else: blocks are parsed and senders known before, all state that they read is in memory,
- * no trie is built, no root compared, nothing written. The import begins with the bytes of the chain file and ends
- * with the last flush; it may use all cores, as it does for whoever imports. It has a process of its own, where the
- * parsed blocks and states of the other, some hundred MB, do not burden its garbage collection. Both are measured after
- * three unmeasured runs, in which V8 compiles the code; the first also reads the states.
+ * FOLDER has genesis.json, chain.rlp, and the chain.mdb from importing both. For @ethereumjs, deposits of the OP Stack
+ * are legacy transactions, and none of its transactions pays for L1 or the operator. "The EVM alone" only runs the
+ * transactions, by @ethereumjs. Blocks are parsed and senders known before, all state that they read is in memory, no
+ * trie is built, no root compared, nothing written. The import begins with the bytes of the chain file and ends with
+ * the last flush; it may use all cores, as for a user. It has a process of its own, where the parsed blocks and states
+ * of the other, some hundred MB, do not burden its garbage collection. Both are measured after three unmeasured runs,
+ * in which V8 compiles the code; the first also reads the states.
  */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
@@ -36,12 +36,12 @@ import { endWithThisProcess, messageOf } from '../servers/serverProcess.js'
 import type { Imported } from './importAgain.js'
 
 const [folder = '', rounds = '1'] = process.argv.slice(2)
-/** After fewer imports a part of the code is still compiled meanwhile: half of the time of a first one. */
+/** After fewer imports, part of the code is still being compiled: half of the time of a first one. */
 const roundsBefore = 3
-/** Far longer than any takes. */
+/** Far longer than any import takes. */
 const importMsMax = 600_000
 
-/** What the program prints: gas a second, by round. */
+/** The program's output: gas per second, by round. */
 export interface ImportRates {
   readonly import: readonly number[]
   readonly evm: readonly number[]
@@ -94,7 +94,7 @@ async function readBlocks(store: ChainReader, schedule: ForkSchedule): Promise<R
   return blocks
 }
 
-/** A deposit as a transaction that anybody might have signed. */
+/** A deposit as a transaction signed by anyone. */
 function depositOf(item: Uint8Array, block: Block, { common }: ForkEngine): TypedTransaction {
   const fields = decodeRlpList(item.subarray(1)).map(rlpBytes)
   const at = (name: string) => fields[depositType.placeOf(name) as number] as Uint8Array
@@ -105,7 +105,7 @@ function depositOf(item: Uint8Array, block: Block, { common }: ForkEngine): Type
   return Object.assign(transaction, { getSenderAddress: () => sender })
 }
 
-/** Gas that a transaction uses; all of one that may not start. */
+/** Gas that a transaction uses; its whole limit if it may not start. */
 async function run(
   { block, engine }: ReadyBlock,
   tx: TypedTransaction,

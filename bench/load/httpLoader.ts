@@ -1,10 +1,10 @@
 /**
- * Load over HTTP on kept-alive connections, one request at a time on each. Owns sending, finding the end of an
- * answer, and timing. It only checks status and length of answers, so that one core of loader can saturate one core
- * of server; contents are compared before a run.
+ * Load over HTTP on kept-alive connections, one request at a time on each. Owns sending, finding the end of an answer,
+ * and timing. It only checks status and length of answers, so that one core of loader can saturate one core of server;
+ * contents are compared before a run.
  *
  * Each socket reads into its own buffer with a callback instead of a stream: 80,000 answers per second on one core,
- * where autocannon reaches 40,000.
+ * compared with autocannon's 40,000.
  */
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
@@ -41,7 +41,7 @@ const headEnd = Buffer.from('\r\n\r\n')
 const chunksEnd = Buffer.from('0\r\n\r\n')
 const noBytes: Buffer = Buffer.alloc(0)
 
-/** Parses a URL. Throws RangeError where it is not http. */
+/** Parses a URL. Throws RangeError for a protocol other than http. */
 export function targetOf(url: string, acceptEncoding?: string): Target {
   const { hostname, port, pathname, search, protocol } = new URL(url)
   if (protocol !== 'http:') throw new RangeError(`${url}: expected an http URL`)
@@ -49,9 +49,9 @@ export function targetOf(url: string, acceptEncoding?: string): Target {
   return { host, port: Number(port || 80), path: pathname + search, acceptEncoding }
 }
 
-/** One connection. Any answer but 200 and any end of the connection is an error of the run. */
+/** One connection. The run fails at any answer except 200, and at any end of the connection. */
 export class HttpConnection {
-  /** Beginning of an answer whose head is incomplete; for a chunked body its last bytes so far. */
+  /** Start of an answer with an incomplete head; for a chunked body, its last bytes so far. */
   #head: Buffer = noBytes
   #isChunked = false
   /** Remaining bytes of the answer; undefined before its head is complete. */
@@ -60,7 +60,6 @@ export class HttpConnection {
   #isClosed = false
   readonly #headStart: string
 
-  /** Whether the connection is closed. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -179,9 +178,9 @@ export async function withConnections<T>(
 }
 
 /**
- * Sends requests on every connection for `seconds`, each as soon as the previous answer has arrived. Never sleeps between
- * them: to wake a process on another core takes the kernel some 3 µs for an answer, which counts as the server's, and only
- * a server that is slower than the loader would have to pay for it.
+ * Sends requests on every connection for `seconds`, each as soon as the previous answer has arrived. Never sleeps
+ * between them. Waking a process on another core takes the kernel some 3 µs per answer, which counts as the server's
+ * time. Only a server slower than the loader would pay for it.
  */
 export async function saturate(
   connections: readonly HttpConnection[],
@@ -205,7 +204,7 @@ export async function saturate(
     })
   let isOver = false
   const stayAwake = () => {
-    // {@link withConnections} closes all where one fails.
+    // {@link withConnections} closes all if one fails.
     if (!isOver && connections[0]?.isClosed === false) setImmediate(stayAwake)
   }
   stayAwake()
@@ -218,7 +217,7 @@ export async function saturate(
 const pieceSeconds = 0.5
 const flatPieces = 3
 const rateGainMin = 1.03
-/** Page faults become rarer and rarer; below one in 50 answers they do not matter. */
+/** Page faults become ever rarer; below one in 50 answers they do not matter. */
 const faultsGainMin = 1.1
 const faultsMatterMin = 1 / 50
 
@@ -236,7 +235,7 @@ export async function warmUp(
   let best = 0
   let leastFaults = Number.POSITIVE_INFINITY
   let flat = 0
-  // A piece takes as long as its last answer, which may be seconds.
+  // A piece lasts until its last answer, which may take seconds.
   for (let total = 0; total < secondsMax && flat < flatPieces; ) {
     const before = pageFaults() ?? 0
     const { answers, seconds } = await saturate(connections, Math.min(pieceSeconds, secondsMax), next)
@@ -262,7 +261,7 @@ export async function askAtRate(
   const total = Math.max(1, Math.floor(rate * seconds))
   const latencies: number[] = []
   const lateness: number[] = []
-  // In rotation, so that the server closes none for being idle.
+  // In rotation, so that the server closes no idle one.
   const free = [...connections]
   const startedAtMs = performance.now()
   let due = 0
@@ -281,7 +280,7 @@ export async function askAtRate(
     }
     // Busy waiting, because timers have a resolution of 1 ms; the loader has a core of its own.
     await new Promise(setImmediate)
-    // {@link withConnections} has rejected already.
+    // Then {@link withConnections} has already rejected.
     if (connections.some(({ isClosed }) => isClosed)) break
   }
   return { latencies, lateness }

@@ -39,8 +39,9 @@ const latencyRateMax = 500
 /** Connections of a slow scenario: two for each of two cores. */
 const slowConnections = 4
 /**
- * A round ends with the last answer to each connection, so there are no more of them than answers in a round; and a server
- * that takes a second for each has rounds for so many seconds, but some.
+ * A round ends with the last answer on each connection, so the number of connections is at most that of a round's
+ * answers. If a server takes a second per answer, its rounds are limited to this many seconds, but to at least
+ * `roundsMin`.
  */
 const roundsSecondsMax = 10
 const roundsMin = 3
@@ -49,24 +50,23 @@ const answersForP99 = 500
 const latencySecondsMax = 5
 /** Warm-up of a server that is compiled in advance. */
 const compiledWarmUpSeconds = 1
-/** Number of different answers that the bare server sends where requests vary. */
+/** Number of different answers that the bare server sends if requests vary. */
 const sampledAnswers = 64
 
-/** Servers beside the measured one, where they take part. */
+/** Other servers measured in the same scenario. */
 export interface Rivals {
   readonly hasBare: boolean
   readonly anvil: Contestant | undefined
   /** The measured server under the scenario `beside`. */
   readonly beside: Contestant | undefined
-  /** Names of the servers that are asked at a fixed rate as well; undefined: all of the above. */
+  /** Names of the servers measured at a fixed rate as well; undefined: all of the above. */
   readonly timed: readonly string[] | undefined
-  /** Whether a bare server that works as long for an answer as the measured one is asked at that rate, too: `spun`. */
+  /** Whether to measure `spun` at that rate, too: a bare server that works as long per answer as the measured one. */
   readonly hasSpun: boolean
 }
 
 /**
- * Measures a scenario. Rejects where an answer is an error or null, where anvil's answer differs, or where a
- * connection fails.
+ * Measures a scenario. Rejects if an answer is an error or null, if anvil's answer differs, or if a connection fails.
  */
 export async function measureHttp(
   scenario: Scenario,
@@ -124,7 +124,7 @@ export async function measureHttp(
   }
 }
 
-/** Runs each in turn, with another one first in each round. */
+/** Runs each in turn; each round starts with another one. */
 async function inTurns(
   tracks: readonly Track[],
   rounds: number,
@@ -135,7 +135,7 @@ async function inTurns(
   }
 }
 
-/** What a server is asked. */
+/** Requests to a server. */
 type Requests = Pick<Scenario, 'question' | 'variety'> & { readonly acceptEncoding?: string | undefined }
 
 /** The rounds of one server in a scenario. */
@@ -143,7 +143,7 @@ class Track {
   readonly #target: Target
   readonly #next: NextBody
   #connections = 1
-  /** Of all rounds. */
+  /** Total of all rounds. */
   #seconds = 0
   readonly #rounds: Round[] = []
   readonly #busy: (number | undefined)[] = []
@@ -191,7 +191,7 @@ class Track {
     this.#busy.push(cpuSeconds && cpuSeconds / seconds)
   }
 
-  /** `highest` is the rate in answers per second that all compared servers reach. */
+  /** `highest` is a rate in answers per second that all compared servers reach. */
   async askAtRate(highest: number): Promise<void> {
     const rate = Math.max(1, Math.min(latencyRateMax, Math.floor(latencyLoad * highest)))
     const { latencyRounds, latencySeconds } = this.settings
@@ -199,7 +199,7 @@ class Track {
     // At low rates, long enough for all rounds together to give a p99.
     const secondsNeeded = Math.ceil(answersForP99 / (rate * latencyRounds))
     const seconds = Math.max(latencySeconds, Math.min(secondsNeeded, latencySecondsMax))
-    // One more for the first request of each connection, which does not count.
+    // One second more for the first request of each connection, which does not count.
     const count = this.requests.variety === 'one' ? 1 : rate * (seconds + 1)
     const bodies = Array.from({ length: count }, this.#next)
     this.#latencies.push(
@@ -222,7 +222,7 @@ class Track {
   }
 }
 
-/** Throws where the answer is not compressed. */
+/** Throws if the answer is not compressed. */
 async function requireCompressed(url: string, body: string, acceptEncoding: string): Promise<void> {
   const headers = { 'content-type': 'application/json', 'accept-encoding': acceptEncoding }
   const { headers: answered } = await fetch(url, { method: 'POST', headers, body })
@@ -260,12 +260,12 @@ export async function startBare(folder: string, answers: readonly string[]) {
   return { name: 'bare', url: `http://127.0.0.1:${process.said}/`, process }
 }
 
-/** Time besides the job's own: for starting, on a busy machine. */
+/** Time besides the job itself: for starting, on a busy machine. */
 const spareMs = 60_000
 
 /**
- * Latencies in ms, of `rate` × `seconds` questions, by autocannon in a process of its own on the loader's core. Rejects where a connection or an
- * answer failed.
+ * Latencies in ms of `rate` × `seconds` requests, from autocannon in a process of its own on the loader's core. Rejects
+ * if a connection or an answer fails.
  */
 export async function askByAutocannon(job: LatencyJob): Promise<readonly number[]> {
   const program = fileURLToPath(new URL('./latencyLoader.js', import.meta.url))

@@ -2,11 +2,11 @@
  * Load at a fixed rate by autocannon, in a process of its own. Gets a {@link LatencyJob} from its parent, sends the
  * latencies in ms, or an error message, and ends.
  *
- * autocannon alone sends all requests of a connection for a second one after the other at its beginning. So here many
+ * autocannon alone sends all requests of a connection for a second at once, at the start of the second. So here many
  * connections send one request per second each, and begin in groups that are spread over the second. No request then
- * waits for another's answer, and a stall counts for all requests due in it (no coordinated omission). autocannon's
- * own correction assumes an interval of 1 ms at any rate, and its histogram has whole ms, so latencies are taken from
- * its events.
+ * waits for another's answer, and a stall counts for all requests due in it (no coordinated omission). autocannon's own
+ * correction assumes an interval of 1 ms at any rate, and its histogram has whole ms, so latencies are taken from its
+ * events.
  */
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
@@ -26,18 +26,18 @@ export interface LatencyJob {
 }
 
 /**
- * Most groups. Each takes 4 MB for autocannon's histograms; with a hundred, 500 requests per second come five at a
- * time.
+ * Limit of groups. Each takes 4 MB for autocannon's histograms; with a hundred, 500 requests per second arrive five at
+ * a time.
  */
 const groupsMax = 100
-/** Time for the last answers; a longer one counts as this. */
+/** Time for the last answers; a longer wait counts as this. */
 const lastAnswerMs = 800
 /** Interval of autocannon's clock; by default each group would read it a thousand times per second. */
 const clockMs = 50
 
 type Heard = Map<autocannon.Client, number[]>
 
-/** Latencies of `seconds` answers on each connection; first ones, which contain connecting, do not count. */
+/** Latencies of `seconds` answers on each connection. The first ones, which include connecting, do not count. */
 async function load({ url, bodies, rate, seconds, acceptEncoding }: LatencyJob): Promise<number[]> {
   const groups = Math.min(groupsMax, rate)
   const startedAtMs = performance.now()

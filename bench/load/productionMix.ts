@@ -16,7 +16,7 @@ const balanceCalls = [bea, cal].map((owner) => ({ to: tide, data: calldata('bala
 const someBlock = (choice: number): string => toQuantity(1 + (choice % headNumber))
 
 interface Share {
-  /** Of {@link weightsTotal} requests. */
+  /** Out of {@link weightsTotal} requests. */
   readonly weight: number
   readonly method: string
   /** `choice` is a pseudo-random number. */

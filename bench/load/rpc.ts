@@ -1,6 +1,5 @@
-/** Bodies of JSON-RPC calls, and asking one of them. */
+/** Bodies of JSON-RPC calls, and sending one. */
 
-/** The body of one call. */
 export function rpc(method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 }
@@ -10,11 +9,11 @@ export function batch(calls: readonly (readonly [method: string, params: readonl
   return JSON.stringify(calls.map(([method, params], at) => ({ jsonrpc: '2.0', id: at + 1, method, params })))
 }
 
-/** The answer to one body, as text. Throws for every status but 200. */
+/** The answer to one body, as text. Throws for every status except 200. */
 export async function askBody(url: string, body: string): Promise<string> {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(url, { method: 'POST', headers, body }).catch((error: Error) => {
-    // What went wrong stands in the cause; the error itself says that it did.
+    // The cause has the reason; the error itself only says that it failed.
     throw new Error(`${url}: ${(error.cause as Error | undefined)?.message ?? error.message}`)
   })
   const text = await response.text()
@@ -28,7 +27,7 @@ export async function askResult(url: string, method: string, params: readonly un
   return result
 }
 
-/** Every result in an answer to a call or a batch. Throws where one is null, missing or an error. */
+/** Every result in an answer to a call or a batch. Throws if one is null, missing or an error. */
 export function resultsOf(answer: string): unknown[] {
   const parsed = JSON.parse(answer) as unknown
   return (Array.isArray(parsed) ? parsed : [parsed]).map((one: { result?: unknown; error?: unknown }) => {

@@ -1,6 +1,6 @@
 /**
  * The scenarios over HTTP. Each makes its n-th request from n alone, so that every server and every run gets the same
- * requests, and those that must not repeat do not.
+ * requests. Requests that must not repeat differ for each n.
  */
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
 import { addressOf, calldata, fullBlock, slots, smallBlock, word } from '../data/demoFacts.js'
@@ -19,18 +19,18 @@ export interface Scenario {
   readonly network: NetworkName
   /** Body of the n-th request. */
   question(n: number): string
-  /** Whether requests differ; `one` where every n gives the same. */
+  /** Whether requests differ; `one` if every n gives the same. */
   readonly variety: 'one' | 'many'
   /** Sent as `Accept-Encoding`; the answers must then be compressed. */
   readonly acceptEncoding?: string
   /** Whether the server runs without caches. */
   readonly isUncached?: boolean
   /**
-   * `same`: anvil gets the same requests and must give the same answers. A function: other requests for anvil,
-   * because it does not have that much state. `none`: anvil cannot answer this.
+   * `same`: anvil gets the same requests and must give the same answers. A function: other requests for anvil, because
+   * it has less state. `none`: anvil cannot answer this.
    */
   readonly anvil: 'same' | 'none' | ((n: number) => string)
-  /** Takes so long that few connections ask, and nothing is asked at a fixed rate. */
+  /** Takes so long that only few connections are used, without a measurement at a fixed rate. */
   readonly isSlow?: true
   /** A scenario on the same server to compare with, measured in turns. */
   readonly beside?: Scenario
@@ -40,11 +40,11 @@ export interface Scenario {
 export interface Sizes {
   readonly accounts: number
   readonly largeSlots: number
-  /** Of the network `blocks`. */
+  /** Blocks of the network `blocks`. */
   readonly blocks: number
 }
 
-/** Number of slots of a network, but for those of accounts. */
+/** Number of slots of a network, without those of its accounts. */
 export function slotsOf(network: NetworkName, { largeSlots }: Sizes): number {
   return network === 'slots-1k' ? 1_000 : network === 'slots-large' ? largeSlots : 0
 }
@@ -83,11 +83,11 @@ function randomSlots(
     const index = scatter(n) % count
     return rpc('eth_getStorageAt', [contractHexes[contractOf(index)], bytesToHex(slotOf(index)), 'latest'])
   }
-  // Without caches, which could hold all answers about the small network.
+  // Without caches, which could contain all answers about the small network.
   return many(network, title, question, { network, isUncached: true, anvil: 'none', ...more })
 }
 
-/** The same with the default limits, beside itself without caches. */
+/** The same with the default limits, compared with the run without caches. */
 function withCaches(name: string, what: string, uncached: Scenario): Scenario {
   const { isUncached: _, ...scenario } = uncached
   return { ...scenario, name, title: `${what}, with the default limits`, beside: uncached }
@@ -130,7 +130,7 @@ function storageBatch(): string {
   )
 }
 
-/** Whether this scenario works with any endpoint that has the demo chain. */
+/** Whether this scenario works with any endpoint that serves the demo chain. */
 export function isOfAnyEndpoint({ network, isUncached }: Scenario): boolean {
   return network === 'demo' && isUncached !== true
 }
@@ -182,7 +182,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       'trace',
       'callTracer, block of 200 transactions',
       rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
-      // Its answer has members in another order, and some of its own.
+      // anvil's answer has another order of members, and additional ones.
       {
         anvil: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
         isSlow: true,
@@ -203,7 +203,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     many('call-balance', 'call, token balance', (n) =>
       call({ to: tide, data: unlike(calldata('balanceOf(address)', [bea]), n) }),
     ),
-    // The result of a swap, by a call, as for exchanges without a quote method.
+    // The result of a swap by a call, as for exchanges without a quote method.
     many('call-quote', 'call, exchange quote', (n) => {
       const data = calldata('swap(bool,uint256,uint256)', [true, swapAmount + BigInt(n), 0])
       return call({ from: bea, to: addressOf('Exchange'), data })

@@ -35,7 +35,7 @@ export class AttackTools {
   readonly #url: URL
   #serial = Date.now() * 1_000
 
-  /** `url` ends with the attacker's key; `neighbour` is the id of another one, which is no secret. */
+  /** `url` ends with the attacker's key; `neighbour` is another key's id, which is not secret. */
   constructor(
     url: string,
     readonly neighbour: string,
@@ -48,7 +48,7 @@ export class AttackTools {
     return this.#url.pathname
   }
 
-  /** Where the attacker asks a network that is not the first; `before` its path, as `/made`. */
+  /** The attacker's URL for a network other than the first; `before` is its path, such as `/made`. */
   urlOf(before: string): URL {
     return new URL(before + this.#url.pathname, this.#url)
   }
@@ -104,7 +104,7 @@ export class AttackTools {
     })
   }
 
-  /** Opens a WebSocket with the attacker's key, to the first network or another. Its messages and its end are counted. */
+  /** Opens a WebSocket with the attacker's key, to the first network or another. Counts its messages and its end. */
   async openSocket(network = ''): Promise<RawSocket> {
     const url = this.urlOf(`${network}/ws`)
     url.protocol = 'ws:'
@@ -129,14 +129,14 @@ export class AttackTools {
   }
 }
 
-/** Resolves once the operating system has accepted all bytes. Rejects where the connection ends first. */
+/** Resolves once the operating system has accepted all bytes. Rejects if the connection ends first. */
 export function write(connection: Socket, bytes: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.write(bytes, (error) => (error ? reject(error) : resolve()))
   })
 }
 
-/** Resolves at the end of a connection, which may have come already. */
+/** Resolves at the end of a connection, also if it has ended already. */
 export async function ended(connection: Socket): Promise<void> {
   if (!connection.destroyed) await new Promise((resolve) => connection.once('close', resolve))
 }

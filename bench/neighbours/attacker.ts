@@ -1,7 +1,7 @@
 /**
- * One attacker, in a process of its own. Started by neighbours.ts with the name of an attack and the server's URL
- * with the attacker's key and the id of a victim's. Sends `{}` once it is ready, begins when it gets a duration in ms, then sends the counts
- * of its answers and errors ({@link Told}), and ends, with all its connections.
+ * One attacker, in a process of its own. neighbours.ts starts it with the name of an attack, the server's URL with the
+ * attacker's key, and a victim's key id. It sends `{}` once it is ready, and begins at a duration in ms. Then it sends
+ * the counts of its answers and errors ({@link Told}), and ends, with all its connections.
  */
 import { once } from 'node:events'
 import { setPriority } from 'node:os'

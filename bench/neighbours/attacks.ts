@@ -63,7 +63,7 @@ function post(tools: AttackTools, body: string, headers = `content-length: ${bod
   return `POST ${tools.path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${body}`
 }
 
-/** Sends bytes on a connection of its own and waits for its end, which comes after a while by itself. */
+/** Sends bytes on a connection of its own and waits for its end, for a limited time. */
 async function sendAlone(tools: AttackTools, bytes: string | Uint8Array): Promise<void> {
   const connection = await tools.connect()
   tools.readStatuses(connection)
@@ -91,7 +91,7 @@ function floodSockets(tools: AttackTools, count: number, bytes: Uint8Array, answ
   })
 }
 
-/** Sends pieces while the sum of all bytes stays below `bytesMax`, then keeps the connection until its end. */
+/** Sends pieces while the sum of all bytes stays below `bytesMax`, then keeps the connection open until its end. */
 function unfinished(
   tools: AttackTools,
   connections: number,
@@ -111,7 +111,7 @@ function unfinished(
   })
 }
 
-/** A token that nobody signed (RFC 7519), whose signature has to be checked to know it. */
+/** A token without a valid signature (RFC 7519); only checking the signature shows that. */
 function wrongToken(tools: AttackTools): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const exp = Math.floor(Date.now() / 1_000) + 600
@@ -119,7 +119,7 @@ function wrongToken(tools: AttackTools): string {
   return `${head}.${part({ exp, jti: tools.serial() })}.${randomBytes(64).toString('base64url')}`
 }
 
-/** 46 KB each, no two alike. */
+/** A filter of 46 KB; no two are alike. */
 function logFilter(tools: AttackTools, at: number): string {
   const addresses = times(1_000, () => `0x${tools.serial().toString(16).padStart(40, '0')}`)
   return rpc('eth_subscribe', ['logs', { address: addresses, ...(at % 2 === 0 && { fromBlock: '0x1' }) }])
@@ -133,7 +133,7 @@ export const attacks: readonly Attack[] = [
   { ...attack('loop', 'endless loop, 1 connection', (tools) => tools.ask(1, loop(tools))), isAlone: true },
   attack('loops', 'endless loops, 16 connections', (tools) => tools.ask(16, loop(tools))),
   attack('trials', 'calls about as long as may be tried, 16 connections', (tools) => {
-    // Of 89 gas each: short, nearly the whole budget, and far more.
+    // Rounds of 89 gas each: short, nearly the whole budget, and far more.
     const rounds = inTurn([1_000, 2_200, 20_000])
     tools.ask(16, () => {
       const data = calldata('burn(uint256)', [rounds()]) + word(tools.serial()).slice(2)
@@ -206,7 +206,7 @@ export const attacks: readonly Attack[] = [
   attack('tokens', "wrong tokens with the id of a neighbour's key", (tools) => {
     const { origin } = tools.urlOf('')
     const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-    // A new path each time, since tokens may be the last segment of one.
+    // A new path each time, since a token may be the last segment of a path.
     tools.repeat(16, async () => {
       const url = new URL(`/v3/${wrongToken(tools)}`, origin)
       const { status, text } = await exchange(url, agent, cachedRead, lookedAtBytes)

@@ -1,6 +1,6 @@
 /**
- * Messages whose execution takes as much as their gas allows: time, memory, or one instruction that cannot be
- * interrupted. Owns the EVM code and the data; attacks.ts sends them.
+ * Messages whose execution takes as much as their gas allows: time, memory, or one uninterruptible instruction. Owns
+ * the EVM code and the data; attacks.ts sends them.
  */
 import { toQuantity } from '../../src/primitives/bytes.js'
 import { addressOf } from '../data/demoFacts.js'
@@ -9,7 +9,7 @@ import { rpc } from '../load/rpc.js'
 /** Address of the overridden code. */
 export const bombAddress = `0x${'b0'.repeat(20)}`
 
-/** EVM code, by effect. Messages have no `gas`, so they get the most that the server allows. */
+/** EVM code, by effect. Messages have no `gas`, so they get the server's maximum. */
 export const code = {
   /** JUMPDEST PUSH1 0 JUMP */
   loop: '0x5b600056',
@@ -19,9 +19,9 @@ export const code = {
   memory: '0x6300c0000051',
   /** 360 KiB of memory, and a call of itself: over 200 frames keep theirs at the same time. */
   memoryOfFrames: '0x6205a000515060006000600060006000305af1',
-  /** TSTORE of ever another key: 2.9 million of them. */
+  /** TSTORE of new keys: 2.9 million of them. */
   transientSlots: '0x60005b60010180805d600256',
-  /** SSTORE of ever another key. */
+  /** SSTORE of new keys. */
   slots: '0x60005b600101808055600256',
   /** LOG0 with 64 KiB of data, again and again. */
   logs: '0x5b620100006000a0600056',
@@ -33,7 +33,7 @@ export const code = {
 export function precompileLoop(address: number): string {
   const copyAll = '3660006000' + '37'
   const call = `6000600036600061${address.toString(16).padStart(4, '0')}5afa`
-  // JUMPDEST, which lies at 6; the call; POP PUSH1 6 JUMP.
+  // JUMPDEST at 6; the call; POP PUSH1 6 JUMP.
   return `0x${copyAll}5b${call}50600656`
 }
 
@@ -51,7 +51,7 @@ export function bomb(n: number, byteCode: string, data = '', method: string = 'e
 
 const bytes32 = (value: bigint): string => value.toString(16).padStart(64, '0')
 
-/** The generators of both groups of BN254, as EIP-197 writes a pair. */
+/** The generators of both groups of BN254, as a pair in the form of EIP-197. */
 const bn254Pair = [
   1n,
   2n,
@@ -65,7 +65,7 @@ const bn254Pair = [
 
 const field64 = (hex: string): string => hex.padStart(128, '0')
 
-/** The generators of both groups of BLS12-381, as EIP-2537 writes points. */
+/** The generators of both groups of BLS12-381, as points in the form of EIP-2537. */
 const blsPoint1 = [
   '17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb',
   '08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1',
@@ -96,7 +96,7 @@ export const precompileBombs: readonly PrecompileBomb[] = [
   {
     name: 'modexp',
     address: 0x05,
-    // Base and modulus of `size` bytes, an exponent of 32.
+    // Base and modulus have `size` bytes, the exponent 32.
     data: (size) =>
       [size, 32, size].map((length) => bytes32(BigInt(length))).join('') +
       'f'.repeat(size * 2) +

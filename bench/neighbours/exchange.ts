@@ -1,8 +1,8 @@
 import { type Agent, request } from 'node:http'
 
 /**
- * Posts a body; resolves to the status and the beginning of the answer, of about `bytesMax` bytes. Rejects where the
- * connection fails, or no answer comes within `msMax`.
+ * Posts a body; resolves to the status and the start of the answer, about `bytesMax` bytes. Rejects if the connection
+ * fails, or no answer comes within `msMax`.
  */
 export function exchange(
   url: string | URL,

@@ -1,8 +1,8 @@
 /**
- * Tests whether one client can make a server slow or wrong for others: five victims with a key each request cached
- * reads and new proofs, first alone, then beside one attack after the other, then beside all of them; in a short run
- * beside all of them at once. The server has default limits. The result is the p99 of
- * the reads in the worst phase compared with the idle one, and the number of failed requests of victims.
+ * Tests whether one client can make a server slow or wrong for others. Five victims with a key each request cached
+ * reads and new proofs: first alone, then beside one attack after the other, then beside all of them; in a short run
+ * only beside all of them. The server has default limits. The result is the p99 of the reads in the worst phase
+ * compared with the idle one, and the number of failed requests of victims.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -24,7 +24,7 @@ const phaseSecondsMin = 6
 const memorySampleMs = 50
 /** A server is calm if reads take no longer than this, or than the longest one while idle. */
 const calmMs = 50
-/** Length of each check whether the server is calm, and of all checks together. */
+/** Length of each check whether the server is calm, and the limit for all checks together. */
 const lookSeconds = 0.2
 const recoverySecondsMax = 60
 /** Time for an attacker to start, and to report after its end, on a shared core. */
@@ -43,7 +43,7 @@ export const neighbours: SpecialScenario = {
       const attacked: Phase[] = []
       const { attacks: names, isQuick } = context.settings
       const chosen = chosenAttacks(names)
-      // A short run has time for all of them together alone, unless some are named.
+      // A short run only has time for all of them together, unless some are named.
       const apart = isQuick && names.length === 0 ? chosen.filter(({ isAlone }) => isAlone === true) : chosen
       for (const attack of apart) attacked.push(await stage.play(attack.title, [attack]))
       const together = chosen.filter(({ isAlone }) => isAlone !== true)
@@ -55,7 +55,7 @@ export const neighbours: SpecialScenario = {
   },
 }
 
-/** A server, its victims, and its attackers phase by phase. */
+/** A server, its victims, and the attackers of each phase. */
 class Stage {
   #server: TidegateProcess | undefined
   #victims: Victims | undefined
@@ -119,7 +119,6 @@ class Stage {
     }
   }
 
-  /** Memory of the current server. */
   memory(): Memory {
     return this.#current.memory()
   }
@@ -143,7 +142,7 @@ class Stage {
     return attacker
   }
 
-  /** Seconds until the server is calm; undefined where that takes too long, or it has ended. */
+  /** Seconds until the server is calm; undefined if that takes too long, or the server has ended. */
   async #recover(): Promise<number | undefined> {
     const sinceMs = performance.now()
     const calm = Math.max(calmMs, this.#idleLongestMs)
@@ -170,7 +169,7 @@ function chosenAttacks(names: readonly string[]): readonly Attack[] {
   return names.length === 0 ? attacks : attacks.filter(({ name }) => names.includes(name))
 }
 
-/** Lets an attacker begin; resolves to the counts of its answers and errors. */
+/** Starts the attack; resolves to the counts of its answers and errors. */
 async function attack(attacker: ChildProcess, seconds: number): Promise<Told> {
   attacker.send(seconds * 1_000)
   return (await messageOf(attacker, 'an attacker', seconds * 1_000 + attackerMsMax)) as Told

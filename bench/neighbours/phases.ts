@@ -11,10 +11,10 @@ export interface Served {
   readonly asked: number
   readonly latencies: Latencies
   readonly longestMs: number
-  /** The 99th percentile of how long after they were due questions were sent, ms. */
+  /** The 99th percentile of the delay between due time and sending, ms. */
   readonly sentAfterDueMs: number | undefined
   readonly failed: number
-  /** Reasons of the failures, counted. */
+  /** Counts by reason of failure. */
   readonly failures: Told
 }
 
@@ -23,12 +23,10 @@ export interface Phase {
   readonly title: string
   readonly reads: Served
   readonly proofs: Served
-  /** Of the server while the phase lasted. */
+  /** The server's memory during the phase. */
   readonly peakResidentBytes: number | undefined
   readonly hasServerEnded: boolean
-  /**
-   * Time from the end of the attack until the victims were served as if alone; undefined where that took too long.
-   */
+  /** Time from the end of the attack until the victims were served as if alone; undefined if it took too long. */
   readonly recoverySeconds: number | undefined
   /** Answers and errors of all attackers. */
   readonly told: Told

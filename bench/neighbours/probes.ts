@@ -1,7 +1,7 @@
-/** Malformed requests, and requests that are slow to read. Each is built when it is sent. */
+/** Malformed requests, and requests that are slow to parse. Each is built when it is sent. */
 import { rpc } from '../load/rpc.js'
 
-/** As long as a body may be, and as a message on a WebSocket may be on uWebSockets.js; a longer one ends its connection. */
+/** Limits of a body, and of a WebSocket message in uWebSockets.js; a longer one ends its connection. */
 export const bodyBytesMax = 5 * 2 ** 20
 export const messageBytesMax = 2 ** 20
 
@@ -11,7 +11,7 @@ function repeated(start: string, piece: string, end: string, bytes: number): str
   return start + piece.repeat(Math.floor((bytes - start.length - end.length) / piece.length)) + end
 }
 
-/** Texts of about `bytes` bytes that take much time or memory to read. */
+/** Texts of about `bytes` bytes that take much time or memory to parse. */
 export function hardTexts(bytes: number): readonly Build[] {
   return [
     () => '['.repeat(bytes),
@@ -31,7 +31,7 @@ export function hardTexts(bytes: number): readonly Build[] {
   ]
 }
 
-/** Short texts that are no valid calls. */
+/** Short texts that are not valid calls. */
 export const malformedTexts: readonly Build[] = [
   ...['', '{', '}', 'null', '[]', '{}', '0', '"x"', 'nul', '[1,2,3]', '[{}]', '[[]]', '\u0000', '{"id":1}'],
   ...['{"jsonrpc":"2.0"}', '{"jsonrpc":"1.0","id":1,"method":"eth_chainId"}', '{"__proto__":{}}'],

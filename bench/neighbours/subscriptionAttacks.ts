@@ -1,4 +1,4 @@
-/** Attacks by subscriptions that are not read, on a developer chain whose blocks of some 3,800 logs the attackers make. */
+/** Attacks by unread subscriptions, on a developer chain for which the attackers make blocks of some 3,800 logs. */
 import { writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { exchange } from './exchange.js'
 import { answerKind, lookedAtBytes } from './tally.js'
 
 const to = `0x${'10'.repeat(20)}`
-/** Makes as many logs as its input says, without data, of two topics each: the numbers 0 and 1. */
+/** Makes as many logs as its input says, without data, with two topics each: the numbers 0 and 1. */
 const code = '0x6000355b80156019576001600060006000a2600190036003565b00'
 const fees = {
   type: 2,
@@ -33,7 +33,7 @@ export function madeNetwork(folder: string): object {
   return { name: 'made', genesis, source: { type: 'develop', blockSeconds: 0 } }
 }
 
-/** `account` is the attack's own, so that nonces of several do not meet. */
+/** `account` belongs to this attack alone, so that nonces of several attacks do not collide. */
 function makeBlocks(tools: AttackTools, account: number): void {
   const wallet = new Wallet(hexlify(testKeys[account] as Uint8Array))
   const agent = new Agent({ keepAlive: true })

@@ -17,19 +17,19 @@ export class Tally {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + count)
   }
 
-  /** The most frequent first. */
+  /** Counts, the most frequent first. */
   counts(): Told {
     return Object.fromEntries([...this.#counts].sort(([, a], [, b]) => b - a))
   }
 }
 
-/** `result`, or the code of the first error in the beginning of an answer. */
+/** `result`, or the code of the first error in the start of an answer. */
 export function answerKind(start: string): string {
   const code = /"error":\{"code":(-?\d+)/.exec(start)?.[1]
   return code === undefined ? 'result' : `error ${code}`
 }
 
-/** How a connection failed, as a short text. */
+/** Reason of a failed connection, as a short text. */
 export function failureKind(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? (error as Error).message
 }

@@ -11,13 +11,13 @@ import { rpc } from '../load/rpc.js'
 import { exchange } from './exchange.js'
 import { answerKind, failureKind, lookedAtBytes, Tally, type Told } from './tally.js'
 
-/** Per victim and second. */
+/** Rates per victim and second. */
 export const readsPerSecond = 50
 export const proofsPerSecond = 5
 
-/** Proofs of one victim under way at the same time; its reads use one connection. */
+/** Concurrent proofs of one victim; its reads use one connection. */
 const proofConnections = 5
-/** More than the server's time limit of a request. */
+/** Longer than the server's time limit of a request. */
 const answerMsMax = 35_000
 
 const tide = addressOf('Tide')
@@ -47,7 +47,7 @@ interface Victim {
 
 interface Question {
   readonly body: string
-  /** Throws where the answer, a whole body, is not right. */
+  /** Throws if the answer, a whole body, is wrong. */
   check(answer: string): void
 }
 
@@ -57,19 +57,17 @@ export class Victims {
   #serial = Date.now() * 1_000
   #read: Question | undefined
 
-  /** URLs with a key each. */
+  /** URLs, each with its own key. */
   constructor(urls: readonly string[]) {
     this.#victims = urls.map((url) => ({
       url,
       reads: new Agent({ keepAlive: true, maxSockets: 1 }),
-      // In turn, so that none is idle for so long that the server closes it.
+      // In rotation, so that no connection is idle long enough for the server to close it.
       proofs: new Agent({ keepAlive: true, maxSockets: proofConnections, scheduling: 'fifo' }),
     }))
   }
 
-  /**
-   * Learns the slot's value from a verified proof. Rejects where the proof is wrong, or a read gives another value.
-   */
+  /** Learns the slot's value from a verified proof. Rejects if the proof is wrong, or a read gives another value. */
   async learn(): Promise<void> {
     const { url, proofs } = this.#victims[0] as Victim
     const answer = await ask(url, proofs, rpc('eth_getProof', [address, [slot], 'latest']))
@@ -95,7 +93,7 @@ export class Victims {
     return { reads, proofs }
   }
 
-  /** Bodies of what victims ask, a read and a proof in turn. */
+  /** Bodies of the victims' requests, alternately a read and a proof. */
   questions(): () => string {
     let n = 0
     return () => (n++ % 2 === 0 ? readBody : this.#newProof().body)
@@ -138,7 +136,7 @@ export class Victims {
       exchanges.push(exchange(this.#victims[n % this.#victims.length] as Victim, dueAtMs))
     }
     await Promise.all(exchanges)
-    // Checked only at the end, because checking a proof would delay requests.
+    // Checked only at the end, because checking proofs would delay requests.
     for (const [{ check }, answer] of answers) {
       try {
         check(answer)
@@ -175,7 +173,7 @@ function resultOf(answer: string): unknown {
   return result
 }
 
-/** The body of an answer. Rejects for every status but 200 and where none comes. */
+/** The body of an answer. Rejects for every status except 200, and for a missing answer. */
 async function ask(url: string, agent: Agent, body: string): Promise<string> {
   const { status, text } = await exchange(url, agent, body, Number.POSITIVE_INFINITY, answerMsMax)
   if (status !== 200) throw new Error(`${status} ${answerKind(text.slice(0, lookedAtBytes))}`)

@@ -24,18 +24,20 @@ export interface Side extends Memory {
   readonly busy?: number | undefined
   /** At a fixed rate; a stall counts for every request due in it. */
   readonly latencies?: Latencies | undefined
-  /** Of each round at that rate; servers alternate. */
+  /** Latencies of each round at that rate; servers alternate. */
   readonly latencyRounds?: readonly Latencies[]
 }
 
 /**
- * How many times better than a rival: of rates, of CPU time per answer, or of a latency. Above 1 the measured server
- * is the better one.
+ * How many times better the measured server is than a rival: by rates, by CPU time per answer, or by a latency. Above 1
+ * the measured server is better.
  */
 export interface Ratio {
   readonly value: number
   readonly by: 'rate' | 'cpu' | 'p99'
-  /** Distance between the extremes of the rounds' ratios as a share of their median; absent where they are not compared. */
+  /**
+   * Distance between the extremes of the rounds' ratios as a share of their median; absent if rounds are not compared.
+   */
   readonly spread?: number
 }
 
@@ -45,19 +47,19 @@ export interface Outcome {
   readonly unit: string
   /** The measured server. */
   readonly own: Side
-  /** By name: `bare`, `anvil`, or what a scenario compares with. */
+  /** By name: `bare`, `anvil`, or the scenario's own comparison. */
   readonly rivals: Readonly<Record<string, Side>>
   readonly ratios: Readonly<Record<string, Ratio>>
   readonly note?: string | undefined
-  /** Number of requests without a right answer, where every answer is checked. */
+  /** Number of requests without a right answer, if every answer is checked. */
   readonly failures?: number
   /** Lines of a table of its own. */
   readonly details?: readonly string[]
-  /** What it had to reach, and did not. */
+  /** Missed goals of the scenario. */
   readonly missed?: readonly string[]
 }
 
-/** A scenario that could not be measured, and why. */
+/** A scenario that could not be measured, with the reason. */
 export interface Failed {
   readonly name: string
   readonly title: string
@@ -84,9 +86,9 @@ export function sideOf(rates: readonly number[]): Side {
 export const saturatedMin = 0.9
 
 /**
- * If both servers were saturated, the ratio is of rates. If the loader was the limit, it is of CPU time per answer,
- * or of rates where that is unknown. Sides measured in turns are compared round by round, and the median counts,
- * because a busy machine affects both.
+ * If both servers were saturated, the ratio is of rates. If the loader was the limit, it is of CPU time per answer, or
+ * of rates if that is unknown. Sides measured in turns are compared round by round, and the median counts, because a
+ * busy machine affects both.
  */
 export function compareSides(own: Side, rival: Side): Ratio {
   const isSaturated = (own.busy ?? 0) >= saturatedMin && (rival.busy ?? 0) >= saturatedMin
@@ -103,8 +105,8 @@ export function compareSides(own: Side, rival: Side): Ratio {
 }
 
 /**
- * The measured server's percentile divided by the rival's: the median of the rounds, or of all answers where a round is
- * too short. Undefined where both are too short.
+ * The measured server's percentile divided by the rival's: the median of the rounds, or of all answers if a round is
+ * too short. Undefined if both are too short.
  */
 export function latencyTimes(own: Side, rival: Side | undefined, percentile: Percentile): number | undefined {
   const compare = (a: Latencies | undefined, b: Latencies | undefined): number | undefined => {

@@ -1,5 +1,5 @@
 /**
- * Writes the figures of bench/README.md from a report: a table between two marks, and its charts as one picture.
+ * Writes the figures of bench/README.md from a report: a table between two markers, and its charts as one picture.
  * Neither is written by hand. Owns the files of reports and the drawing.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const pictureName = 'speed.svg'
 const startMark = '<!-- figures: npm run bench -- --publish FILE -->'
 const endMark = '<!-- end of figures -->'
 
-/** Writes it as JSON into `folder`, named after the time of the run. Returns its path. */
+/** Writes a report as JSON into `folder`, named after the time of the run. Returns its path. */
 export function writeReport(report: Report, folder: string): string {
   mkdirSync(folder, { recursive: true })
   const path = join(folder, `${report.startedAt.slice(0, 19).replaceAll(':', '-')}.json`)
@@ -33,7 +33,9 @@ export function readReport(flag: string, path: string): Report {
   return report as Report
 }
 
-/** Puts the report in `path` into bench/README.md and its picture. Throws RangeError for a file that is no report. */
+/**
+ * Puts the report in `path` into bench/README.md and its picture. Throws RangeError for a file that is not a report.
+ */
 export function publish(path: string): void {
   const report = readReport('--publish', path)
   const page = join(packageRoot(), pagePath)
@@ -41,7 +43,7 @@ export function publish(path: string): void {
   writeFileSync(join(dirname(page), pictureName), picture(report.findings))
 }
 
-/** The text with the figures between its marks replaced. Throws RangeError where it has no marks. */
+/** The text with the figures between its markers replaced. Throws RangeError if it has no markers. */
 export function withFigures(page: string, report: Report): string {
   const start = page.indexOf(startMark)
   const end = page.indexOf(endMark)
@@ -93,7 +95,7 @@ function linearScale(values: readonly number[]): Scale {
   )
 }
 
-/** A logarithmic scale over whole powers of ten that hold every value, and 1. */
+/** A logarithmic scale over whole powers of ten that includes every value, and 1. */
 export function logScale(values: readonly number[]): Scale {
   const known = [1, ...values.filter((value) => value > 0)]
   const low = Math.floor(Math.log10(Math.min(...known)))
@@ -104,10 +106,10 @@ export function logScale(values: readonly number[]): Scale {
   )
 }
 
-/** What takes work of its own, for which a bare server's rate says nothing: it is compared with anvil. */
+/** Scenarios with work of their own, for which a bare server's rate says nothing: they are compared with anvil. */
 const isWork = (name: string) => /^(call|estimate|proof|trace)/.test(name)
 
-/** The charts for which the findings have numbers; of ratios to `bare` few exceed 1, so those bars begin at 0. */
+/** The charts, shown if the findings have numbers. Few ratios to `bare` exceed 1, so those bars begin at 0. */
 const charts = [
   {
     rival: 'bare',
@@ -127,7 +129,7 @@ const charts = [
   },
 ] as const
 
-/** A bar for each ratio from the chart's origin, above an axis. From 0, 0 on. */
+/** A bar for each ratio from the chart's origin, above an axis. Drawn from 0, 0 on. */
 function drawBars(
   { scaleOf, origin, tickText }: (typeof charts)[number],
   rows: readonly (readonly [label: string, ratio: Ratio])[],
@@ -157,7 +159,7 @@ function drawBars(
   return grid.join('') + evenLine + bars.join('')
 }
 
-/** Every chart below the other, on paper of their own, since a picture does not know the page's colours. */
+/** All charts in a column, on their own background, since a picture does not know the page's colours. */
 export function picture(findings: readonly Finding[]): string {
   let y = margin / 2
   const drawn = charts.flatMap((chart) => {

@@ -1,6 +1,6 @@
 /** Percentiles of one run, and medians and spreads of several runs. */
 
-/** Latencies of one run, in milliseconds; undefined where the run was too short to tell. */
+/** Latencies of one run, in milliseconds; undefined if the run was too short. */
 export interface Latencies {
   readonly p50: number | undefined
   readonly p975: number | undefined
@@ -11,14 +11,12 @@ export interface Latencies {
 export const percentiles = { p50: 0.5, p975: 0.975, p99: 0.99, p999: 0.999 } as const
 export type Percentile = keyof typeof percentiles
 
-/**
- * A percentile is only given where at least this many values are above it; with fewer it depends on single values.
- */
+/** A percentile is only given if at least this many values are above it; with fewer, it depends on single values. */
 const valuesAboveMin = 5
 
 /**
- * The value below which `share` of the sorted values lie (nearest rank); undefined where fewer than
- * {@link valuesAboveMin} lie above.
+ * The value below which `share` of the sorted values lie (nearest rank); undefined if fewer than {@link valuesAboveMin}
+ * lie above.
  */
 export function percentile(sorted: ArrayLike<number>, share: number): number | undefined {
   const rank = Math.ceil(sorted.length * share)
@@ -32,7 +30,7 @@ export function latenciesOf(values: readonly number[]): Latencies {
   return eachPercentile((name) => percentile(sorted, percentiles[name]))
 }
 
-/** Medians over some rounds; of all together where a round has too few answers for a rare percentile. */
+/** Medians over some rounds; if a round has too few answers for a rare percentile, the percentile of all answers. */
 export function latenciesOfRounds(rounds: readonly (readonly number[])[]): Latencies {
   const each = rounds.map(latenciesOf)
   const all = latenciesOf(rounds.flat())
@@ -44,7 +42,7 @@ function eachPercentile(of: (name: Percentile) => number | undefined): Latencies
   return Object.fromEntries(names.map((name) => [name, of(name)])) as unknown as Latencies
 }
 
-/** Middle value, of an even number the lower one; undefined for none. */
+/** Middle value, the lower of two; undefined for none. */
 export function median(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined).sort((a, b) => a - b)
   return known[(known.length - 1) >> 1]
@@ -57,7 +55,10 @@ export function spread(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / middle
 }
 
-/** Lines of a table: columns are as wide as their longest cell; the first `left` begin at the left, numbers at the right. */
+/**
+ * Lines of a table: columns are as wide as their longest cell; the first `left` are left-aligned, numbers
+ * right-aligned.
+ */
 export function inColumns(rows: readonly (readonly string[])[], left = 1): string[] {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)))
   const placed = (cell: string, at: number) =>

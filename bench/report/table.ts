@@ -1,4 +1,4 @@
-/** A run as a table: row by row on a terminal, and whole in Markdown. */
+/** A run as a table: row by row on a terminal, and as a whole in Markdown. */
 import { type Finding, isFailed, latencyTimes, type Ratio, type Report, saturatedMin } from './outcome.js'
 
 const nameWidth = 64
@@ -30,7 +30,7 @@ export function findingLine(finding: Finding): string {
   return `${name}${cells.join('')}  ${remarksOf(finding)}`.trimEnd()
 }
 
-/** What a scenario measured besides its row, as a table of its own. */
+/** Further measurements of a scenario, as a table of its own. */
 export function detailLines(finding: Finding): string[] {
   if (isFailed(finding) || finding.details === undefined) return []
   return ['', ...finding.details, '']
@@ -48,14 +48,14 @@ export function markdownTable(findings: readonly Finding[]): string {
     .join('\n')
 }
 
-/** When, on what and how it was measured, as one sentence. */
+/** Time, machine and settings of the measurement, as one sentence. */
 export function factsText({ startedAt, machine, settings, loaderCeiling }: Report): string {
   const facts = Object.entries({ ...machine, ...settings }).map((pair) => pair.join(' '))
   const at = startedAt.slice(0, 16).replace('T', ' ')
   return `${at} UTC; ${facts.join(', ')}. The loader's ceiling: ${count(loaderCeiling)} answers a second.`
 }
 
-/** What stands below the table. */
+/** Lines below the table. */
 export function footLines(report: Report): string[] {
   return [
     '',
@@ -70,7 +70,7 @@ export function footLines(report: Report): string[] {
 
 type Measured = Exclude<Finding, { readonly failed: string }>
 
-/** In the order of the columns. */
+/** Cells in the order of the columns. */
 function cellsOf({ own, rivals, ratios: { bare, anvil } }: Measured): string[] {
   const { p50, p975, p99, p999 } = own.latencies ?? {}
   const megabytes = (bytes: number | undefined) => shown(bytes && bytes / 1e6, 0)
@@ -95,7 +95,7 @@ function remarksOf({ unit, note, ratios: { bare, anvil, ...others } }: Measured)
     .join('; ')
 }
 
-/** `1.24`; followed by what was compared, unless that was rates. */
+/** `1.24`; followed by the compared quantity, unless that is rates. */
 export function ratioText(ratio: Ratio | undefined): string {
   if (ratio === undefined) return '–'
   const value = shown(ratio.value, 2)
@@ -108,7 +108,7 @@ function spreadText(ratio: Ratio | undefined): string {
   return `${ratioText(ratio)}${spread}`
 }
 
-/** With as many digits after the point where it is small; `–` where it is not known. */
+/** A number; small ones get more digits after the point; `–` for unknown. */
 function shown(value: number | undefined, digits: number): string {
   return value === undefined ? '–' : value.toFixed(value < 10 ** (3 - digits) ? digits : 0)
 }

@@ -7,17 +7,17 @@ import { isFailed, latencyTimes, type Outcome, type Report } from './outcome.js'
 import { inColumns, type Percentile, percentiles } from './statistics.js'
 
 const positive = z.number().positive()
-/** A scenario, and what it is compared with, as in its `ratios`. */
+/** A scenario, and its rival, as in its `ratios`. */
 const pair = { scenario: z.string(), rival: z.string() }
-/** How many times better than the rival, at least. */
+/** Minimum for how many times better than the rival it is. */
 const ratio = z.strictObject({ ...pair, min: positive })
 const entrySchema = z.union([
   ratio,
-  // For a p99: it is also reached where it is at most so many ms more than the rival's.
+  // For a p99: it is also met if the p99 is at most this many ms above the rival's.
   ratio.extend({ orMsMore: positive }),
   // Cores that a machine must have for the target to count.
   ratio.extend({ coresMin: positive }),
-  // How many times the rival's percentiles, at most.
+  // Maximum for how many times the rival's percentiles.
   z
     .strictObject({
       ...pair,
@@ -50,7 +50,7 @@ export type Target =
 
 export interface Shortfall {
   readonly target: Target
-  /** Undefined where it was not measured, and then `why` says why not. */
+  /** Undefined if it was not measured; then `why` gives the reason. */
   readonly measured: number | undefined
   readonly why: string
 }
@@ -79,7 +79,7 @@ export function parseTargets(text: string): Target[] {
   })
 }
 
-/** One for each percentile that the entry names, or for the entry. */
+/** One target for each percentile in the entry, or one for the entry. */
 function targetsOf(entry: z.infer<typeof entrySchema>): Target[] {
   if (!('rival' in entry) || 'min' in entry) return [entry]
   const { scenario, rival, ...bounds } = entry
@@ -91,7 +91,7 @@ function targetsOf(entry: z.infer<typeof entrySchema>): Target[] {
   }))
 }
 
-/** With whom targets compare a scenario, and of these, whose latencies they speak of. */
+/** The rivals in the targets of a scenario, and those whose latencies are compared. */
 export function rivalsIn(
   targets: readonly Target[],
   scenario: string,
@@ -108,7 +108,7 @@ export interface Verdict {
   readonly text: string
 }
 
-/** What a report says to these targets, but for those that are not demanded of its machine. */
+/** The verdict of a report on these targets, without those not required on its machine. */
 export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
   const demanded = targets.filter(
     (target) => !('min' in target) || (target.coresMin ?? 0) <= Number(report.machine.cores),
@@ -123,7 +123,7 @@ export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
   return { isReached: false, text: `${missed}\n\n${shortfallTable(shortfalls)}` }
 }
 
-/** Every target that a report does not reach; what was not measured is not reached. */
+/** Every target that a report misses; a scenario that was not measured counts as missed. */
 export function findShortfalls(report: Report, targets: readonly Target[]): Shortfall[] {
   return targets.flatMap((target) => {
     const finding = report.findings.find(({ name }) => name === target.scenario)

@@ -1,7 +1,7 @@
 /**
- * Cached reads at a fixed rate while proofs and estimates keep the server's pool busy. Their p99 is compared with that of
- * the same reads on an idle server, and beside processes in empty loops, to separate the effect of the pool from that of
- * any busy machine.
+ * Cached reads at a fixed rate while proofs and estimates keep the server's pool busy. Their p99 is compared with that
+ * of the same reads on an idle server. It is also compared with reads beside processes in empty loops, to separate the
+ * effect of the pool from that of any busy machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -68,7 +68,7 @@ export const readsUnderProofs: SpecialScenario = {
             throw new Error('too few reads for a p99; use more --seconds')
           return [name, { value: rivalP99 / p99, by: 'p99' }] as const
         })
-        // The loader's own share in the latencies: it is disturbed by whatever else runs on its core.
+        // The loader's own share in the latencies: other work on its core disturbs it.
         const late = Object.entries(results).map(([name, rounds]) => {
           const p99 = median(rounds.map(({ lateness }) => latenciesOf(lateness).p99))
           return `${name} ${p99?.toFixed(2) ?? '–'}`

@@ -1,7 +1,7 @@
 /**
- * What gas costs in the worst case: the state tests of `micro.ndjson.gz` on the kernel in this process, and the blocks of
- * `eest.tar.gz` through the importer. Roots, logs and gas are compared with those that the tests hold. They are not part
- * of the repository.
+ * The worst-case speed of gas: the state tests of `micro.ndjson.gz` on the kernel in this process, and the blocks of
+ * `eest.tar.gz` through the importer. Roots, logs and gas are compared with those in the tests, which are not part of
+ * the repository.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,20 +13,20 @@ import { type JsonPost, type JsonStateTest, runCase } from '../../test/stateTest
 import { inColumns, median } from '../report/statistics.js'
 import type { SpecialScenario } from './specialScenario.js'
 
-/** Gas of one benchmark and the CPU time that it takes. */
+/** Gas of one benchmark and its CPU time. */
 export interface GasSpeed {
   readonly name: string
   readonly gas: number
   readonly micros: number
-  /** Of go-ethereum, as this machine would take: what was recorded, scaled. */
+  /** Time of go-ethereum on this machine: the recorded time, scaled. */
   readonly gethMicros?: number | undefined
 }
 
 export interface GasFigures {
-  /** How many times as fast this machine is as that of the recording. */
+  /** Speed of this machine relative to that of the recording. */
   readonly scale: number
   readonly speeds: readonly GasSpeed[]
-  /** What went wrong, a line each. */
+  /** Problems, a line each. */
   readonly problems: readonly string[]
 }
 
@@ -34,10 +34,10 @@ export interface GasFigures {
 const roundsWhole = 3
 /** Mgas a second below which a benchmark fails: 60 million gas in 6 s, half of a slot. */
 const mgasMin = 10
-/** The least median of the precompiled contracts, as a share of go-ethereum's speed. */
+/** Lowest accepted median of the precompiled contracts, as a share of go-ethereum's speed. */
 const gethShareMin = 0.3
 
-/** `folder` is that of the recordings, ../shared/gas-benchmarks unless the command line names another one. */
+/** `folder` has the recordings: ../shared/gas-benchmarks unless the command line names another one. */
 export function gas(folder: string): SpecialScenario {
   return {
     name: 'gas',
@@ -57,9 +57,9 @@ export function gas(folder: string): SpecialScenario {
 }
 
 /**
- * The reference loop: RIPEMD-160 of 10,000 bytes, in JavaScript of a pinned package, that nothing here changes. On the
- * machine where go-ethereum was recorded it takes 133 µs: on another one, where it took 70, the kernel of that day
- * hashed 1.88 times as fast as there, and recovered keys, divided and multiplied 1.8 to 2.2 times as fast.
+ * The reference loop: RIPEMD-160 of 10,000 bytes, in JavaScript of a pinned package that never changes. On the machine
+ * of go-ethereum's recording it takes 133 µs. On another one, where it took 70, the kernel of that day hashed 1.88
+ * times as fast, and recovered keys, divided and multiplied 1.8 to 2.2 times as fast.
  */
 const recordedLoopMicros = 133
 const loopBytes = 10_000
@@ -77,16 +77,16 @@ function machineScale(): number {
     for (let round = 0; round < rounds; round++) ripemd160(data)
     return (cpuMicros() - before) / rounds
   })
-  // Of the first ones the compiler takes a part.
+  // The compiler takes part of the first ones.
   return recordedLoopMicros / Math.min(...times)
 }
 
 const mgas = ({ gas, micros }: GasSpeed): number => gas / micros
 
-/** Share of go-ethereum's speed; undefined where that is not known. */
+/** Share of go-ethereum's speed; undefined if that is unknown. */
 const shareOf = ({ micros, gethMicros }: GasSpeed) => gethMicros && gethMicros / micros
 
-/** Whether a test of this name calls a precompiled contract, the identity apart, which is no computation. */
+/** Whether a test of this name calls a precompiled contract, except the identity, which computes nothing. */
 export function isOfPrecompile(name: string): boolean {
   return /^(?:bls|bn|blake2f|ecrecover|modexp|p256|ripemd|sha256)/.test(name)
 }
@@ -95,7 +95,7 @@ export function medianShare(speeds: readonly GasSpeed[]): number | undefined {
   return median(speeds.filter(({ name }) => isOfPrecompile(name)).map(shareOf))
 }
 
-/** What the figures fall short of. */
+/** The goals that the figures miss. */
 export function shortfalls({ speeds, problems }: GasFigures): string[] {
   const slow = speeds.filter((speed) => mgas(speed) < mgasMin)
   const share = medianShare(speeds) ?? gethShareMin
@@ -107,7 +107,7 @@ export function shortfalls({ speeds, problems }: GasFigures): string[] {
   ]
 }
 
-/** `folder` holds the recordings, `scratch` may be written to. Of `rounds` of each test the median counts. */
+/** `folder` has the recordings; `scratch` is for temporary files. The median of `rounds` of each test counts. */
 async function measureGas(folder: string, scratch: string, rounds: number): Promise<GasFigures> {
   const speeds: GasSpeed[] = []
   const problems: string[] = []
@@ -127,7 +127,7 @@ async function measureGas(folder: string, scratch: string, rounds: number): Prom
   return { scale, speeds, problems }
 }
 
-/** Each with its gas and the CPU time of go-ethereum on the machine of the recording. */
+/** Each test with its gas and the CPU time of go-ethereum on the machine of the recording. */
 export function recordedTests(folder: string) {
   const lines = gunzipSync(readFileSync(join(folder, 'micro.ndjson.gz')))
     .toString()
@@ -145,10 +145,10 @@ export function recordedTests(folder: string) {
   })
 }
 
-/** Blocks with less gas, as those before the measured one, say nothing. */
+/** Blocks with less gas, such as those before the measured one, are ignored. */
 const blockGasMin = 10_000_000
 
-/** Of each test its slowest block, or a line that says what is wrong. */
+/** The slowest block of each test, or a line with a problem. */
 async function* measureChains(path: string, scratch: string): AsyncGenerator<GasSpeed | string> {
   const folder = mkdtempSync(join(scratch, 'gas-'))
   let count = 0

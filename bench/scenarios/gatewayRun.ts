@@ -1,4 +1,4 @@
-/** A gateway beside the archive that is its upstream: what it has proved is read at the archive's rate. */
+/** A gateway beside the archive that is its upstream: proved data is read at the archive's rate. */
 import { slots } from '../data/demoFacts.js'
 import { saturate, targetOf, warmUp, withConnections } from '../load/httpLoader.js'
 import { rpc } from '../load/rpc.js'

@@ -1,6 +1,6 @@
 /**
- * Log searches: few logs in a very long chain, compared with anvil on a shorter one, and many logs, compared with
- * only rendering them.
+ * Log searches: few logs in a very long chain, compared with anvil on a shorter one; and many logs, compared with
+ * rendering alone.
  */
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -25,7 +25,7 @@ import type { SpecialScenario } from './specialScenario.js'
 
 /** Number of blocks in anvil. */
 export const rivalBlocks = 10_000
-/** Rounds that do not count, in which a store of 3 GB is mapped and the search compiled. */
+/** Rounds that do not count, in which a store of 3 GB is mapped and the search is compiled. */
 const warmUpRounds = 3
 /** Target for a search for ten logs. */
 const msMax = 10
@@ -99,7 +99,7 @@ interface Found {
   readonly hash: Hash32
   readonly transaction: number
   readonly logIndex: number
-  /** Where its RLP begins in the receipts. */
+  /** Offset of its RLP in the receipts. */
   readonly at: number
 }
 

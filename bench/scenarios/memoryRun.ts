@@ -1,7 +1,7 @@
 /**
- * Memory of the server: under the production profile with default limits, until the caches are as full as that makes
- * them, and while it sends a long trace. The targets are for the highest resident memory; of the trace for what that is
- * above the memory before, when short traces have started everything that is needed.
+ * Memory of the server: under the production profile with default limits, until the caches are as full as it makes
+ * them, and during a long trace. The targets are for the highest resident memory. For the trace, the memory before it
+ * is subtracted, after short traces have loaded all code.
  */
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { productionQuestion } from '../load/productionMix.js'
@@ -38,13 +38,13 @@ export const memory: SpecialScenario = {
     }),
 }
 
-/** Instructions: some 60 MB without stacks that grow. */
+/** Instructions of the trace: some 60 MB, without growing stacks. */
 const steps = 1_000_000
 /** Instructions of one round of the loop, and its gas. */
 const roundSteps = 3
 const roundGas = 11
 const startGas = 21_000
-/** Short traces before. */
+/** Short traces before the long one. */
 const warmUps = 5
 const sampleMs = 20
 
@@ -78,7 +78,7 @@ export const traceStream: SpecialScenario = {
     }),
 }
 
-/** Reads an answer and forgets it; its length. */
+/** Reads and discards an answer; returns its length. */
 async function read(url: string, body: string): Promise<number> {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(url, { method: 'POST', headers, body })

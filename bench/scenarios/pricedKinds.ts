@@ -1,4 +1,4 @@
-/** The calls whose prices are compared: usual calls, and calls chosen to get the most for a unit. */
+/** The calls with compared prices: usual calls, and calls chosen to get the most for a unit. */
 import { toQuantity } from '../../src/primitives/bytes.js'
 import {
   addressOf,
@@ -58,7 +58,7 @@ function asked(name: string, params: (n: number) => readonly unknown[], what = '
   return { name: what === '' ? name : `${name}, ${what}`, question: (n) => rpc(name, params(n)) }
 }
 
-/** Calls that are asked alike. */
+/** Calls with the same parameters. */
 function askedEach(names: string, params: (n: number) => readonly unknown[], what = ''): PricedKind[] {
   return names.split(' ').map((name) => asked(name, params, what))
 }
@@ -77,7 +77,7 @@ const ofBlocks =
 const ofBlockHashes = 'eth_getHeaderByHash eth_getBlockTransactionCountByHash eth_getUncleCountByBlockHash'
 const ofMessages = 'eth_call eth_estimateGas eth_fillTransaction eth_createAccessList'
 
-/** The first one defines the unit: a read that is answered from memory. */
+/** The first one defines the unit: a read answered from memory. */
 export const pricedKinds: readonly PricedKind[] = [
   asked('eth_blockNumber', () => []),
   ...askedEach(withoutParameters, () => []),
@@ -188,7 +188,7 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('tidegate_getStorageByKeys', (n) => [tide, '0x3', words(n, 10_000), someBlock(n)], '10,000 keys'),
   { name: 'no call, 2 bytes', question: () => '{}' },
   ...hardTexts(bodyBytesMax).flatMap((build, at) => {
-    // Of those that are hard to read, the nested lists, the list of objects, and the long list of parameters.
+    // Of the slow texts: the nested lists, the list of objects, and the long list of parameters.
     const name = { 0: 'nested lists', 2: 'a list of objects in a list', 6: 'a million parameters' }[at]
     return name === undefined ? [] : [{ name: `no call, ${name}, 5 MiB`, question: build as () => string }]
   }),

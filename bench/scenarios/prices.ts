@@ -1,6 +1,6 @@
 /**
- * Compares the server's CPU time for each kind of call, over all threads, with its charge, as the headers of answers tell
- * it: what is left before and after the load. Caches are off, as prices assume.
+ * Compares the server's CPU time for each kind of call, over all threads, with its charge. The charge comes from the
+ * headers of answers: the units left before and after the load. Caches are off, as prices assume.
  */
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { inColumns } from '../report/statistics.js'
@@ -16,16 +16,16 @@ const secondsQuick = 0.15
 export interface PricedCall {
   readonly name: string
   readonly answers: number
-  /** Charged for one. */
+  /** Charge for one call. */
   readonly units: number
-  /** Of the server, all threads together, for one; undefined where the system does not tell. */
+  /** CPU time of the server, over all threads, for one call; undefined if the system does not report it. */
   readonly cpuMicros: number | undefined
 }
 
 /** Limits of the server: a bucket that no kind of call empties, at the lowest rate, and no caches. */
 export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBurst: 1_000_000_000 } as const
 
-/** What is left, in the answers to a key: `"units";r=91;t=9`. */
+/** Units left, in the answers to a key: `"units";r=91;t=9`. */
 const leftPattern = /"units";r=(\d+)/
 
 /**
@@ -78,10 +78,10 @@ export async function measurePrice(
   return { name, answers, units: charged / (answers + warmUp.answers), cpuMicros }
 }
 
-/** Price of a call that is none. */
+/** Price of an invalid call. */
 const unitsToAsk = 1
 
-/** What is left of a key's units once {@link unitsToAsk} are taken. Throws where the answer does not say. */
+/** Units left to a key after {@link unitsToAsk} are taken. Throws if the answer lacks the header. */
 async function unitsLeft(url: string): Promise<number> {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(url, { method: 'POST', headers, body: '{}' })

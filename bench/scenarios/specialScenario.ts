@@ -5,16 +5,16 @@ import type { Outcome } from '../report/outcome.js'
 import { startTidegate, type TidegateOptions, type TidegateProcess } from '../servers/tidegateServer.js'
 
 export interface RunContext {
-  /** The run's own, removed afterwards. */
+  /** The run's own folder, removed afterwards. */
   readonly folder: string
   readonly settings: BenchOptions
   /** Options of the command line for servers. */
   readonly server: TidegateOptions
-  /** Those of the scenarios over HTTP by their names. */
+  /** Networks of the scenarios over HTTP, by name. */
   network(name: string): Promise<BenchNetwork>
 }
 
-/** What a scenario finds, without its name and title; without rivals where it has none. */
+/** The result of a scenario, without its name and title, and without rivals if it has none. */
 export type Found = Omit<Outcome, 'name' | 'title' | 'rivals' | 'ratios'> &
   Partial<Pick<Outcome, 'rivals' | 'ratios'>>
 
@@ -22,7 +22,7 @@ export interface SpecialScenario {
   /** As in `--only` and targets.json. */
   readonly name: string
   readonly title: string
-  /** What it takes, about. */
+  /** Approximate duration. */
   seconds(options: BenchOptions): number
   run(context: RunContext): Promise<Found>
 }

@@ -1,7 +1,7 @@
 /**
- * What a state takes in the store, loaded through its own writer and with the tries that block diffs have: slots that are
- * written once, in the order of their rows, many blocks in one transaction, as an import writes them. All in this
- * process, on one core where it is pinned.
+ * The size of a state in the store, loaded through the store's own writer, with the tries of block diffs. Slots are
+ * written once, in the order of their rows, many blocks in one transaction, as in an import. All in this process, on
+ * one core if it is pinned.
  */
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,10 +12,10 @@ import { DiffBuilder } from '../data/diffBuilder.js'
 import { keysPerSettling, loadBlocks, settle } from '../data/syntheticState.js'
 import type { SpecialScenario } from './specialScenario.js'
 
-/** Pages of LMDB on all systems that the product runs on. */
+/** Page size of LMDB on all supported systems. */
 const pageBytes = 4_096
 
-/** Slots a second on a quiet core, with what settling takes. */
+/** Slots a second on a quiet core, including the time for settling. */
 const slotsPerSecond = 20_000
 
 export const stateSize: SpecialScenario = {
@@ -71,17 +71,17 @@ export const stateSize: SpecialScenario = {
   },
 }
 
-/** Tables whose rows do not depend on how much blocks change. */
+/** Tables whose rows do not depend on the number of changes in blocks. */
 const ofBlocks: readonly string[] = ['blocks', 'numbers', 'bodies', 'receipts', 'meta']
 
-/** Bytes of the pages of all other tables: of the state, the tries, and their past. */
+/** Bytes of the pages of all other tables: the state, the tries, and their history. */
 export function stateBytes(path: string): number {
   const binary = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
   const options = { path, noSubdir: true, readOnly: true, maxDbs: 32, mapSize: 2 ** 40, ...binary }
   const environment = open<Uint8Array, Uint8Array>(options)
   try {
     let pages = 0
-    // All first: no table can be opened while they are listed.
+    // All names first: no table can be opened while they are listed.
     for (const key of [...environment.getKeys()]) {
       const name = Buffer.from(key).toString().replace(/\0$/, '')
       if (ofBlocks.includes(name)) continue

@@ -1,6 +1,6 @@
 /**
- * What it takes to begin a store with a state: time, memory and bytes of the program that loads a dump of ten slots for each
- * account. A tenth of these is one contract's, the rest are those of every tenth account; the dump is in no order.
+ * The cost of creating a store from a state: time, memory and bytes of the program that loads a dump of ten slots per
+ * account. A tenth of the slots are one contract's, the rest are those of every tenth account. The dump is unordered.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,10 +19,10 @@ import { cpuSecondsOf, endWithThisProcess, memoryOf, onAllCores } from '../serve
 import type { SpecialScenario } from './specialScenario.js'
 
 const slotsPerAccount = 10
-/** What a million accounts may take, on two cores. */
+/** Limits for a million accounts, on two cores. */
 const minutesMax = 10
 const peakBytesMax = 1e9
-/** Time between two looks at memory, and text that is written at once. */
+/** Time between two samples of memory, and length of text written at once. */
 const lookMs = 200
 const textMax = 2 ** 20
 
@@ -46,7 +46,7 @@ export const stateStart: SpecialScenario = {
     const looking = setInterval(() => {
       const memory = memoryOf(pid)
       cpuSeconds = cpuSecondsOf(pid) ?? cpuSeconds
-      // One that has just ended tells none.
+      // A process that has just ended reports none.
       anonymousBytes = Math.max(anonymousBytes, memory.anonymousBytes || 0)
       peakResidentBytes = memory.peakResidentBytes || peakResidentBytes
     }, lookMs)
@@ -71,7 +71,7 @@ export const stateStart: SpecialScenario = {
   },
 }
 
-/** Writes the dump; returns its state root. The first line of one has it, so this is written last. */
+/** Writes the dump; returns its state root. The root is in the first line, so that is written last. */
 function writeDump(path: string, accounts: number): Hash32 {
   const file = openSync(path, 'w')
   const begin = (root: string) => `{"root":"${root}"}\n`

@@ -15,7 +15,7 @@ import { type ServerProcess, startServer } from './serverProcess.js'
 
 type Json = Record<string, unknown>
 
-/** anvil's own accounts and contracts would be part of the state, and of every proof. */
+/** Otherwise anvil's own accounts and contracts would be part of the state, and of every proof. */
 const nothingElse = ['--accounts', '0', '--disable-default-create2-deployer']
 
 /** Starts anvil with the state of `network`, which the server at `url` serves. anvil prints its port. */
@@ -99,7 +99,7 @@ function toAnvilBlock(block: Json): Json {
   const members = headerFields.filter((name) => block[name] !== undefined).map((name) => [name, block[name]])
   const transactions = (block.transactions as Json[]).map((transaction) => {
     const { blockHash, blockNumber, transactionIndex, from, ...signed } = transaction
-    // With a fee cap, the gas price is computed and not part of the transaction.
+    // With a fee cap, the gas price is computed and is not part of the transaction.
     if (signed.maxFeePerGas !== undefined) delete signed.gasPrice
     return { transaction: signed, impersonated_sender: null }
   })
@@ -130,9 +130,8 @@ function toAnvilTransaction(transaction: Json, receipt: Json, block: Json): Json
 }
 
 /**
- * Members in which the two are known to differ: anvil has no total difficulty of a chain that it did not see from its
- * start and drops withdrawals of blocks that it loads, adds a time to receipts, and names a blob gas price in receipts
- * of transactions without blobs.
+ * Members with known differences. anvil has no total difficulty for a chain that it loaded, and drops withdrawals of
+ * loaded blocks. It adds a time to receipts, and a blob gas price to receipts of transactions without blobs.
  */
 const differingMembers: ReadonlySet<string> = new Set([
   'totalDifficulty',
@@ -141,7 +140,7 @@ const differingMembers: ReadonlySet<string> = new Set([
   'blobGasPrice',
 ])
 
-/** The first difference of two answers, as `path: mine, theirs`; undefined where they agree. */
+/** The first difference of two answers, as `path: mine, theirs`; undefined if they agree. */
 export function findDifference(mine: unknown, theirs: unknown, path = ''): string | undefined {
   if (isObject(mine) && isObject(theirs)) {
     for (const key of new Set([...Object.keys(mine), ...Object.keys(theirs)])) {

@@ -1,8 +1,8 @@
 /**
- * The bare server for comparison: uWebSockets.js that reads a JSON-RPC body and answers fixed bytes, with the header
- * that Tidegate sends. Several answers are sent in rotation, so that their sizes have the same shares as from the
- * server that gave them. At the path `/after/MICROS` it takes so much time before each answer: no server that works as
- * long for one could answer sooner. Started as `node bareServer.js <JSON file with an array of answers>`; prints its port.
+ * The bare server for comparison: uWebSockets.js that reads a JSON-RPC body and answers fixed bytes, with Tidegate's
+ * header. Several answers are sent in rotation, so that their sizes have the same shares as those of the original
+ * server. At the path `/after/MICROS` it works that long before each answer: no server that works as long for one could
+ * answer sooner. Started as `node bareServer.js <JSON file with an array of answers>`; prints its port.
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { readFileSync } from 'node:fs'

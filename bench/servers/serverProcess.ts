@@ -15,7 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  */
 export interface Memory {
   readonly residentBytes?: number
-  /** The part of these without a file behind it. */
+  /** The part of these not backed by a file. */
   readonly anonymousBytes?: number
   /** Highest resident bytes so far. */
   readonly peakResidentBytes?: number
@@ -25,18 +25,17 @@ export interface ServerProcess {
   readonly pid: number
   /** First capture of `ready` in its output. */
   readonly said: string
-  /** Seconds of CPU, user and system, taken so far; undefined where the system does not tell. */
+  /** Seconds of CPU, user and system, used so far; undefined if the system does not report them. */
   cpuSeconds(): number | undefined
-  /** Page faults so far; undefined where the system does not tell. */
+  /** Page faults so far; undefined if the system does not report them. */
   pageFaults(): number | undefined
-  /** Its memory now; nothing where the system does not tell. */
+  /** Its current memory; empty if the system does not report it. */
   memory(): Memory
-  /** Whether it has ended. */
   hasEnded(): boolean
   stop(): Promise<void>
 }
 
-/** What `work` resolves to, and the seconds of CPU that the server took meanwhile, where these are known. */
+/** The result of `work`, and the seconds of CPU that the server used meanwhile, if they are known. */
 export async function withCpu<T>(
   server: ServerProcess | undefined,
   work: () => Promise<T>,
@@ -50,7 +49,7 @@ export async function withCpu<T>(
 /** Clock ticks of `/proc/<pid>/stat`; 100 a second on every Linux that Node runs on. */
 const ticksPerSecond = 100
 
-/** Cores of the machine; counted before the loader is kept on one of them. */
+/** Cores of the machine; counted before the loader is pinned to one of them. */
 export const cores = availableParallelism()
 
 const hasTaskset = (() => {
@@ -78,13 +77,15 @@ export function onServerCore(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', serverCore, ...command] : command
 }
 
-/** Number of cores from which on a server's pool can have its own, besides those of its edge and the loader. */
+/** Number of cores from which on a server's pool has cores of its own, besides those of its edge and the loader. */
 const freeCoresMin = 4
 
 /** Number of cores that {@link onFreeCores} uses. */
 export const freeCores = isPinned && cores >= freeCoresMin ? cores - 1 : 1
 
-/** A command line that runs `command` on every core but the loader's, or, where these are few, on the servers' core. */
+/**
+ * A command line that runs `command` on every core except the loader's, or, if these are too few, on the servers' core.
+ */
 export function onFreeCores(command: readonly string[]): readonly string[] {
   return freeCores > 1 ? ['taskset', '-c', `0-${freeCores - 1}`, ...command] : onServerCore(command)
 }
@@ -96,7 +97,7 @@ export function onAllCores(command: readonly string[]): readonly string[] {
 
 const running = new Set<ChildProcess>()
 
-/** From the first child on; who starts none keeps its own ways with signals. */
+/** Installed with the first child: a program without children keeps its own signal handling. */
 function endAllAtExit(): void {
   process.on('exit', () => {
     for (const child of running) child.kill('SIGKILL')
@@ -117,12 +118,10 @@ export function endWithThisProcess<C extends ChildProcess>(child: C): C {
   return child
 }
 
-/** Far longer than any of them takes. */
+/** Far longer than any server takes. */
 const readyMsMax = 120_000
 
-/**
- * The next message of a child. Rejects, with `name` in the error, where it ends first or sends none within `msMax`.
- */
+/** The next message of a child. Rejects, with `name` in the error, if it ends first or sends none within `msMax`. */
 export async function messageOf(child: ChildProcess, name: string, msMax: number): Promise<unknown> {
   const over = new AbortController()
   const { signal } = over
@@ -194,13 +193,13 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Places in `/proc/<pid>/stat`, counted after the program's name, which may contain any character. */
+/** Indices in `/proc/<pid>/stat`, counted after the program's name, which may contain any character. */
 const minorFaults = 7
 const majorFaults = 9
 const userTime = 11
 const systemTime = 12
 
-/** Of two of these, divided; undefined without `/proc`. */
+/** The sum of two of these, divided by `unit`; undefined without `/proc`. */
 function sumOf(pid: number, first: number, second: number, unit = 1): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -211,12 +210,12 @@ function sumOf(pid: number, first: number, second: number, unit = 1): number | u
   }
 }
 
-/** Seconds of CPU of a process, user and system; undefined where the system does not tell. */
+/** Seconds of CPU of a process, user and system; undefined if the system does not report them. */
 export function cpuSecondsOf(pid: number): number | undefined {
   return sumOf(pid, userTime, systemTime, ticksPerSecond)
 }
 
-/** Nothing where the system does not tell. */
+/** Empty if the system does not report it. */
 export function memoryOf(pid: number): Memory {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')

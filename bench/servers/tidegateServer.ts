@@ -1,4 +1,4 @@
-/** Starts Tidegate on networks that were made before, each in a process of its own with a data folder of its own. */
+/** Starts Tidegate on existing networks, each in a process of its own with its own data folder. */
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NodeStore } from '../../src/data/store/nodeStore.js'
@@ -11,30 +11,30 @@ import { onServerCore, type ServerProcess, startServer } from './serverProcess.j
 export interface TidegateOptions {
   /** Members of the configuration's `limits`. */
   readonly limits?: Readonly<Record<string, number>>
-  /** Entries of the configuration's `networks` beside those that are ready. */
+  /** Entries of the configuration's `networks` besides the existing ones. */
   readonly moreNetworks?: readonly object[]
   /** Flags of Node.js itself. */
   readonly nodeFlags?: readonly string[]
-  /** Names of API keys to make; without any, none is asked for. */
+  /** Names of API keys to create; without any, none is required. */
   readonly keyNames?: readonly string[]
-  /** PEM text of the public key whose tokens stand for each of these keys; absent: none do. */
+  /** PEM text of the public key that signs tokens for each of these keys; absent: there are no tokens. */
   readonly signer?: string
-  /** Puts its command line on cores; absent: on the servers' one ({@link onServerCore}). */
+  /** Assigns its command line to cores; absent: to the servers' core ({@link onServerCore}). */
   readonly onCores?: (command: readonly string[]) => readonly string[]
 }
 
-/** Its base URL is what it said. */
+/** `said` is its base URL. */
 export interface TidegateProcess extends ServerProcess {
-  /** URLs with the keys that were asked for, in their order. */
+  /** URLs with the requested keys, in their order. */
   readonly keyedUrls: readonly string[]
   /** Ids of these keys. */
   readonly keyIds: readonly string[]
 }
 
-/** Every answer made anew: nothing rendered, proven or asked before is remembered. */
+/** Every answer is computed again: no rendered answer, proof or upstream answer is cached. */
 export const withoutCaches = { answerCacheBytes: 0, proofCacheBytes: 0, memoBytes: 0 } as const
 
-/** `folder` is the run's own; the server's data lies below it. The server says its URL. */
+/** `folder` is the run's own and contains the server's data. The server prints its URL. */
 export async function startTidegate(
   folder: string,
   networks: readonly BenchNetwork[],
@@ -67,7 +67,7 @@ export async function startTidegate(
   }
 }
 
-/** New keys, in the folder where the server will look for them. */
+/** Creates keys in the folder where the server reads them. */
 async function makeKeys(
   folder: string,
   names: readonly string[],

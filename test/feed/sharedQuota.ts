@@ -1,4 +1,4 @@
-/** Processes that share the quota of one key over a real PostgreSQL, and what a client spends at them. */
+/** Processes that share the quota of one key over a real PostgreSQL, and a client's spending at them. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -9,12 +9,12 @@ import { type Service, startService } from '../service/service.js'
 import { type Postgres, startPostgres } from './postgres.js'
 
 /**
- * Calls that cost 60 units each, and no work: no key in them is one. Few at once, since a body of 2 KiB has a price of
- * its own, which a refused batch pays as well.
+ * Calls that cost 60 units each, without any work: their storage keys are invalid. Only few per batch, since a body of
+ * 2 KiB has a price of its own, which a refused batch pays as well.
  */
 const callsMax = 4
 export const callUnits = 60
-/** The most that {@link payOnce} pays. */
+/** The maximum that {@link payOnce} pays. */
 export const batchUnits = callsMax * callUnits
 const batch = JSON.stringify(
   Array.from({ length: callsMax }, (_, id) => ({
@@ -25,7 +25,7 @@ const batch = JSON.stringify(
   })),
 )
 
-/** Sends one batch; the units that were paid for it. */
+/** Sends one batch; returns the units paid for it. */
 export async function payOnce(service: Service, key: string): Promise<number> {
   const { status, text } = await service.post(`/v3/${key}`, batch)
   if (status !== 200) return 0
@@ -34,8 +34,8 @@ export async function payOnce(service: Service, key: string): Promise<number> {
 }
 
 /**
- * Three processes, the second with two edges where the system has them, and a key that all take. `limits`: of the key,
- * as words of the command line; `shared`: settings besides the database.
+ * Three processes, the second with two edges if the system supports them, and a key valid at all. `limits`: those of
+ * the key, as words of the command line; `shared`: settings besides the database.
  */
 export async function shareQuota(
   t: Test,

@@ -1,4 +1,4 @@
-/** Chains and blocks of the Amsterdam fork that go-ethereum made, with everything that follows from them. */
+/** Chains and blocks of the Amsterdam fork made by go-ethereum, with all data derived from them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -7,14 +7,14 @@ import { fixtureDir } from '../service/fixtures.js'
 import { type Service, startService } from '../service/service.js'
 
 export const amsterdamDir = join(packageRoot(), '../shared/amsterdam')
-/** Why tests that need them are skipped; false where they are at hand. */
+/** Reason to skip tests that need them; false if they are available. */
 export const withoutAmsterdam = !existsSync(amsterdamDir) && `there is no Amsterdam data at ${amsterdamDir}`
 
-/** One crosses from BPO2 to Amsterdam at block 40, the other has Amsterdam from genesis on. */
+/** The first crosses from BPO2 to Amsterdam at block 40, the second has Amsterdam from genesis on. */
 export const amsterdamChains = ['a1-cross', 'a2-genesis'] as const
 export type AmsterdamChain = (typeof amsterdamChains)[number]
 
-/** What go-ethereum has of a block; the members from `slotNumber` on are those of Amsterdam blocks. */
+/** go-ethereum's data of a block; the members from `slotNumber` on exist only for Amsterdam blocks. */
 export interface AmsterdamBlock {
   readonly number: string
   readonly hash: string
@@ -33,7 +33,7 @@ export interface AmsterdamBlock {
   readonly blockAccessList?: readonly GethAccountAccess[]
 }
 
-/** An account of a block access list as go-ethereum spells it. */
+/** An account of a block access list in go-ethereum's JSON. */
 export interface GethAccountAccess {
   readonly address: string
   readonly storageChanges: readonly {
@@ -46,7 +46,7 @@ export interface GethAccountAccess {
   readonly codeChanges: readonly { readonly blockAccessIndex: string; readonly newCode: string }[]
 }
 
-/** The JSON of execution-apis from that of go-ethereum. */
+/** Converts go-ethereum's JSON to that of execution-apis. */
 export function toExecutionApis(account: GethAccountAccess): unknown {
   const word = (quantity: string) => `0x${quantity.slice(2).padStart(64, '0')}`
   return {
@@ -101,7 +101,7 @@ export interface InvalidBlock {
   readonly blockAccessListRlp?: string
 }
 
-/** The blocks that have to be refused, by the chain (`base`) on whose head each stands. */
+/** The blocks that must be refused, by the chain (`base`) whose head is their parent. */
 export function readInvalidBlocks(): Map<string, InvalidBlock[]> {
   const folder = join(amsterdamDir, 'invalid')
   const byBase = new Map<string, InvalidBlock[]>()
@@ -114,7 +114,7 @@ export function readInvalidBlocks(): Map<string, InvalidBlock[]> {
   return byBase
 }
 
-/** The chain a1-cross as network `cross`, imported by the program before the tests (`prepare.ts`) and served. */
+/** The chain a1-cross as network `cross`, imported before the tests by `prepare.ts`, and served. */
 export function serveCross(): Promise<Service> {
   return startService(['--network', 'cross', '--data', fixtureDir, '--no-auth'])
 }

@@ -12,7 +12,7 @@ import type { PlayedBlock, PlayOptions, ReplayedChain } from './replayedChain.js
 /** The first block of a1-cross under Amsterdam. */
 export const forkBlock = 40
 
-/** Makes the chain and everything that the program needs to play it, in a folder of its own. */
+/** Makes the chain and all files for the program to play it, in a folder of its own. */
 export async function makeAmsterdamReplay(
   t: Test,
   options: PlayOptions,
@@ -21,7 +21,7 @@ export async function makeAmsterdamReplay(
   return makeCompetingReplay(t, genesisText, await readOriginals(lastOf(options)), options)
 }
 
-/** What to ask about a block of it: places that the block touches, also by its access list, and a call that writes. */
+/** Subjects of questions about a block: places touched by it, also by its access list, and a call that writes. */
 export async function subjectsAt(node: Service, block: AskedBlock): Promise<Subjects> {
   const lists = block.blockAccessListHash === undefined ? [] : await changedIn(node, block.hash)
   const touched = block.transactions.slice(0, 2).flatMap(({ from, to }) => [from, to ?? []].flat())
@@ -31,12 +31,12 @@ export async function subjectsAt(node: Service, block: AskedBlock): Promise<Subj
   ]
   return {
     places,
-    // Three slots are written, so that there is state to pay for.
+    // It writes three slots, so that it pays for state.
     call: { from: block.miner, to: slotWriter, data: `0x${'3'.padStart(64, '0')}` },
   }
 }
 
-/** What {@link subjectsAt} needs of a block as JSON. */
+/** Members of a block's JSON that {@link subjectsAt} needs. */
 export interface AskedBlock {
   readonly hash: string
   readonly miner: string
@@ -44,10 +44,10 @@ export interface AskedBlock {
   readonly transactions: readonly { readonly from: string; readonly to: string | null }[]
 }
 
-/** A contract of the genesis that writes as many slots as its input says. */
+/** A contract of the genesis that writes as many slots as its input requests. */
 const slotWriter = '0xb0b0000000000000000000000000000000000002'
 
-/** Some accounts with a slot that a block writes; none for one that is not canonical, whose list is not told. */
+/** Some accounts with a slot that a block writes; none for a non-canonical block, whose list is not served. */
 async function changedIn(node: Service, hash: string): Promise<Place[]> {
   const { result } = await node.call('eth_getBlockAccessList', [hash])
   const accounts: readonly ListedAccount[] = result ?? []

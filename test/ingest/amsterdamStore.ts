@@ -22,7 +22,7 @@ function readGenesis(chain: AmsterdamChain) {
   return parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
 }
 
-/** A store with the genesis of a chain alone. */
+/** A store with only the genesis of a chain. */
 export function newAmsterdamStore(t: Test, chain: AmsterdamChain) {
   const store = openStore(t, join(makeFolder(t), 'chain.mdb'))
   const genesis = readGenesis(chain)
@@ -50,7 +50,7 @@ async function importInto(store: ChainWriter, chain: AmsterdamChain, file: Chain
   await store.commitBatch()
 }
 
-/** Files of stores that were imported in this process. They stay until its end. */
+/** Store files imported by this process. They stay until its end. */
 const imported = new Map<string, Promise<string>>()
 
 async function importOnce(chain: AmsterdamChain, file: ChainFile, last: number): Promise<string> {
@@ -61,8 +61,8 @@ async function importOnce(chain: AmsterdamChain, file: ChainFile, last: number):
 }
 
 /**
- * A store with a chain, the whole one unless `last` says otherwise, imported from one of its files. What was imported
- * before is copied.
+ * A store with a chain, imported from one of its files, whole or up to block `last`. A copy, if the same import was
+ * done before.
  */
 export async function importAmsterdam(
   t: Test,

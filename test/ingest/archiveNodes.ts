@@ -1,4 +1,7 @@
-/** Nodes that answer a gateway's questions about blocks and receipts from an archive, in this process, and may lie. */
+/**
+ * Nodes that answer a gateway's requests for blocks and receipts from an archive, in this process, and may give false
+ * answers.
+ */
 import { blockRlp } from '../../src/data/chain/blockRows.js'
 import type { ChainReader } from '../../src/data/store/chainReader.js'
 import type { BlockName, ChainIdentity } from '../../src/data/store/chainRows.js'
@@ -11,7 +14,7 @@ import { NodeError, type Upstream } from '../../src/sources/upstream/upstream.js
 import { type AskOptions, NoAnswerError } from '../../src/sources/upstream/upstreams.js'
 import { upstreamDouble } from '../upstream/upstreamDouble.js'
 
-/** A store for a gateway, with the headers of the whole archive; nothing else is held. */
+/** A gateway's store with the headers of the whole archive and nothing else. */
 export function makeGatewayStore(path: string, archive: ChainReader): GatewayWriter {
   const store = GatewayWriter.open({ path, mapBytes: 2 ** 30 })
   const { history: _, ...identity } = archive.readIdentity() as ChainIdentity
@@ -26,7 +29,7 @@ export function makeGatewayStore(path: string, archive: ChainReader): GatewayWri
   return store
 }
 
-/** A store for a gateway, with the headers of `count` blocks of the archive from block `number` on; nothing else is held. */
+/** A gateway's store with only the headers of `count` blocks of the archive from block `number` on. */
 export function makeLinkedStore(
   path: string,
   archive: ChainReader,
@@ -46,23 +49,23 @@ export function makeLinkedStore(
 
 export type MadeReceipt = Receipt
 
-/** What a node makes of the receipts of a block. */
+/** A node's version of the receipts of a block. */
 export type Tell = (receipts: readonly MadeReceipt[], number: number) => readonly MadeReceipt[]
 
 export class ArchiveNodes implements Asking {
   readonly quorum = 1
-  /** Names of nodes that were asked for the receipts of a block, by its number. */
+  /** Names of the nodes that received requests for a block's receipts, by its number. */
   readonly asked = new Map<number, string[]>()
   readonly questions: string[] = []
   readonly accused: string[] = []
-  /** Whether nodes answer `debug_getRawReceipts`; else `eth_getBlockReceipts` alone. */
+  /** Whether nodes answer `debug_getRawReceipts`; otherwise only `eth_getBlockReceipts`. */
   isRaw = true
   /** Called before each answer. */
   onAsk: () => void = () => undefined
   readonly #archive: ChainReader
   readonly #tells: ReadonlyMap<Upstream, Tell>
 
-  /** Nodes by name, with what each makes of receipts. */
+  /** Nodes by name, each with its changes to receipts. */
   constructor(archive: ChainReader, tells: Readonly<Record<string, Tell>>) {
     this.#archive = archive
     this.#tells = new Map(
@@ -94,7 +97,7 @@ export class ArchiveNodes implements Asking {
     const upstream = [...(first === undefined ? [] : [first]), ...this.answering].find(may)
     if (upstream === undefined) throw new NoAnswerError('nobody is left')
     this.questions.push(method)
-    // As over a network, nothing happens while whoever asks is at work.
+    // As over a network, the answer never comes while the caller is running.
     await Promise.resolve()
     this.onAsk()
     return { result: this.#answer(upstream, method, hexToBytes(String(params[0])) as Hash32), upstream }
@@ -129,7 +132,7 @@ export class ArchiveNodes implements Asking {
   }
 }
 
-/** The opposite of {@link encodeReceipt}. */
+/** The inverse of {@link encodeReceipt}. */
 function decodeReceipt(bytes: Uint8Array): MadeReceipt {
   const isLegacy = (bytes[0] as number) >= 0xc0
   const [outcome, gas, , logs] = rlpList(decodeRlp(isLegacy ? bytes : bytes.subarray(1)))

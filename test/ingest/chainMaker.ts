@@ -1,6 +1,6 @@
 /**
- * Makes small valid chains for tests with code that is not under test: @ethereumjs/vm over its own Merkle state.
- * Blocks may be built on any block made before, so branches that compete are two calls with one parent.
+ * Makes small valid chains for tests with code that is not under test: @ethereumjs/vm over its own Merkle state. Any
+ * earlier block may be the parent of a new one, so competing branches are two calls with one parent.
  */
 import {
   type Block,
@@ -38,15 +38,15 @@ export function keysUpTo(count: number): Uint8Array[] {
   return Array.from({ length: count }, (_, at) => hexToBytes((at + 1).toString(16).padStart(64, '0')))
 }
 
-/** Keys of the accounts that send; every genesis made by {@link testGenesis} gives them ether. */
+/** Keys of the sending accounts; every genesis made by {@link testGenesis} gives them ether. */
 export const testKeys = keysUpTo(3)
 export const testAddresses: readonly Address[] = testKeys.map((key) => createAddressFromPrivateKey(key))
 
-/** Contracts that every genesis made by {@link testGenesis} holds. */
+/** Contracts in every genesis made by {@link testGenesis}. */
 export const contracts = {
   /** Stores its input's second word under its first, and logs the second under topic 7. */
   store: '0x000000000000000000000000000000000000c0de',
-  /** Sends what it has to its caller and destructs itself. Holds slots 1 to 3. */
+  /** Sends its balance to its caller and destructs itself. Its slots 1 to 3 are set. */
   mortal: '0x000000000000000000000000000000000000dead',
   /** Creates a contract from its input with salt 0 (CREATE2). */
   factory: '0x000000000000000000000000000000000000fac7',
@@ -61,20 +61,20 @@ export interface TransactionPlan {
   readonly data?: Uint8Array
   readonly gasLimit?: bigint
   readonly gasPrice?: bigint
-  /** Legacy unless given. */
+  /** Legacy by default. */
   readonly type?: TransactionType
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
 export interface BlockPlan {
   readonly transactions?: readonly TransactionPlan[]
-  /** Seconds after the parent; 10 unless given. */
+  /** Seconds after the parent; default 10. */
   readonly after?: number
   readonly coinbase?: string
   readonly extraData?: Uint8Array
   readonly uncles?: readonly MadeBlock[]
   readonly withdrawals?: readonly WithdrawalData[]
-  /** Fields of the finished header that are replaced, which makes the block invalid; nothing can be built on it. */
+  /** Replacements for fields of the finished header, which make the block invalid; it cannot be a parent. */
   readonly header?: Readonly<Record<string, unknown>>
 }
 
@@ -95,7 +95,7 @@ interface Sender {
 
 type Config = Record<string, unknown>
 
-/** Without the contracts of withdrawal and consolidation requests no block is valid from Prague on. */
+/** Without the contracts of withdrawal and consolidation requests, no block is valid from Prague on. */
 export const requestContracts = Object.fromEntries(
   systemContracts
     .filter(({ name }) => name.endsWith('Requests'))
@@ -140,7 +140,7 @@ export function londonConfig(): Config {
   return config
 }
 
-/** Proof of work without any fork, where receipts carry the state root after each transaction. */
+/** Proof of work without any fork: receipts have the state root after each transaction. */
 export function frontierConfig(): Config {
   return { ethash: {} }
 }
@@ -166,7 +166,7 @@ export function amsterdamConfig(): Config {
   return { ...mergedConfig(), osakaTime: 0, amsterdamTime: 0 }
 }
 
-/** Proof of work up to block `mergeBlock` − 1, given that blocks come every 10 s and difficulty stays the minimum. */
+/** Proof of work up to block `mergeBlock` − 1, if blocks come every 10 s and the difficulty stays at its minimum. */
 export function mergingConfig(mergeBlock: number): Config {
   return {
     ...londonConfig(),
@@ -182,7 +182,7 @@ export function storeInput(slot: bigint, value: bigint): Uint8Array {
   return concatBytes(word(slot), word(value))
 }
 
-/** The library's own signatures and hashes, which take half of the time of a block in JavaScript. */
+/** Native signatures and hashes; the library's own in JavaScript take half of the time of a block. */
 const customCrypto = {
   keccak256,
   /** Recovery id, r and s. */
@@ -197,7 +197,7 @@ function rulesOf(genesis: GethGenesis): Common {
   const common = createCommonFromGethGenesis(genesis, { chain: 'test', customCrypto })
   common.setHardforkBy({ blockNumber: 0, timestamp: 0 })
   for (const params of [paramsBlock, paramsTx, paramsEVM, paramsVM]) common.updateParams(params)
-  // Each block and transaction would merge them anew, into a copy that has them.
+  // Each block and transaction would merge them again, into a copy that already has them.
   return Object.assign(common, { updateParams: () => undefined })
 }
 
@@ -206,7 +206,7 @@ export class ChainMaker {
   readonly #common: Common
   readonly #vm: VM
   readonly #senders: readonly Sender[]
-  /** Beside the state on which blocks are built. */
+  /** Separate from the state on which blocks are built. */
   readonly #reader: MerkleStateManager
   #reading: Promise<unknown> = Promise.resolve()
 
@@ -228,7 +228,7 @@ export class ChainMaker {
     this.#remember(genesis)
   }
 
-  /** `keys`: of the accounts that send. */
+  /** `keys`: those of the sending accounts. */
   static async create(genesis: GethGenesis, keys: readonly Uint8Array[] = testKeys): Promise<ChainMaker> {
     const common = rulesOf(genesis)
     const state = new MerkleStateManager({ common })
@@ -293,7 +293,7 @@ export class ChainMaker {
         ...(withdrawals === undefined ? {} : { withdrawals }),
       } as Parameters<typeof createBlock>[0]
       const block = createBlock(data, options)
-      // It has copies. To recover what is known takes longer than to execute the transaction.
+      // The block has copies. Recovering a known key takes longer than executing the transaction.
       for (const [i, { cache }] of transactions.entries()) {
         Object.assign(block.transactions[i]?.cache ?? {}, { senderPubKey: cache.senderPubKey })
       }
@@ -331,7 +331,7 @@ export class ChainMaker {
     return made
   }
 
-  /** What `read` makes of the state after a block. One reads at a time, also while blocks are built. */
+  /** The result of `read` on the state after a block. Only one reads at a time, also while blocks are built. */
   readState<T>(at: MadeBlock, read: (state: MerkleStateManager) => Promise<T>): Promise<T> {
     const result = this.#reading.then(async () => {
       await this.#reader.setStateRoot(at.block.header.stateRoot)

@@ -1,6 +1,6 @@
 /**
- * Chains that compete: blocks that are there, and others that are made of them. Those have another miner, so that their
- * states differ as well, and the same times, so that forks stay where they are.
+ * Competing chains: existing blocks, and others made from them. The others have another miner, so that their states
+ * differ, too, and the same times, so that forks stay in place.
  */
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -26,7 +26,7 @@ export function lastOf({ length, reorganisations = [] }: PlayOptions): number {
 }
 
 /**
- * Makes a replay of `originals`, the blocks of a chain from 1 to {@link lastOf}, and everything that the program needs to
+ * Makes a replay of `originals`, the blocks of a chain from 1 to {@link lastOf}. Writes all files for the program to
  * play it, in a folder of its own.
  */
 export async function makeCompetingReplay(
@@ -58,7 +58,7 @@ export async function makeCompetingReplay(
   }
 }
 
-/** Thrown in place of a comparison with the header, which is not there yet. */
+/** Thrown instead of a comparison with the header, which does not exist yet. */
 class Executed extends Error {
   constructor(readonly block: ExecutedBlock) {
     super('executed')
@@ -111,14 +111,14 @@ class Competitors {
     await this.#store.commitBatch()
   }
 
-  /** One after the other on `parent`, with the transactions of the originals. */
+  /** Competing blocks in sequence on `parent`, with the transactions of the originals. */
   async compete(
     parent: PlayedBlock,
     originals: readonly PlayedBlock[],
     branch: number,
   ): Promise<PlayedBlock[]> {
     const made: PlayedBlock[] = []
-    // A branch made before may stand in its place.
+    // An earlier branch may have replaced it.
     if (parent.number > 0) await this.#importer.importAsHead(parseBlock(parent.rlp))
     for (const original of originals) {
       made.push(await this.#makeOne(made.at(-1) ?? parent, original, branch))
@@ -159,7 +159,7 @@ class Competitors {
     return { rlp, hash, number }
   }
 
-  /** What a family counts as blob gas. */
+  /** Blob gas by the family's rule. */
   #blobGas(header: Header, transactions: readonly RlpItem[]): Pick<Header, 'blobGasUsed'> {
     const fork = this.#schedule.forkOf(header)
     const blobGas = this.#schedule.family.execution?.blobGas
@@ -168,14 +168,14 @@ class Competitors {
     return { blobGasUsed: blobGas(read, fork) }
   }
 
-  /** Leaves out transactions that are invalid on another parent, such as those that pay too little for its gas. */
+  /** Omits transactions that are invalid on another parent, such as those with too low a gas price. */
   async #execute(transactions: RlpItem[], encode: () => Uint8Array): Promise<ExecutedBlock> {
     for (;;) {
       try {
         await this.#drafts.importAsHead(parseBlock(encode()))
       } catch (error) {
         if (error instanceof Executed) return error.block
-        // A block with other blobs would change the headers of those after it.
+        // A block with fewer blobs would change the headers of later blocks.
         if (!(error instanceof UnfitError) || typeOf(transactions[error.transaction]) === blobType)
           throw error
         transactions.splice(error.transaction, 1)
@@ -191,5 +191,5 @@ const blobType = 3
 
 const typeOf = (item: RlpItem | undefined) => (item instanceof Uint8Array ? item[0] : undefined)
 
-/** A transaction of a body as the root of transactions has it (EIP-2718). */
+/** A transaction of a body in the encoding for the transactions root (EIP-2718). */
 const consensusForm = (item: RlpItem) => (item instanceof Uint8Array ? item : encodeRlp(item))

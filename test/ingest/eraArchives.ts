@@ -1,4 +1,4 @@
-/** Small chains as archives hold them, made without executing anything, and the .ere files that the program only reads. */
+/** Small chains for archives, made without execution, and .ere files, which the program can only read. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLegacyTx } from '@ethereumjs/tx'
@@ -16,7 +16,7 @@ import { encodeRlp } from '../../src/primitives/rlp.js'
 import { type ArchivedBlock, EraWriter } from '../../src/sources/ingest/era/exportArchives.js'
 import { frame } from '../../src/sources/ingest/era/snappyFrames.js'
 
-/** 8,192 blocks of Sepolia, which lie beside the package where it is developed. */
+/** 8,192 blocks of Sepolia, beside the package in its development environment. */
 export const sepoliaArchive = join(packageRoot(), '../shared/data/sepolia-00021-b8814b14.era1')
 export const withoutSepolia: false | string = existsSync(sepoliaArchive)
   ? false
@@ -37,7 +37,9 @@ const difficulty = 1_000n
 const logged = { address: new Uint8Array(20).fill(0x10), topics: [new Uint8Array(32).fill(7)] }
 const zeroHash = toHash32(new Uint8Array(32))
 
-/** `count` blocks from number `first` on. Of the first 20 of each 512 two have a transaction with a log, two an uncle. */
+/**
+ * `count` blocks from number `first` on. Of the first 20 in each 512, two have a transaction with a log, two an uncle.
+ */
 export function makeBlocks(count: number, first = 0, parent: MadeBlock | undefined = undefined): MadeBlock[] {
   const blocks: MadeBlock[] = []
   let last = parent
@@ -163,7 +165,7 @@ export function writeArchive(
   }
 }
 
-/** Writes an .ere archive with the parts that its profile has. */
+/** Writes an .ere archive with the parts of its profile. */
 export function writeEre(
   path: string,
   blocks: readonly MadeBlock[],
@@ -201,7 +203,7 @@ export function writeEre(
   writeFileSync(path, Buffer.concat(parts))
 }
 
-/** A snappy stream of one compressed chunk with a checksum that is not its content's. */
+/** A snappy stream of one compressed chunk with a wrong checksum. */
 export function withWrongChecksum(content: Uint8Array): Buffer {
   const body = compressSync(Buffer.from(content))
   const header = Buffer.alloc(8)

@@ -1,4 +1,7 @@
-/** A gateway's source in a process of its own, which a test may kill at any moment. Run as a program it is that process. */
+/**
+ * A gateway's source in a process of its own, which a test may kill at any moment. Run as a program, it is that
+ * process.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +13,7 @@ import type { GatewayTask } from '../../src/sources/ingest/messages.js'
 import { once, waitFor } from '../library/until.js'
 import { type ArchiveNode, gatewayTask, type Place } from './gatewayRig.js'
 
-/** What the process tells: a message of the source by its type. */
+/** A message of the process: a message of the source by its type. */
 interface Told {
   readonly type: string
 }
@@ -40,7 +43,7 @@ export class GatewayProcess {
     return gateway
   }
 
-  /** Has it prove places after its head, one after the other, until it is killed. */
+  /** Makes it prove places after its head, one after the other, until it is killed. */
   async fetchAll(archive: ArchiveNode, places: readonly Place[]): Promise<void> {
     for (const { address, slots } of places) {
       if (this.#isKilled) return
@@ -52,7 +55,7 @@ export class GatewayProcess {
     }
   }
 
-  /** Resolves once it told of another head than when this was called last. */
+  /** Resolves once it reports another head than at the last call. */
   async told(): Promise<void> {
     await waitFor('a head', () => this.#heads > this.#seen)
     this.#seen = this.#heads

@@ -1,6 +1,6 @@
 /**
- * A gateway and the archive that is its upstream in one process: the archive takes blocks in when a test says so, and
- * answers from its store over real sockets; requests are counted.
+ * A gateway and the archive that is its upstream, in one process. The archive imports blocks when a test requests it,
+ * and answers from its store over real sockets; requests are counted.
  */
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -41,13 +41,13 @@ import { inTime, waitFor } from '../library/until.js'
 import { type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
 
 const mapBytes = 2 ** 30
-/** Archives run on the thread of their gateway: while one makes blocks on a busy machine, no other gives answers. */
+/** Archives run on the thread of their gateway: while one makes blocks on a busy machine, none can answer. */
 const slowMs = 300_000
 const limits: TraceLimits = { timeMsMax: 100_000, memoryBytesMax: 2 ** 30, answerBytesMax: 2 ** 30 }
 const unknownMethod: NodeAnswer = { error: { code: -32601, message: 'the method does not exist' } }
 const unknownBlock: NodeAnswer = { error: { code: -32001, message: 'no such block' } }
 
-/** What an upstream offers to keep a gateway current. */
+/** An upstream's methods for keeping a gateway current. */
 export type Offer = 'accessList' | 'accessListJson' | 'witness' | 'enumeration'
 const offerOf: Readonly<Record<string, Offer>> = {
   debug_getRawBlockAccessList: 'accessList',
@@ -56,12 +56,12 @@ const offerOf: Readonly<Record<string, Offer>> = {
   debug_storageRangeAt: 'enumeration',
 }
 
-/** An archive that is asked over HTTP and tells its heads over a WebSocket. */
+/** An archive that serves HTTP and sends its heads over a WebSocket. */
 export class ArchiveNode {
   readonly store: ChainWriter
   readonly node = new WeatherNode((call) => this.change(call, this.answer(call)))
   offers: ReadonlySet<Offer>
-  /** What is told in place of an answer. */
+  /** Replaces an answer; by default returns it unchanged. */
   change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer
   readonly #importer: ChainImporter
   readonly #witnesses: Witnesses
@@ -85,7 +85,7 @@ export class ArchiveNode {
     return archive
   }
 
-  /** With a new store, and without sockets: whoever asks calls {@link answer}. */
+  /** With a new store, and without sockets: the caller uses {@link answer}. */
   static at(path: string, genesis: string, offers: readonly Offer[]): ArchiveNode {
     const store = ChainWriter.openForWriting({ path, mapBytes })
     const { identity, blockDiff } = parseGenesis(genesis)
@@ -101,12 +101,12 @@ export class ArchiveNode {
     return decodeHeader(this.store.readHeader(hash) as Uint8Array)
   }
 
-  /** Takes a block in as its head, without telling anybody. */
+  /** Imports a block as its head, without notifying anyone. */
   async take(rlp: Uint8Array): Promise<void> {
     await this.#importer.importAsHead(parseBlock(rlp))
   }
 
-  /** Takes blocks in, one on the other, in one transaction: that takes a fraction of the time. */
+  /** Imports consecutive blocks in one transaction, which takes a fraction of the time. */
   async takeAll(blocks: readonly { readonly rlp: Uint8Array }[]): Promise<void> {
     this.store.beginBatch()
     for (const { rlp } of blocks) await this.take(rlp)
@@ -228,13 +228,13 @@ export interface RigOptions {
   readonly historyBlocks?: number
 }
 
-/** An account and slots of it. */
+/** An account and some of its slots. */
 export interface Place {
   readonly address: Address
   readonly slots: readonly Hash32[]
 }
 
-/** What a gateway in front of these is to do. */
+/** The task of a gateway in front of these archives. */
 export function gatewayTask(
   storePath: string,
   archives: readonly ArchiveNode[],
@@ -260,7 +260,7 @@ export function gatewayTask(
 export class GatewayRig {
   readonly messages: IngestMessage[]
   readonly rows: ChainReader
-  /** Things that were fetched because a read lacked them. */
+  /** Number of fetches because a read lacked data. */
   fetched = 0
   readonly #calls: CallAnswerer
   readonly #stop: () => Promise<void>
@@ -327,7 +327,7 @@ export class GatewayRig {
     })
   }
 
-  /** What is read, or undefined for what is not held. */
+  /** The result of a read; undefined if data is missing. */
   tryRead<T>(read: (rows: ChainReader) => T): { readonly value: T } | undefined {
     try {
       this.rows.refresh()
@@ -338,7 +338,7 @@ export class GatewayRig {
     }
   }
 
-  /** What is read; what is missing is fetched. */
+  /** The result of a read; missing data is fetched. */
   async read<T>(read: (rows: ChainReader) => T): Promise<T> {
     for (;;) {
       try {

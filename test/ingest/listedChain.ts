@@ -60,7 +60,7 @@ export function makeSenders(count: number): Sender[] {
   })
 }
 
-/** A block with its list, and what execution makes of it. */
+/** A block with its list, and the result of its execution. */
 export interface ListedBlock {
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
@@ -91,7 +91,7 @@ export class ListedChain {
     })
     const { schedule, blockDiff } = parseGenesis(this.genesisText)
     this.schedule = schedule
-    // A signature's key need not be recovered where it was just made.
+    // The key of a new signature is known, so it need not be recovered.
     this.#keys = new RecoveredKeys()
     this.#executor = new BlockExecutor(schedule, this.#keys, {
       recent: new RecentTries(),
@@ -104,7 +104,7 @@ export class ListedChain {
 
   readonly ancestorHash = (number: number): Hash32 | undefined => this.#hashes[number]
 
-  /** Makes the next block. Of its transactions those from the first on that may not run are left out. */
+  /** Makes the next block. Leaves out the first transaction that may not run, and all after it. */
   add(transactions: readonly Uint8Array[]): ListedBlock {
     const parent = this.#parent
     const draft: Header = {
@@ -161,7 +161,7 @@ export class ListedChain {
   }
 }
 
-/** A block and its list as go-ethereum exports them. */
+/** A block and its list in go-ethereum's export format. */
 export function withListRlp({ headerRlp, bodyRlp, blockAccessList }: ListedBlock): Uint8Array {
   const body = rlpListSpans(bodyRlp, rlpSpanAt(bodyRlp, 0)).map(({ start, end }) =>
     bodyRlp.subarray(start, end),
@@ -169,7 +169,7 @@ export function withListRlp({ headerRlp, bodyRlp, blockAccessList }: ListedBlock
   return encodeRlpListOfEncoded([headerRlp, ...body, blockAccessList])
 }
 
-/** A transaction of `type`, whose fields are those before the signature. */
+/** A signed transaction of `type`; `fields` are those before the signature. */
 export function signTransaction(type: number, fields: readonly RlpItem[], { key }: Sender): Uint8Array {
   const hash = keccak256(concatBytes(Uint8Array.of(type), encodeRlp(fields)))
   return concatBytes(Uint8Array.of(type), encodeRlp([...fields, ...sign(hash, key)]))

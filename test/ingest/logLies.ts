@@ -1,10 +1,10 @@
-/** What a node that lies makes of the logs of a block. */
+/** False answers of a node about the logs of a block. */
 import type { Dice } from '../library/property.js'
 import type { MadeReceipt } from './archiveNodes.js'
 
 type Log = MadeReceipt['logs'][number]
 
-/** Ways to lie about logs; each makes others of them, or returns undefined where there is nothing to lie about. */
+/** Changes of logs; each returns changed receipts, or undefined if there is nothing to change. */
 const lies: Readonly<
   Record<string, (receipts: readonly MadeReceipt[], dice: Dice) => MadeReceipt[] | undefined>
 > = {
@@ -53,7 +53,7 @@ const lies: Readonly<
 
 const names = Object.keys(lies)
 
-/** Tells one lie about the logs of a block that has transactions. */
+/** Makes one false change to the logs of a block with transactions. */
 export function lieAboutLogs(
   receipts: readonly MadeReceipt[],
   dice: Dice,
@@ -80,7 +80,7 @@ function textOf(value: unknown): string {
   })
 }
 
-/** The same with other logs in one receipt that has some. */
+/** The same receipts with other logs in one receipt that has some. */
 function withLogs(
   receipts: readonly MadeReceipt[],
   dice: Dice,

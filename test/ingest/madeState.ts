@@ -1,4 +1,4 @@
-/** A state of any size after block 1 of a chain of its own, and the files from which a store begins there. */
+/** A state of any size after block 1 of a chain of its own, and the files for creating a store from it. */
 import { decodeHeader, encodeHeader } from '../../src/data/chain/header.js'
 import type { Hash32 } from '../../src/primitives/bytes.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
@@ -32,7 +32,7 @@ function word(number: number, bytes: number): string {
   return `0x${number.toString(16).padStart(2 * bytes, '0')}`
 }
 
-/** Writes the files of so many accounts into `folder`, every fourth of them with code and `slots` slots. */
+/** Writes the files for a number of accounts into `folder`; every fourth has code and `slots` slots. */
 export function makeState(folder: string, accounts: number, slots: number): MadeState {
   const alloc = Object.fromEntries(
     Array.from({ length: accounts }, (_, at) => {
@@ -47,7 +47,7 @@ export function makeState(folder: string, accounts: number, slots: number): Made
       return [word(0x10000 + at * 7, 20), { balance: word(at + 1, 8), nonce: at, ...code }]
     }),
   )
-  // The genesis of a chain whose first state it is: another way to the same root.
+  // The genesis of a chain with this initial state: an independent computation of the same root.
   const { stateRoot } = decodeHeader(parseGenesis(genesisText(alloc)).blockDiff.header)
   const lines = [
     JSON.stringify({ root: `0x${Buffer.from(stateRoot).toString('hex')}` }),

@@ -1,4 +1,6 @@
-/** The OP Stack chains of `../shared/chains/op`, which op-geth made; tests that need them are skipped where they are absent. */
+/**
+ * The OP Stack chains of `../shared/chains/op`, made by op-geth; tests that need them are skipped if they are absent.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -19,7 +21,7 @@ import type { PlayedBlock, PlayOptions, ReplayedChain } from './replayedChain.js
 
 export type Json = Record<string, unknown>
 
-/** One block as op-geth answers it. */
+/** One block in op-geth's answers. */
 export interface OptimismBlock {
   readonly number: number
   readonly block: Json & { readonly hash: string; readonly transactions: readonly Json[] }
@@ -48,7 +50,7 @@ const lines = <T>(bytes: Uint8Array): T[] =>
     .map((line) => JSON.parse(line))
 
 export const optimismGenesis = (name: string): string => read(name, 'genesis.json').toString()
-/** From the genesis on. */
+/** Blocks from the genesis on. */
 export const optimismBlocks = (name: string): OptimismBlock[] => lines(read(name, 'blocks.jsonl.gz'))
 export const optimismCalls = (name: string): OptimismCall[] => lines(read(name, 'calls.jsonl.gz'))
 
@@ -89,14 +91,14 @@ export function makeOptimismReplay(t: Test, options: PlayOptions): Promise<Repla
   return makeCompetingReplay(t, optimismGenesis('a'), originals, options)
 }
 
-/** What to ask about a block of it: the attributes of L1, what is withdrawn, and accounts that it touches. */
+/** Subjects of questions about a block: the attributes of L1, withdrawals, and accounts that the block touches. */
 export function optimismSubjects(_node: Service, { miner, transactions }: AskedBlock): Subjects {
   const attributes = '0x4200000000000000000000000000000000000015'
   const passer = `0x42${'0'.repeat(36)}16`
   const touched = transactions.slice(0, 2).flatMap(({ from, to }) => [from, to ?? []].flat())
   return {
     places: [attributes, passer, miner, ...touched].map((address) => ({ address, slot: '0x3' })),
-    // Reads the hash of the block of L1.
+    // Reads the hash of the L1 block.
     call: { from: miner, to: attributes, data: '0x09bd5a60' },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * OP Stack chains that are made here, with their forks in other orders than op-geth's chains have: all at the genesis,
- * several in one block, one after the other, with contracts of Bedrock or with those that know all forks.
+ * OP Stack chains made here, with other orders of forks than op-geth's chains: all at the genesis, several in one
+ * block, one after the other, with contracts of Bedrock or with those that support all forks.
  */
 import { privateKeyToAccount } from 'viem/accounts'
 import { optimismForks } from '../../src/data/chain/families/optimism/forks.js'
@@ -11,7 +11,7 @@ import { BlockMaker } from '../../src/sources/ingest/develop/blockMaker.js'
 import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { importBlocks, openOptimism, optimismBlocks, optimismGenesis } from './optimismChain.js'
 
-/** The first key of the tools that developer chains sign for. */
+/** The first well-known key of test tools, for which developer chains sign. */
 export const developer = privateKeyToAccount(
   '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
 )
@@ -23,9 +23,9 @@ const implementationSlot = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920
 
 export interface Layout {
   readonly name: string
-  /** Block from which on each fork is in force; absent for never. */
+  /** First block of each fork; absent for never. */
   readonly forks: Readonly<Partial<Record<keyof typeof optimismForks, number>>>
-  /** Whether contracts are those of Bedrock, which do not take the attributes of later forks. */
+  /** Whether contracts are those of Bedrock, which reject the attributes of later forks. */
   readonly isOld?: boolean
   readonly extraData?: string
 }
@@ -51,7 +51,7 @@ export const layouts: readonly Layout[] = [
   },
 ]
 
-/** A genesis, text, with ether for {@link developer}. `contracts`: those of op/a that are to be in place of its own. */
+/** A genesis, text, with ether for {@link developer}. `contracts` of op/a replace its own. */
 export function layoutGenesis({ forks, extraData, isOld }: Layout, contracts: object): string {
   const { config, alloc, ...rest } = JSON.parse(optimismGenesis('a'))
   const times = [...names, 'shanghai', 'cancun', 'prague'].map((fork) => `${fork}Time`)
@@ -73,7 +73,7 @@ export function layoutGenesis({ forks, extraData, isOld }: Layout, contracts: ob
   })
 }
 
-/** The contract of the attributes as all forks have made it on the chain `a`: entries of `alloc`. */
+/** The attributes contract after all forks of the chain `a`: entries of `alloc`. */
 export async function newestContracts(path: string): Promise<object> {
   const opened = openOptimism(path, optimismGenesis('a'))
   await importBlocks(opened, optimismBlocks('a').slice(1))

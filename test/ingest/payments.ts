@@ -1,13 +1,13 @@
 /**
- * Chains of payments: a contract with an event and an answer of their own, as clients of contracts know them. Block 1
- * deploys it; a block's payments depend on its number and its branch.
+ * Chains of payments: a contract with its own event and return value, for clients of contracts. Block 1 deploys it; a
+ * block's payments depend on its number and its branch.
  */
 import { createContractAddress } from '@ethereumjs/util'
 import { encodeFunctionData, getAddress, parseAbi, toEventSelector } from 'viem'
 import { hexToBytes } from '../../src/primitives/bytes.js'
 import { type BlockPlan, type MadeBlock, testAddresses } from './chainMaker.js'
 
-/** `pay` keeps the value as the payee's slot, logs the payment, and returns what the slot held before. */
+/** `pay` stores the value in the payee's slot, logs the payment, and returns the slot's earlier value. */
 export const ledgerAbi = parseAbi([
   'function pay(address payee, uint256 value) returns (uint256)',
   'event Paid(address indexed payer, address indexed payee, uint256 value)',
@@ -17,7 +17,7 @@ const [, paid] = ledgerAbi
 const [deployer, payer] = testAddresses
 if (deployer === undefined || payer === undefined) throw new RangeError('too few accounts')
 
-/** With its checksum, as clients give addresses back. */
+/** With its checksum, as in the answers of clients. */
 export const ledgerAddress = getAddress(createContractAddress(deployer, 0n).toString())
 export const payerAddress = getAddress(payer.toString())
 export const payees = ['0xa1', '0xa2', '0xa3'].map((last) => getAddress(`${last}${'0'.repeat(38)}`))
@@ -30,7 +30,7 @@ const ledgerCode = [
   '60005260206000f3', // return the slot before
 ].join('')
 const ledgerBytes = ledgerCode.length / 2
-/** Returns what follows it. */
+/** Returns the code after it. */
 const deploying = `60${ledgerBytes.toString(16)}600c60003960${ledgerBytes.toString(16)}6000f3`
 
 export interface Payment {
@@ -38,7 +38,7 @@ export interface Payment {
   readonly value: bigint
 }
 
-/** Up to three payments, to different payees, in each block but the first. */
+/** Up to three payments, to different payees, in each block except the first. */
 function paymentsOf(number: number, branch: number): Payment[] {
   const count = number === 1 ? 0 : (number + branch) % 4
   return Array.from({ length: count }, (_, index) => ({

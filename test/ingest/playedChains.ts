@@ -1,4 +1,4 @@
-/** The chains that tests of faults play, each made by `make` from the same options. */
+/** The chains for tests of faults, each made by `make` from the same options. */
 import type { Test } from 'tap'
 import type { SubjectsAt } from '../feed/replicaAnswers.js'
 import { killsAll, someOf } from '../library/property.js'
@@ -9,16 +9,16 @@ import { makeReplayedChain, type PlayedBlock, type PlayOptions, type ReplayedCha
 
 export interface PlayedChain {
   readonly name: string
-  /** Why tests with it are skipped. */
+  /** Reason to skip tests with it. */
   readonly skip: string | false
-  /** How often a process is killed, of `kills` times: what a chain has of its own shows in few. */
+  /** Number of kills, out of `kills`: few are enough for the chain's own behaviour. */
   killsOf(kills: number): number
   make(t: Test, options: PlayOptions): Promise<ReplayedChain<PlayedBlock>>
-  /** What to ask about a block, where it is not what is asked about blocks of the first. */
+  /** Subjects of questions about a block, if they differ from those of the first chain. */
   readonly subjectsAt?: SubjectsAt
 }
 
-/** With block numbers that are so much higher, so that block 9 of the options is the first under another fork. */
+/** With block numbers increased by `by`, so that block 9 of the options is the first under another fork. */
 function shifted({ length, from, reorganisations = [], ...options }: PlayOptions, by: number): PlayOptions {
   return {
     ...options,
@@ -49,14 +49,14 @@ const chains: readonly PlayedChain[] = [
   },
 ]
 
-/** One of Ethereum, which crosses all forks where its blocks are at hand, and the one of the OP Stack. */
+/** One Ethereum chain, which crosses all forks if its blocks are available, and the OP Stack chain. */
 const crossing = chains
   .slice(withoutAmsterdam === false ? 1 : 0)
   .filter(({ skip }, index) => index === 0 || skip === false)
 
 /**
- * For each of the `tests` of a file the chains that it plays: all where `KILLS` or `RUNS` ask for more; else one, in another
- * test the next one, and in each run others.
+ * The chains for each of the `tests` of a file: all if `KILLS` or `RUNS` require more. Otherwise one, a different one
+ * for the next test, and different ones in each run.
  */
 export function playedChains(tests: number): readonly (readonly PlayedChain[])[] {
   const [first = 0] = someOf([...crossing.keys()], 1)

@@ -1,6 +1,6 @@
 /**
  * A network whose head moves: the program plays a chain made for it, merged from the genesis on, with the
- * reorganisations that a test asks for. Every head it will have is known beforehand.
+ * reorganisations of the test. All its heads are known in advance.
  */
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ import {
   testGenesis,
 } from './chainMaker.js'
 
-/** After block `after` is the head, `blocks` competing ones are played in place of its last `back`. */
+/** Once block `after` is the head, `blocks` competing ones replace its last `back`. */
 export interface Reorganisation {
   readonly after: number
   readonly back: number
@@ -29,7 +29,7 @@ export interface Reorganisation {
 export interface PlayOptions {
   /** Blocks of the chain file. */
   readonly length: number
-  /** Last block that is taken in at full speed. */
+  /** Last block imported at full speed. */
   readonly from: number
   readonly intervalMs: number
   /** By ascending `after`. */
@@ -37,18 +37,18 @@ export interface PlayOptions {
 }
 
 export interface ReplayOptions extends PlayOptions {
-  /** What the blocks of a branch hold, 0 being the chain file; 0 to 3 transactions with a log each unless given. */
+  /** The contents of a branch's blocks; branch 0 is the chain file. By default 0 to 3 transactions with a log each. */
   readonly planOf?: (number: number, branch: number) => BlockPlan
 }
 
-/** A block as far as a replay needs it. */
+/** The members of a block that a replay needs. */
 export interface PlayedBlock {
   readonly rlp: Uint8Array
   readonly hash: Uint8Array
   readonly number: number
 }
 
-/** The blocks of a replay, whoever made them. */
+/** The blocks of a replay, however they were made. */
 export interface PlayedBlocks<B extends PlayedBlock> {
   readonly genesisText: string
   readonly genesis: B
@@ -67,12 +67,12 @@ export interface ReplayedChain<B extends PlayedBlock = MadeBlock> extends Played
   start(env?: Readonly<Record<string, string>>): Promise<Service>
 }
 
-/** Makes the chain and everything that the program needs to play it, in a folder of its own. */
+/** Makes the chain and all files for the program to play it, in a folder of its own. */
 export function makeReplayedChain(t: Test, options: ReplayOptions): Promise<ReplayedChain> {
   return makeReplayedChainIn(makeFolder(t), options)
 }
 
-/** As {@link makeReplayedChain}, in a folder that is there. */
+/** As {@link makeReplayedChain}, in an existing folder. */
 export async function makeReplayedChainIn(folder: string, options: ReplayOptions): Promise<ReplayedChain> {
   const { length, reorganisations = [], planOf = planOfStores } = options
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
@@ -90,7 +90,7 @@ export async function makeReplayedChainIn(folder: string, options: ReplayOptions
   return writeReplay(folder, { genesisText, genesis, blocks, branches }, options)
 }
 
-/** Writes everything that the program needs to play these blocks. */
+/** Writes all files for the program to play these blocks. */
 export function writeReplay<B extends PlayedBlock>(
   folder: string,
   made: PlayedBlocks<B>,
@@ -130,7 +130,7 @@ export function writeReplay<B extends PlayedBlock>(
   }
 }
 
-/** Where the store of {@link ReplayedChain.start} lies. */
+/** Path of the store of {@link ReplayedChain.start}. */
 export function replayedStorePath({ configPath }: Pick<ReplayedChain, 'configPath'>): string {
   return join(configPath, '../data/networks/tides/chain.mdb')
 }

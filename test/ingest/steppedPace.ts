@@ -1,6 +1,6 @@
 /**
- * Loaded into a program before anything else: its replay waits for a test instead of the clock. The other end is
- * `steppedReplay.ts`, which says how it is done.
+ * Loaded into a program before anything else: its replay waits for a test instead of the clock. The other side is
+ * `steppedReplay.ts`, which describes the protocol.
  */
 import { once } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'

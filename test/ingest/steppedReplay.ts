@@ -1,6 +1,6 @@
 /**
- * A replay whose blocks come when a test lets them: the program's ingest thread has `steppedPace.ts` in place of its
- * clock. Over a connection it reports that it waits for the time of its next block, and the test lets it go on.
+ * A replay whose blocks come when a test permits: `steppedPace.ts` replaces the clock of the program's ingest thread.
+ * Over a connection it reports that it waits for the time of its next block, and the test lets it continue.
  */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -8,7 +8,7 @@ import { until } from '../library/until.js'
 
 export class Steps {
   #replay: Socket | undefined
-  /** Moments that the replay has waited for, and those that it was given. */
+  /** Number of waits of the replay, and number of permits. */
   #asked = 0
   #given = 0
   readonly #server: Server
@@ -18,7 +18,7 @@ export class Steps {
     server.on('connection', (replay) => this.#take(replay))
   }
 
-  /** Ends with the test. One program at a time waits for it. */
+  /** Ends with the test. Only one program at a time may use it. */
   static async listen(t: Test): Promise<Steps> {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -30,7 +30,7 @@ export class Steps {
     return steps
   }
 
-  /** The environment of a program that is about to start and is to wait for {@link next}; the one before is over. */
+  /** The environment of a program that will wait for {@link next}; the previous program must have ended. */
   env(): Readonly<Record<string, string>> {
     this.#replay = undefined
     const { port } = this.#server.address() as AddressInfo
@@ -39,19 +39,19 @@ export class Steps {
     return { NODE_OPTIONS: `${NODE_OPTIONS} --import=${pace}`, STEPS_PORT: String(port) }
   }
 
-  /** Resolves once the replay waits for a block, what came before being stored, or once it is over. */
+  /** Resolves once the replay waits for a block, with all earlier ones stored, or once it has ended. */
   async reached(): Promise<void> {
     await until(() => this.#replay !== undefined && (this.#replay.closed || this.#asked > this.#given))
   }
 
-  /** Lets so many blocks come, as fast as they can, and resolves as {@link reached}. */
+  /** Permits `count` blocks, as fast as they can come, and resolves as {@link reached}. */
   async next(count = 1): Promise<void> {
     await this.reached()
     this.let(count)
     await this.reached()
   }
 
-  /** Lets so many blocks come. */
+  /** Permits `count` blocks. */
   let(count: number): void {
     this.#given += count
     this.#replay?.write(Buffer.alloc(count))

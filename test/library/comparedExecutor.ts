@@ -8,9 +8,9 @@ import { bytesToHex, type Hash32 } from '../../src/primitives/bytes.js'
 import type { Executor } from '../../src/sources/ingest/importer.js'
 import { LibraryExecutor } from './executeBlock.js'
 
-/** Executes every block with the kernel and with @ethereumjs, and throws where what comes out is not the same. */
+/** Executes every block with the kernel and with @ethereumjs, and throws if the results differ. */
 export class ComparedExecutor implements Executor {
-  /** Blocks in which both agree. */
+  /** Number of blocks with equal results. */
   compared = 0
   readonly #own: BlockExecutor
   readonly #library: LibraryExecutor
@@ -55,7 +55,7 @@ async function settled(execute: () => Promise<ExecutedBlock>): Promise<ExecutedB
   }
 }
 
-/** All of it as hex digits. Code that the state below has is left out: the library writes some of it once more. */
+/** The whole result as hex digits, except code that the state below has: the library writes some of it again. */
 function contentOf(
   { changes, receipts, senders, logsBloom, receiptsRoot, requestsHash, gasUsed }: ExecutedBlock,
   below: StateView,

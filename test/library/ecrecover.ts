@@ -1,7 +1,7 @@
 import { calculateSigRecovery, ecrecover as portableEcrecover } from '@ethereumjs/util'
 import { type Recovery, recoverKey } from '../../src/execution/evm/transactions/ecrecover.js'
 
-/** The key, 64 bytes (x ‖ y). Throws as the library's own does where there is none, because then that is asked. */
+/** The key, 64 bytes (x ‖ y). If there is none, calls the library's own function, so that it throws the same error. */
 export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
   recoverKey(hash, calculateSigRecovery(v, chainId), r, s) ?? portableEcrecover(hash, v, r, s, chainId)
 

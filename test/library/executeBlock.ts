@@ -1,4 +1,4 @@
-/** Execution of whole blocks by @ethereumjs, by which the kernel's is judged: the same input, the same result. */
+/** Execution of whole blocks by @ethereumjs, the reference for the kernel: the same input, the same result. */
 import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
 import { EthereumJSErrorWithoutCode } from '@ethereumjs/util'
 import { encodeReceipt, type RunBlockResult, runBlock, type VM } from '@ethereumjs/vm'
@@ -22,10 +22,10 @@ export class LibraryExecutor {
   }
 
   /**
-   * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
-   * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
-   * {@link InvalidBlockError} where a transaction is invalid; errors of the store pass through. `listen` may add
-   * listeners to the engine, and returns what removes them.
+   * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent. `items`
+   * is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws {@link InvalidBlockError} if a
+   * transaction is invalid; errors of the store pass through. `listen` may add listeners to the engine, and returns a
+   * function that removes them.
    */
   async execute(
     items: readonly RlpItem[],
@@ -56,8 +56,8 @@ export class LibraryExecutor {
       engine.prepare(journaled, ancestorHash)
       return [await runBlock(engine.vm, { block, generate, skipBlockValidation: true }), journaled]
     }
-    // A run that generates makes a second block with a second transaction trie. One that does not refuses a block
-    // at its first difference, so only bad blocks are run again, to find all of them.
+    // A run that generates makes a second block with a second transaction trie. A run without generation stops at its
+    // first difference, so only bad blocks run again, to find all differences.
     const [result, journaled] = await run(false)
       .catch(() => run(true))
       .catch(asInvalid)
@@ -89,7 +89,7 @@ function parseBlock(items: readonly RlpItem[], { common }: ForkEngine): Block {
   let errors: string[]
   let block: Block
   try {
-    // Only a frozen transaction remembers its sender; others recover it anew for each of three questions.
+    // Only a frozen transaction caches its sender; others recover it for each of three reads.
     block = createBlockFromBytesArray(items as unknown as BlockItems, { common, freeze: true })
     errors = block.getTransactionsValidationErrors()
   } catch (error) {

@@ -26,23 +26,23 @@ import { emptyState } from './emptyState.js'
 import { JournaledState } from './journaledState.js'
 import { modexp } from './precompileFailures.js'
 
-/** Canonical ancestors by number, for BLOCKHASH; undefined beyond what the chain has. */
+/** Canonical ancestors by number, for BLOCKHASH; undefined beyond the chain. */
 export type AncestorHash = (number: number) => Hash32 | undefined
 
-/** A VM for one fork of one chain, made ready for one block after the other. */
+/** A VM for one fork of one chain, prepared for one block after the other. */
 export interface ForkEngine {
   readonly common: Common
   readonly vm: VM
-  /** Puts the state and ancestors of the next block in place. */
+  /** Sets the state and ancestors of the next block. */
   prepare(state: JournaledState, ancestorHash: AncestorHash): void
 }
 
 let kzg: KZG | undefined
 
 /**
- * Rules fixed at one fork. @ethereumjs copies its rules for every header and transaction it parses and merges the
- * same parameters into each copy, 0.5 ms a time, and looks through lists for the answers to its many questions;
- * nothing here changes after construction, so one object serves all, and each question is answered once.
+ * Rules fixed at one fork. @ethereumjs copies its rules for every header and transaction it parses and merges the same
+ * parameters into each copy, which takes 0.5 ms. It also searches lists for each of its many queries. Here nothing
+ * changes after construction, so one object serves all, and each query result is cached.
  */
 class FixedRules extends Common {
   readonly #merged = new Set<ParamsDict>()
@@ -54,7 +54,7 @@ class FixedRules extends Common {
   }
 
   override updateParams(params: ParamsDict): void {
-    // While the library constructs its part, this class's is not there yet; likewise below.
+    // While the library's constructor runs, this class's members do not exist yet; likewise below.
     if (!(#merged in this)) return super.updateParams(params)
     if (this.#merged.has(params)) return
     super.updateParams(params)
@@ -80,7 +80,7 @@ class FixedRules extends Common {
   }
 }
 
-/** The rules of `fork` in the library's terms; `recover` finds public keys. The first with blobs loads the KZG setup. */
+/** The rules of `fork` in the library's form; `recover` finds public keys. The first with blobs loads the KZG setup. */
 export function createRules(schedule: ForkSchedule, fork: ForkName, recover = ecrecover): Common {
   if (includesFork(fork, 'cancun')) kzg ??= new KZG(trustedSetup)
   return new FixedRules({
@@ -128,7 +128,7 @@ export async function createForkEngine(
   }
 }
 
-/** Contracts in place of the library's. */
+/** Contracts that replace the library's. */
 function ownPrecompiles(fork: ForkName): NonNullable<EVMOpts['customPrecompiles']> {
   if (!includesFork(fork, 'byzantium')) return []
   const address = new EvmAddress(padLeft(Uint8Array.of(5), 20))

@@ -1,6 +1,6 @@
 /**
- * Loaded into a program before it starts (`NODE_OPTIONS=--import=…`): collects its garbage at SIGUSR2, and then adds a
- * line to the file `HEAP_WATCH`.
+ * Loaded into a program before it starts (`NODE_OPTIONS=--import=…`): at SIGUSR2 collects garbage, then adds a line to
+ * the file `HEAP_WATCH`.
  */
 import { appendFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
@@ -13,7 +13,7 @@ if (isMainThread && path !== undefined) {
   const collect = runInNewContext('gc') as () => void
   process.on('SIGUSR2', () => {
     collect()
-    // What the first one found has to be given back by finalizers.
+    // Finalizers must first release the objects that the first collection found.
     setImmediate(() => {
       collect()
       appendFileSync(path, '.')

@@ -28,16 +28,16 @@ interface AccountEntry {
 const noBytes = new Uint8Array(0)
 
 /**
- * State during execution for @ethereumjs: a {@link StateView} below, changes above it, and an undo log for
- * checkpoints, so that a reverted call costs as much as it changed. Reads are synchronous underneath; the
- * promises are the interface's.
+ * State during execution for @ethereumjs: a {@link StateView} below, changes above it, and an undo log for checkpoints,
+ * so that the cost of a reverted call depends only on its changes. The underlying reads are synchronous; the interface
+ * requires promises.
  */
 export class JournaledState implements StateManagerInterface {
   readonly #entries = new Map<string, AccountEntry>()
   readonly #newCode = new Map<string, Uint8Array>()
   readonly #undoLog: (() => void)[] = []
   readonly #checkpoints: number[] = []
-  /** What {@link buildChanges} found, as long as nothing changed since: a block's root is asked for twice. */
+  /** The result of {@link buildChanges} until the next change: a block's root is read twice. */
   #built: StateChanges | undefined
 
   readonly originalStorageCache: StateManagerInterface['originalStorageCache']
@@ -150,7 +150,7 @@ export class JournaledState implements StateManagerInterface {
     while (this.#undoLog.length > mark) (this.#undoLog.pop() as () => void)()
   }
 
-  /** Root of the state as it stands; receipts from before Byzantium carry it after each transaction. */
+  /** Root of the current state; receipts before Byzantium have it after each transaction. */
   async getStateRoot(): Promise<Uint8Array> {
     return this.buildChanges().stateRoot
   }
@@ -169,7 +169,7 @@ export class JournaledState implements StateManagerInterface {
     return new JournaledState(this.#below)
   }
 
-  /** All changes so far, with the rows of tries that change and the root they lead to. */
+  /** All changes so far, with the changed rows of tries and the resulting root. */
   buildChanges(): StateChanges {
     this.#built ??= this.#computeChanges()
     return this.#built
@@ -278,7 +278,7 @@ export class JournaledState implements StateManagerInterface {
     })
   }
 
-  /** Stays set when a change is taken back: {@link buildChanges} compares with the view below anyway. */
+  /** Stays set when a change is undone: {@link buildChanges} compares with the view below anyway. */
   #markDirty(entry: AccountEntry): void {
     entry.isDirty = true
     this.#built = undefined
@@ -287,7 +287,7 @@ export class JournaledState implements StateManagerInterface {
 
 const emptyCodeKey = latin1Key(emptyCodeHash)
 
-/** What a wiped account has, all of it new. */
+/** The slots of a wiped account, all of them new. */
 function* writtenSlots(entry: AccountEntry): Generator<Change> {
   for (const [id, value] of entry.slots) if (value.length > 0) yield [latin1KeyToBytes(id), value]
 }

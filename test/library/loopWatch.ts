@@ -1,17 +1,16 @@
 /**
- * Loaded into a program before it starts (`NODE_OPTIONS=--import=…`): notes the turns of the event loop of its main
- * thread that take long, by the CPU time of that thread, in the file `LOOP_WATCH`; a line each, with the time of day and
- * milliseconds. A timer goes off once in each turn that takes a while, so what lies between two times is one turn and at
- * most a millisecond more.
+ * Loaded into a program before it starts (`NODE_OPTIONS=--import=…`). Records long turns of the main thread's event
+ * loop, by the CPU time of that thread, in the file `LOOP_WATCH`: a line each, with the time of day and milliseconds. A
+ * timer fires once in each longer turn, so the interval between two times is one turn and at most a millisecond more.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { readThreadCpuMs } from '../../src/serving/pool/threadCpu.js'
 
-/** CPU time of this thread, however busy the machine is; the kernel counts one that runs on at its ticks of 4 ms. */
+/** CPU time of this thread, however busy the machine is; the kernel updates that of a running thread every 4 ms. */
 export const threadCpuMs = () => readThreadCpuMs() ?? process.cpuUsage().user / 1_000
 
-/** Shorter turns are not noted. */
+/** Shorter turns are not recorded. */
 const notedMs = 20
 
 const path = process.env.LOOP_WATCH
@@ -24,7 +23,7 @@ if (isMainThread && path !== undefined) {
   }, 1).unref()
 }
 
-/** The turns that were noted since a time of day, ms each. */
+/** The turns recorded since a time of day, ms each. */
 export function notedTurns(path: string, sinceMs: number): number[] {
   const lines = readFileSync(path, 'latin1').split('\n').filter(Boolean)
   return lines

@@ -1,6 +1,6 @@
 /**
- * Precompiled contracts that fail, in the terms of the library; it has fewer words for it than go-ethereum and others,
- * so an input that it refused is looked at once more by the contracts of this module.
+ * Failures of precompiled contracts in the library's terms. The library has fewer messages for them than go-ethereum
+ * and others, so the contracts of this module check a refused input again.
  */
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { ForkName } from '../../src/data/chain/forks.js'
@@ -20,13 +20,13 @@ export class PrecompileError extends EVMError {
     this.#data = data
   }
 
-  /** Takes about as long as the contract itself for the same input: points are checked one by one, under the watch. */
+  /** Takes about as long as the contract itself for the same input; the watch applies. */
   why(watch: JobWatch): string {
     return refusalReason(this.#number, this.#data, watch)
   }
 }
 
-/** The result of a contract that fails and with it all its gas is gone: for want of gas where no error is given. */
+/** The result of a failed contract, which uses all its gas; the default error is a lack of gas. */
 export function burnt(
   gasLimit: bigint,
   exceptionError: EVMError = new EVMError(EVMError.errorMessages.OUT_OF_GAS),
@@ -34,7 +34,7 @@ export function burnt(
   return { executionGasUsed: gasLimit, returnValue: new Uint8Array(0), exceptionError }
 }
 
-/** Contract 5 in place of the library's. Without a watch, as in a block, nothing stops it. */
+/** Contract 5 in place of the library's. Without a watch, as in a block, it cannot be stopped. */
 export function modexp(
   data: Uint8Array,
   gasLimit: bigint,

@@ -1,14 +1,14 @@
 import type { Parameters } from 'fast-check'
 
 /**
- * `RUNS=10` lets every property test run ten times as often, for an hour when nobody waits; `RUNS=0.1` a tenth as
- * often, where only the system below is another.
+ * Factor for the runs of every property test: `RUNS=10` for long unattended runs, `RUNS=0.1` to check only a different
+ * system below.
  */
 export const runsFactor = Number(process.env.RUNS ?? 1)
 
 /**
- * Settings of a property test: how often it runs, and its seed, which is printed so that a failure can be
- * repeated with `SEED=<n>`.
+ * Settings of a property test: the number of runs, and the seed, which is printed so that a failure can be repeated
+ * with `SEED=<n>`.
  */
 export function propertyRuns(numRuns: number): Parameters<unknown> {
   return { numRuns: Math.ceil(numRuns * runsFactor), seed: newSeed() }
@@ -23,8 +23,8 @@ function newSeed(): number {
 let chooser: Dice | undefined
 
 /**
- * `count` of the subjects that a test does the same with, in their order: others in each run, by a seed that is printed. All
- * of them where `RUNS` asks for more, as `npm run test:long` does.
+ * `count` of the subjects of a repeated test, in their order. The choice differs in each run, by a printed seed. If
+ * `RUNS` is above 1, as in `npm run test:long`, all of them.
  */
 export function someOf<T>(subjects: readonly T[], count: number): readonly T[] {
   if (runsFactor > 1 || count >= subjects.length) return subjects
@@ -34,12 +34,12 @@ export function someOf<T>(subjects: readonly T[], count: number): readonly T[] {
   return subjects.filter((_, at) => chosen.has(at))
 }
 
-/** Whether every subject of a test that kills processes is asked for. */
+/** Whether a test that kills processes must run with all its subjects. */
 export const killsAll = process.env.KILLS !== undefined || runsFactor > 1
 
 /**
- * One of the subjects that a test kills processes with, others in each run, and those that are skipped, so that it is said;
- * all of them where `KILLS` or `RUNS` asks for more.
+ * One subject for a test that kills processes, different in each run, and those that are skipped, so that they are
+ * reported. If `KILLS` or `RUNS` requires more, all of them.
  */
 export function oneToKill<T extends { readonly skip: string | false }>(subjects: readonly T[]): readonly T[] {
   if (killsAll) return subjects
@@ -50,12 +50,12 @@ export function oneToKill<T extends { readonly skip: string | false }>(subjects:
   return subjects.filter((subject) => subject.skip !== false || chosen.includes(subject))
 }
 
-/** A third of them, and one at least. */
+/** A third of the subjects, at least one. */
 export function thirdOf<T>(subjects: readonly T[]): readonly T[] {
   return someOf(subjects, Math.ceil(subjects.length / 3))
 }
 
-/** Choices of one run, all from one seed. */
+/** Random choices of one run, all from one seed. */
 export class Dice {
   #state: number
 
@@ -63,7 +63,7 @@ export class Dice {
     this.#state = state
   }
 
-  /** Another that throws the same from here on. */
+  /** A copy that gives the same throws from here on. */
   copy(): Dice {
     return new Dice(this.#state)
   }

@@ -1,13 +1,13 @@
-/** Waits of tests. Each ends with a sentence where what it waits for does not come. */
+/** Waits of tests. Each fails with a message if the awaited event does not come. */
 import type { ChildProcess } from 'node:child_process'
 import { type EventEmitter, once as onceEver } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 
-/** Far more than anything takes on a slow machine that does much else; a test file may take longer still. */
+/** Far longer than any wait takes on a slow and busy machine; a test file may take longer still. */
 const waitSecondsMax = Number(process.env.WAIT_SECONDS ?? 300)
 
-/** What `promise` resolves to. Rejects, from where this was called, when that takes too long. */
+/** The result of `promise`. Rejects, with the caller's stack, if it takes too long. */
 export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
   const tooLong = new Error(`waited ${waitSecondsMax} s in vain for ${what}`)
   let timer: NodeJS.Timeout | undefined
@@ -21,19 +21,19 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The arguments of an event's next occurrence, as the function of Node.js of this name tells. */
+/** The arguments of an event's next occurrence, as the function of Node.js with this name. */
 export function once(emitter: EventEmitter | MessagePort, event: string): ReturnType<typeof onceEver> {
   const name =
     'spawnargs' in emitter ? (emitter as ChildProcess).spawnargs.join(' ') : emitter.constructor.name
   return inTime(`the event '${event}' of ${name}`, onceEver(emitter as EventEmitter, event))
 }
 
-/** Share of a wait that a pause may take: what takes long is looked at less often, or looking takes the core it needs. */
+/** Share of a wait that one pause may take: long waits check less often, because each check needs CPU time. */
 const pauseShare = 1 / 20
 const longestPauseMs = 100
 
 /**
- * Asks until `look` gives something else than undefined and false, and returns that. Pauses between two looks take
+ * Calls `look` until it returns anything except undefined and false, and returns that. The pause between two calls is
  * `pauseMs` at first.
  */
 export async function waitFor<T>(
@@ -53,7 +53,7 @@ export async function waitFor<T>(
   }
 }
 
-/** Resolves once `holds`, looked at each millisecond at first: threads that have to get there need the cores. */
+/** Resolves once `holds` returns true, checked each millisecond at first: other threads need the cores to get there. */
 export async function until(holds: () => boolean): Promise<void> {
   await waitFor(String(holds), holds, 1)
 }

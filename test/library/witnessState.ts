@@ -1,11 +1,11 @@
-/** The state that an execution witness holds. */
+/** The state in an execution witness. */
 import type { StateView } from '../../src/data/state/stateView.js'
 import { trieState } from '../../src/data/state/trieState.js'
 import { hashedTries } from '../../src/data/state/tries.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 
-/** What debug_executionWitness answers. */
+/** The result of debug_executionWitness. */
 export interface Witness {
   // biome-ignore lint/suspicious/noExplicitAny: JSON.
   readonly headers: readonly any[]
@@ -14,7 +14,7 @@ export interface Witness {
   readonly keys: null
 }
 
-/** What was read of a witness and is not in it is an error. */
+/** Reading data that is not in the witness is an error. */
 export function witnessState({ codes, state }: Witness, stateRoot: Hash32, parentHash: Hash32): StateView {
   const byHash = (rows: readonly string[]) =>
     new Map(rows.map((row) => [bytesToHex(keccak256(hexToBytes(row))), hexToBytes(row)]))

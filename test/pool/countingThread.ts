@@ -1,4 +1,4 @@
-/** Entry of a thread that counts keys up and down again, as edges do at the same time; `rounds` may be endless. */
+/** Entry of a thread that counts keys up and down, as concurrent edges do; `rounds` may be endless. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { sharedTotals } from '../../src/serving/transport/totals.js'
 

@@ -1,4 +1,4 @@
-/** Jobs that only tests run: what a thread can do well and badly, without any store. */
+/** Jobs that only tests run: good and bad behaviour of a thread, without any store. */
 
 import type { Fault } from '../../src/primitives/faults.js'
 import { Pool } from '../../src/serving/pool/pool.js'
@@ -10,62 +10,64 @@ import type {
 } from '../../src/serving/pool/poolOptions.js'
 
 export interface TestJobs {
-  /** Gives its argument back. Short. */
+  /** Returns its argument. Short. */
   readonly echo: { readonly class: 'proof'; readonly args: unknown; readonly result: unknown }
-  /** That many bytes, all the same, after computing for `ms`. */
+  /** Returns `bytes` equal bytes after computing for `ms`. */
   readonly fill: {
     readonly class: 'proof'
     readonly args: { readonly bytes: number; readonly value: number; readonly ms?: number }
     readonly result: Uint8Array
   }
-  /** Bytes that the thread can still see of what its last `fill` handed over. */
+  /** Number of bytes from its last `fill` that the thread can still access. */
   readonly leftBehind: { readonly class: 'proof'; readonly args: null; readonly result: number }
   readonly whoAmI: {
     readonly class: 'proof'
     readonly args: null
     readonly result: { readonly thread: number; readonly niceness: number }
   }
-  /** Computes for `ms`, unless it is asked to stop; tells whether it came to its end. */
+  /** Computes for `ms`, unless asked to stop; returns whether it finished. */
   readonly spin: {
     readonly class: 'execute'
     readonly args: { readonly ms: number }
     readonly result: boolean
   }
-  /** Computes for `ms`, as executions do: throws ExecutionTimedOut where it is asked to stop. */
+  /** Computes for `ms` like an execution: throws ExecutionTimedOut if asked to stop. */
   readonly execute: {
     readonly class: 'turns'
     readonly args: { readonly ms: number }
     readonly result: null
   }
-  /** Gives `count` parts, its number each, after computing for `ms`. */
+  /** Sends `count` parts, each with its number, after computing for `ms`. */
   readonly tell: {
     readonly class: 'turns'
     readonly args: { readonly count: number; readonly ms: number }
     readonly result: null
   }
-  /** Asks so often whether to stop, after `ms`, and tells how often it was begun under its name. Counts as short. */
+  /**
+   * After `ms`, checks `looks` times whether to stop; returns how often it was started under its name. Counts as short.
+   */
   readonly dash: {
     readonly class: 'turns'
     readonly args: { readonly name: string; readonly looks: number; readonly ms?: number }
     readonly result: number
   }
-  /** Sleeps `times` times `ms`, and looks after each whether to stop. */
+  /** Sleeps `times` times for `ms`, and checks after each whether to stop. */
   readonly doze: {
     readonly class: 'execute'
     readonly args: { readonly ms: number; readonly times: number }
     readonly result: number
   }
-  /** Computes for `ms` and never asks whether to stop. */
+  /** Computes for `ms` and never checks whether to stop. */
   readonly stubborn: {
     readonly class: 'execute'
     readonly args: { readonly ms: number }
     readonly result: null
   }
-  /** As `stubborn`, and counts as short whatever `ms` is. */
+  /** As `stubborn`, but counts as short whatever `ms` is. */
   readonly linger: { readonly class: 'proof'; readonly args: { readonly ms: number }; readonly result: null }
   /** Number of the head of the job's network. */
   readonly readHead: { readonly class: 'proof'; readonly args: null; readonly result: number }
-  /** Reads and walks the network's store for `ms` and never asks whether to stop. */
+  /** Reads and iterates over the network's store for `ms` and never checks whether to stop. */
   readonly readStubbornly: {
     readonly class: 'execute'
     readonly args: { readonly ms: number }
@@ -73,16 +75,16 @@ export interface TestJobs {
   }
   /** Ends the thread. */
   readonly exit: { readonly class: 'execute'; readonly args: number; readonly result: never }
-  /** As `exit`, and counts as short. */
+  /** As `exit`, but counts as short. */
   readonly quit: { readonly class: 'proof'; readonly args: number; readonly result: never }
   readonly throwError: { readonly class: 'execute'; readonly args: string; readonly result: never }
-  /** Throws where nothing catches it, while the job waits. */
+  /** Throws outside any handler, while the job waits. */
   readonly throwOutside: { readonly class: 'execute'; readonly args: string; readonly result: never }
   readonly throwFault: { readonly class: 'execute'; readonly args: Fault; readonly result: never }
   readonly lackBlock: { readonly class: 'execute'; readonly args: number; readonly result: never }
   /** Fills the heap. */
   readonly allocate: { readonly class: 'execute'; readonly args: null; readonly result: never }
-  /** Computes for `ms`, whatever happens; like `stubborn` in a class of its own. */
+  /** Computes for `ms`, in any case; like `stubborn`, in a class of its own. */
   readonly work: { readonly class: 'slots'; readonly args: { readonly ms: number }; readonly result: null }
 }
 
@@ -101,7 +103,7 @@ const limits: ClassLimits = {
   timedOut: { kind: 'ExecutionTimedOut', limitSeconds: 30 },
 }
 
-/** A pool of test jobs whose limits no test meets by accident. `losses` collects what it reports. */
+/** A pool of test jobs whose limits are too high to reach by accident. `losses` collects its reports. */
 export function openTestPool(
   options: Partial<Omit<PoolOptions<TestJobs>, 'classes'>> & {
     readonly classes?: { readonly [C in TestClass]?: Partial<ClassLimits> }

@@ -14,7 +14,7 @@ interface TestNetwork extends RpcNetwork {
   readonly pool: Pool<TestJobs>
 }
 
-/** A method that runs one of the test jobs with its only parameter, which `decode` sees. */
+/** A method that runs one of the test jobs with its only parameter, after `decode`. */
 function jobMethod(name: keyof TestJobs, decode: (value: unknown) => unknown) {
   return defineMethod({
     name,

@@ -1,4 +1,4 @@
-/** A sequencer that hashes for the chain of `queues.ts`, and what the tests of forwarding ask of it. */
+/** A sequencer that hashes for the chain of `queues.ts`, with reports for tests of forwarding. */
 import type { Test } from 'tap'
 import { chainId } from './queues.js'
 import { startSequencer } from './sequencer.js'
@@ -12,7 +12,7 @@ export async function startForwarding(t: Test) {
   return {
     sequencer,
     urls: { rpc: `${sequencer.origin}/rpc`, gateway: `${sequencer.origin}/gateway` } as const,
-    /** A sender that no other test has. */
+    /** A sender that no other test uses. */
     newSender: () => ++senders,
     async arrivalsOf(sender: number) {
       const { arrivals, accepted } = await sequencer.report()

@@ -15,7 +15,7 @@ export interface HashVector {
   readonly expected_hash: string
 }
 
-/** A transaction as callers write it. */
+/** A transaction in a caller's form. */
 export type WrittenTransaction = Record<string, unknown> & {
   readonly resource_bounds: Record<string, unknown>
 }
@@ -24,12 +24,12 @@ const recorded = JSON.parse(
   readFileSync(join(packageRoot(), 'test/conformance/invokeHashes.json'), 'utf8'),
 ) as HashVector[]
 
-/** Chains do not keep proofs, so one that stood beside `proof_facts` is not recorded. It does not enter the hash. */
+/** Chains do not store proofs, so a proof beside `proof_facts` is not recorded. It is not part of the hash. */
 export const hashVectors: readonly HashVector[] = recorded.map((vector) =>
   'proof_facts' in vector.tx ? { ...vector, tx: { ...vector.tx, proof: 'AAAA' } } : vector,
 )
 
-/** The input of the specification's shape: bounds as bare hex strings, signature items in decimal. */
+/** The specification's example input: bounds as bare hex strings, signature items in decimal. */
 export const specTransaction: WrittenTransaction = {
   type: 'INVOKE',
   sender_address: '0x745d525a3582e91299d8d7c71730ffc4b1f191f5b219d800334bc0edad0983b',
@@ -48,7 +48,7 @@ export const specTransaction: WrittenTransaction = {
   fee_data_availability_mode: 'L1',
 }
 
-/** A transaction in the official shape that differs from others by sender and nonce. */
+/** A transaction in the official form that differs from others by sender and nonce. */
 export function makeTransaction(
   sender: number | bigint,
   nonce: number,

@@ -1,6 +1,6 @@
 /**
- * A sequencer inside the test's process, without HTTP, for thousands of histories. It judges each transaction by what is
- * written in it, and remembers what it was sent and what it accepted.
+ * A sequencer inside the test's process, without HTTP, for thousands of histories. It decides by the contents of each
+ * transaction, and records received and accepted ones.
  */
 import type { InvokeTransaction } from '../../src/serving/rollup/invokeTransaction.js'
 import type { Delivery, SequencerClient } from '../../src/serving/rollup/sequencerClient.js'
@@ -8,27 +8,27 @@ import { unknownAnswer } from '../../src/serving/rollup/sequencerErrors.js'
 import { unanswered } from '../../src/serving/rollup/sequencerExchange.js'
 import type { Dice } from '../library/property.js'
 
-/** The first item of the right signatures. Every other signature is refused with 55. */
+/** The first item of valid signatures. Every other signature is refused with 55. */
 export const rightSignature = '0x1'
 
-/** What the first item of calldata asks for, whoever signed it. */
+/** Reactions requested by the first item of calldata, for any signature. */
 export const markers = {
   /** Refused with 54. */
   poor: '0xb54',
-  /** Answered with an error that nobody knows. */
+  /** Answered with an unknown error. */
   odd: '0xb63',
   /** Never answered. */
   poison: '0xbad',
 } as const
 
 export class ModelSequencer {
-  /** `refusing`: nothing reaches it. `silent`: what reaches it is taken or not, and not answered. */
+  /** `refusing`: no transaction arrives. `silent`: an arriving one may be accepted, and is not answered. */
   mode: 'up' | 'refusing' | 'silent' = 'up'
-  /** Bodies that reached it. */
+  /** Bodies that arrived. */
   readonly arrived = new Set<string>()
-  /** Hash → body of what was accepted. */
+  /** Hash → body of accepted transactions. */
   readonly accepted = new Map<string, string>()
-  /** `sender/nonce` → hash of what was accepted. */
+  /** `sender/nonce` → hash of accepted transactions. */
   readonly #nonces = new Map<string, string>()
   readonly #dice: Dice
 
@@ -42,7 +42,7 @@ export class ModelSequencer {
         await this.#answerTime()
         if (this.mode === 'refusing') return unanswered('ECONNREFUSED', true)
         this.arrived.add(body)
-        // One connection in twenty is lost, before or after the transaction is taken.
+        // One connection in twenty is lost, before or after the transaction is accepted.
         const isLost = this.mode === 'silent' || this.#dice.throw(20) === 0
         if (isLost && this.#dice.throw(2) === 0) return unanswered('lost')
         const answer = this.#judge(hash, body)

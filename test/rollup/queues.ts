@@ -50,26 +50,26 @@ export interface OpenQueue {
   readonly queue: NobodysQueue
   readonly deliveries: NobodysDeliveries
   readonly logged: string[]
-  /** What had to be hashed. */
+  /** Inputs of computed hashes. */
   readonly hashed: readonly HashedFields[]
-  /** Submits what a caller would write, and returns its hash. */
+  /** Submits a transaction in a caller's form, and returns its hash. */
   submit(written: unknown, submitter?: RequestContext): Promise<Felt>
   /** Waits for a state. */
   reaches(hash: Felt, state: string): Promise<void>
-  /** `attempts`: how often a transaction was to be sent. */
+  /** `attempts`: number of transactions taken for sending. */
   forward(options: ForwardOptions): Forwarding & { attempts(): number }
   close(): Promise<void>
 }
 
 type ForwardOptions = Partial<SequencerOptions> & {
-  /** In place of one that asks `url`. */
+  /** Replaces the client for `url`. */
   readonly client?: SequencerClient
   readonly inFlightMax?: number
   readonly unknownAnswersMax?: number
   readonly retryMsMin?: number
 }
 
-/** A queue that is read without a key, unless one is given. */
+/** A queue that is read without a key by default. */
 export class NobodysQueue extends SubmissionQueue {
   override readRow(hash: Felt, key: string = nobody) {
     return super.readRow(hash, key)
@@ -80,7 +80,7 @@ export class NobodysQueue extends SubmissionQueue {
   }
 }
 
-/** Deliveries that find what is named by its hash, or its sender, alone. Counts what is to be sent. */
+/** Deliveries looked up only by hash, or by sender. Counts transactions taken for sending. */
 export class NobodysDeliveries extends Deliveries {
   attempts = 0
   readonly #queue: NobodysQueue
@@ -105,7 +105,7 @@ export class NobodysDeliveries extends Deliveries {
 interface OpenQueueOptions {
   readonly limits?: Partial<QueueOptions['limits']>
   readonly idempotent?: boolean
-  /** {@link computeInvokeHash} unless given. */
+  /** Default: {@link computeInvokeHash}. */
   readonly computeHash?: (fields: HashedFields) => Felt
 }
 
@@ -121,7 +121,7 @@ export function openQueue(t: Test, folder: string, options: OpenQueueOptions = {
   return runQueue(t, { store, forward, close: () => node.close() }, options)
 }
 
-/** A queue in a schema of PostgreSQL, as one process of several has it. */
+/** A queue in a schema of PostgreSQL, as in one process of several. */
 export async function openSharedQueue(
   t: Test,
   address: DatabaseAddress,
@@ -138,7 +138,7 @@ export async function openSharedQueue(
 
 type OpenAnyQueue = (t: Test, folder: string, options?: OpenQueueOptions) => Promise<OpenQueue>
 
-/** Every kind of store, with what opens a queue in it: the same one again where the folder is the same. */
+/** Every kind of store, with a function that opens a queue in it: the same queue again for the same folder. */
 export async function queueStores(t: Test): Promise<readonly (readonly [where: string, OpenAnyQueue])[]> {
   const local = [
     'in the node store',
@@ -170,7 +170,7 @@ function runQueue(
   const allLimits = { ...limitsOfTests, ...limits }
   const queue = new NobodysQueue(store, {
     idempotent,
-    // On the threads of the pool it is the same function.
+    // The pool's threads use the same function.
     computeHash: async (fields) => {
       hashed.push(fields)
       return computeHash(fields)
@@ -199,7 +199,7 @@ function runQueue(
       return (await queue.submit(transaction, submitter)).hash as Felt
     },
     async reaches(hash, state) {
-      // It may be another one by the time that it is looked at again.
+      // The state may have changed by the next check.
       const look = async () => (await queue.readRow(hash))?.state === state && state
       t.equal(await waitFor(`${hash} to be ${state}`, look), state)
     },
@@ -236,13 +236,13 @@ export function keyIdOf(key: number): string {
   return key.toString(16).padStart(12, '0')
 }
 
-/** The hash of what a caller would write. */
+/** The hash of a transaction in a caller's form. */
 export function hashOf(written: unknown): Felt {
   const transaction = parseInvokeTransaction(written, invokeLimitsDefault)
   return computeInvokeHash({ chainId, fields: toHashedFields(transaction) })
 }
 
-/** What a refused submission rejects with. */
+/** The rejection of a refused submission. */
 export function refusal(code: InvokeErrorCode): FaultError {
   return new FaultError({ kind: 'InvokeRefused', code, text: undefined })
 }

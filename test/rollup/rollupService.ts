@@ -1,4 +1,4 @@
-/** The program serving a rollup network, as tests use it. */
+/** The program serving a rollup network, for tests. */
 import type { Test } from 'tap'
 import { makeFolder } from '../library/folder.js'
 import { writeConfig } from '../service/program.js'
@@ -10,7 +10,7 @@ export interface RollupService extends Service {
   readonly url: string
   /** Submits and returns the whole answer. */
   submit(transaction: unknown): Promise<RpcAnswer>
-  /** The hash of a transaction that has to be taken. */
+  /** The hash of a transaction that must be accepted. */
   take(transaction: unknown): Promise<string>
   status(hash: string): Promise<RollupStatus>
 }
@@ -24,7 +24,7 @@ export interface RollupStatus {
 type Entry = Record<string, unknown>
 
 /**
- * Starts a rollup network alone, of chain SN_SEPOLIA, with these members of its entry, in a folder of its own or the
+ * Starts only a rollup network, of chain SN_SEPOLIA, with these members of its entry, in a folder of its own or the
  * given one.
  */
 export async function startRollup(
@@ -36,7 +36,7 @@ export async function startRollup(
   return roll
 }
 
-/** Starts rollup networks of these names in one program, each as {@link startRollup} has it: they share nothing. */
+/** Starts rollup networks of these names in one program, each as in {@link startRollup}: they share nothing. */
 export async function startRollups<Name extends string>(
   t: Test,
   entries: Readonly<Record<Name, Entry>>,
@@ -56,7 +56,7 @@ export async function startRollups<Name extends string>(
   return Object.fromEntries(bound) as Record<Name, RollupService>
 }
 
-/** The service as it is below a path. */
+/** The service below a path. */
 function bindTo(service: Service, path: string, dataDir: string): RollupService {
   const post: Service['post'] = (below, body, headers) => service.post(path + below, body, headers)
   const call: Service['call'] = async (method, params = []) => {

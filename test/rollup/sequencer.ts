@@ -1,25 +1,25 @@
 /**
- * A sequencer for tests: a real HTTP server on loopback, on a thread of its own, that keeps what it accepts (also over
- * a restart) and notes every arrival.
+ * A sequencer for tests: a real HTTP server on loopback, on a thread of its own, that stores accepted transactions
+ * (also over a restart) and records every arrival.
  */
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import { inTime, once } from '../library/until.js'
 
-/** What it does with a transaction that arrives. It reports one that it has as known. */
+/** Its reaction to an arriving transaction. A transaction that it already has is always reported as known. */
 export type Reaction =
   | { readonly kind: 'accept' }
-  /** Accepts what is signed with `0x1`, and refuses all else with 55. */
+  /** Accepts transactions signed with `0x1`, and refuses all others with 55. */
   | { readonly kind: 'verify' }
-  /** Accepts after a while. */
+  /** Accepts after `ms`. */
   | { readonly kind: 'stall'; readonly ms: number }
-  /** Accepts once it is told how to react to others. */
+  /** Accepts once it gets a new order for reactions. */
   | { readonly kind: 'hold' }
   /** Accepts, and ends the connection without an answer. */
   | { readonly kind: 'dropAfter' }
   /** Ends the connection without accepting. */
   | { readonly kind: 'dropBefore' }
-  /** A JSON-RPC error; over the gateway's form an error with the name of that code. */
+  /** A JSON-RPC error; in the gateway's form, an error with the name of that code. */
   | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data?: unknown }
   | {
       readonly kind: 'gatewayError'
@@ -30,7 +30,7 @@ export type Reaction =
   /** Anything else. */
   | ({ readonly kind: 'status' } & RawAnswer)
 
-/** An answer as it goes over the wire. */
+/** An answer in its raw form. */
 export interface RawAnswer {
   readonly status: number
   readonly body: string
@@ -43,14 +43,14 @@ export interface Arrival {
   readonly reaction: Reaction['kind']
   readonly form: 'rpc' | 'gateway'
   readonly transaction: unknown
-  /** By the clock of the sequencer's thread, in ms. */
+  /** Time on the clock of the sequencer's thread, in ms. */
   readonly atMs: number
 }
 
 export interface SequencerReport {
   readonly arrivals: readonly Arrival[]
   readonly accepted: readonly { readonly key: string; readonly hash: string }[]
-  /** Hashes whose status was asked for. */
+  /** Hashes in status requests. */
   readonly asked: readonly string[]
 }
 

@@ -1,4 +1,6 @@
-/** The thread behind `sequencer.ts`: an HTTP server that takes transactions in both forms and misbehaves on demand. */
+/**
+ * The thread behind `sequencer.ts`: an HTTP server that accepts transactions in both forms and misbehaves on demand.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
@@ -33,7 +35,7 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
 const arrivals: Arrival[] = []
-/** Accepted transactions, by what identifies them, with their hashes. */
+/** Accepted transactions: identifying key → hash. */
 const accepted = new Map<string, string>()
 const asked: string[] = []
 let said: RawAnswer[] = []
@@ -163,7 +165,9 @@ const receipt = {
   block_number: 7,
 }
 
-/** What is read, by the method without its prefix, as Starknet's specification has it: clients refuse what it does not. */
+/**
+ * Answers to reads, by method without its prefix, in the form of Starknet's specification: clients refuse any other.
+ */
 const reads: Readonly<Record<string, (params: Record<string, unknown>) => object>> = {
   blockNumber: () => ({ result: 7 }),
   getNonce: ({ block_id, contract_address }) =>
@@ -231,13 +235,13 @@ const gatewayNames: Readonly<Record<number, string>> = {
   59: 'StarknetErrorCode.DUPLICATED_TRANSACTION',
 }
 
-/** By the code of this project, for SN_SEPOLIA, where the hash is not what is tested; of the form `rpc` alone. */
+/** Hash by this project's code, for SN_SEPOLIA, for tests of other things than the hash; only of the form `rpc`. */
 function ownHashOf(tx: Invoke): string {
   const fields = toHashedFields(parseInvokeTransaction(tx, invokeLimitsDefault))
   return computeInvokeHash({ chainId: asciiToFelt('SN_SEPOLIA'), fields })
 }
 
-/** By starknet.js, so that both sides do not share a mistake. */
+/** Hash by starknet.js, so that both sides cannot share a mistake. */
 function hashOf(tx: Invoke, chain: string): string {
   const bound = (name: string) => {
     const written = tx.resource_bounds[name] ?? tx.resource_bounds[name.toUpperCase()]
@@ -267,7 +271,7 @@ function hashOf(tx: Invoke, chain: string): string {
   })
 }
 
-/** False where there is nothing to send. */
+/** Returns false if there is nothing to send. */
 function sendRaw(response: ServerResponse, raw: RawAnswer | undefined): boolean {
   if (raw === undefined) return false
   response.writeHead(raw.status, raw.headers)

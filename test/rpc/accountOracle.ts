@@ -1,4 +1,4 @@
-/** Accounts of the demo chain, as proofs that are checked against the state roots of its blocks have them. */
+/** Accounts of the demo chain, from proofs that are verified against the state roots of its blocks. */
 import t from 'tap'
 import type { Service } from '../service/service.js'
 import { blockAt, examples, headBlock, hex, quantity, unknownHash } from './demoChain.js'
@@ -12,13 +12,13 @@ export interface ProvedAccount {
   readonly proof: ProofAnswer
 }
 
-/** Everybody that the examples name, and two addresses that nobody has. */
+/** All addresses in the examples, and two that do not exist. */
 const addresses = [
   ...[...examples.accounts, ...examples.contracts].map(({ address }) => address),
   '0x00000000000000000000000000000000deadbeef',
   `0x${'00'.repeat(20)}`,
 ]
-/** Before and after most that happens, and the head. */
+/** Blocks before and after most events, and the head. */
 const numbers = [1, 2, 14, 60, 100, 148, 167, 200, 230, 264]
 
 export async function proveAccounts(service: Service): Promise<ProvedAccount[]> {
@@ -33,7 +33,7 @@ export async function proveAccounts(service: Service): Promise<ProvedAccount[]> 
   return places.map((place, at) => ({ ...place, proof: proofs[at] as ProofAnswer }))
 }
 
-/** Asks `method` of each account, its block named by its number and by its hash. */
+/** Questions by `method` about each account, with its block by number and by hash. */
 export function questionsOf(method: string, accounts: readonly ProvedAccount[]): Question[] {
   return accounts.flatMap(({ address, number }): Question[] => [
     [method, [address, quantity(number)]],
@@ -41,7 +41,7 @@ export function questionsOf(method: string, accounts: readonly ProvedAccount[]):
   ])
 }
 
-/** How an address at position 0 is refused, before `next`. */
+/** Refusals of an address at position 0, with `next` after it. */
 export function addressRefusals(
   next: unknown = 'latest',
 ): [params: unknown, code: number, message: string][] {
@@ -57,7 +57,7 @@ export function addressRefusals(
   return cases.map(([address, why]) => [[address, next], -32602, `invalid argument 0: ${why}`])
 }
 
-/** The tests that all reads of one account have in common: `method` takes an address and a block. */
+/** Common tests of methods that read one account: `method` takes an address and a block. */
 export function testBlocksAndParameters(service: Service, method: string): void {
   t.test('without a block it is the head, which has many names', async (t) => {
     const { hash } = headBlock

@@ -2,7 +2,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 const quantity = (value: number | bigint) => `0x${value.toString(16)}`
 
-/** An account that no chain knows, and its authorizations (EIP-7702) as a call object holds them. */
+/** An account unknown to every chain, and its authorizations (EIP-7702) in the form of call objects. */
 export function makeAuthority(delegate: `0x${string}`) {
   const account = privateKeyToAccount(generatePrivateKey())
   return {

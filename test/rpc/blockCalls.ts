@@ -1,9 +1,9 @@
-/** What can be asked of a block, by nearly every method: what stores of one chain have to answer alike. */
+/** Questions about a block by nearly every method, for comparing stores of one chain. */
 import type { Service } from '../service/service.js'
 import { quantity } from './demoChain.js'
 import type { Call } from './methodEntry.js'
 
-/** What calls are about; addresses and slots in hex, none of them empty. */
+/** Subjects of calls; addresses and slots in hex, none of them empty. */
 export interface CallSubjects {
   readonly accounts: readonly string[]
   readonly contracts: readonly string[]
@@ -54,7 +54,7 @@ export function callsAt(
     ['eth_getHeaderByHash', [hash]],
     ['erigon_getHeaderByNumber', [block]],
     ['debug_getRawHeader', [block]],
-    // The block itself is in the file.
+    // The file from which a store starts contains the block itself.
     ['eth_getBlockByNumber', [block, true]],
     ['eth_getBlockByHash', [hash, false]],
     ['debug_getRawBlock', [block]],
@@ -106,7 +106,7 @@ export interface NetworkAnswer {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** Asks a network of a server, in batches. */
+/** Asks a server about a network, in batches. */
 export async function askNetwork(
   service: Pick<Service, 'post'>,
   network: string,
@@ -123,7 +123,7 @@ export async function askNetwork(
   return answers
 }
 
-/** The first calls whose answers differ but for their ids. */
+/** The first calls whose answers differ, except for their ids. */
 export function differencesOf(
   calls: readonly Call[],
   got: readonly NetworkAnswer[],

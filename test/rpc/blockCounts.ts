@@ -5,7 +5,7 @@ import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 
 type Block = (typeof blocks)[number]
 
-/** Checks a method that answers, by a block's number or hash, how many of something the block has. */
+/** Checks a method that counts something in a block, by the block's number or hash. */
 export async function checkBlockCounts(
   method: string,
   by: 'number' | 'hash',

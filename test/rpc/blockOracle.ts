@@ -1,4 +1,4 @@
-/** What the service has to say of blocks and uncles, computed from RLP by independent code; and the way back. */
+/** Expected JSON of blocks and uncles, computed from RLP by independent code; and the inverse. */
 import {
   bytesOf,
   type DemoBlock,
@@ -15,7 +15,7 @@ import { expectedTransaction } from './transactionOracle.js'
 
 type Kind = 'quantity' | 'bytes'
 
-/** Header members in the order of the RLP, with their widths where they are fixed. */
+/** Header members in the order of the RLP, with their widths if these are fixed. */
 const headerFields: readonly (readonly [name: string, kind: Kind])[] = [
   ['parentHash', 'bytes'],
   ['sha3Uncles', 'bytes'],
@@ -51,7 +51,7 @@ const membersSinceFrontier = [
   'uncles',
 ]
 
-/** Every member that a block of this number has, and no other. */
+/** All members of a block with this number. */
 export function blockMembers(number: number): string[] {
   const since = (fork: string, names: string[]) => (number >= forkBlock(fork) ? names : [])
   return [
@@ -63,7 +63,7 @@ export function blockMembers(number: number): string[] {
   ].sort()
 }
 
-/** The hash of the header that a block object shows. */
+/** The hash of the header in a block object. */
 export function hashOfBlockJson(block: Json): string {
   const fields = headerFields
     .filter(([name]) => name in block)
@@ -102,7 +102,7 @@ export function expectedBlock(block: DemoBlock, isFull: boolean): Json {
   }
 }
 
-/** The uncle object: a block without transactions. `parentTotalDifficulty` is that of the uncle's own parent. */
+/** The uncle object: a block without transactions. `parentTotalDifficulty` belongs to the uncle's own parent. */
 export function expectedUncle(header: readonly Uint8Array[], parentTotalDifficulty: bigint): Json {
   return {
     ...headerMembers(header),
@@ -141,8 +141,8 @@ const quantityMembers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Every string in `value` that is not hex as JSON-RPC wants it, as `path: text`: quantities without leading zeros,
- * bytes with two digits each, all of it in lower case.
+ * Every string in `value` that is not valid hex for JSON-RPC, as `path: text`: quantities have no leading zeros, bytes
+ * have two digits each, and all digits are lower case.
  */
 export function findBadHex(value: unknown, path = '', isTransaction = false): string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => findBadHex(item, `${path}[${index}]`))

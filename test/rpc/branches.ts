@@ -7,25 +7,28 @@ import { ChainBuilder } from '../../data/devnet/chainBuilder.js'
 import type { Genesis } from '../../data/devnet/genesis.js'
 import { type DemoBlock, decodeBlock, genesisPath, hex } from './demoChain.js'
 
-/** A counter that stands at 1,000 in genesis; `increment()` adds one. */
+/** A counter with the value 1,000 at genesis; `increment()` adds one. */
 export const counterAddress = '0x00000000000000000000000000000000000c0de1'
 
 export interface BranchBlock extends DemoBlock {
   readonly bytes: Uint8Array
   readonly stateRoot: string
-  /** Of the counter, after this block. */
+  /** The counter's value after this block. */
   readonly count: number
 }
 
-/** How often each block of a branch increments the counter, from block 1 on, and a word that makes them its own. */
+/**
+ * The number of increments of the counter in each block of a branch, from block 1 on, and a word that distinguishes its
+ * blocks.
+ */
 export interface BranchPlan {
   readonly increments: readonly number[]
-  /** From this number on the blocks bear `name`, before it they are those of every other branch. */
+  /** From this number on, the blocks contain `name`; earlier blocks are those of every other branch. */
   readonly forksAt: number
   readonly name: string
 }
 
-/** The blocks of a branch; blocks before the fork come out the same for every plan with the same increments. */
+/** The blocks of a branch; blocks before the fork are equal for all plans with the same increments. */
 export async function buildBranch({ increments, forksAt, name }: BranchPlan): Promise<BranchBlock[]> {
   const genesis = JSON.parse(readFileSync(genesisPath, 'utf8')) as Genesis
   // Proof of work has no blobs.

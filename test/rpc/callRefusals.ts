@@ -3,7 +3,7 @@ import type { Service } from '../service/service.js'
 
 type ErrorCase = readonly [what: string, params: readonly unknown[], code: number, message: string | RegExp]
 
-/** What each method puts around the reason for which a message cannot start. */
+/** The text of each method around the reason why a message cannot start. */
 const around: Readonly<Record<string, (why: string) => RegExp>> = {
   eth_call: (why) => new RegExp(`^err: ${why} \\(supplied gas [0-9]+\\)$`),
   eth_estimateGas: (why) => new RegExp(`^failed with [0-9]+ gas: ${why}$`),
@@ -13,7 +13,7 @@ const around: Readonly<Record<string, (why: string) => RegExp>> = {
 const to = `0x${'11'.repeat(20)}`
 const hash = `0x01${'00'.repeat(31)}`
 
-/** Call objects that each method which executes has to refuse, with the error that geth's users expect. */
+/** Call objects that every executing method must refuse, with geth's errors. */
 const refusals: readonly ErrorCase[] = [
   ['no call', [], -32602, 'missing value for required argument 0'],
   ['null for a call', [null], -32602, 'missing value for required argument 0'],
@@ -137,7 +137,7 @@ const unable: readonly (readonly [what: string, call: object, why: string])[] = 
   ],
 ]
 
-/** Members that say nothing about what is executed, and what stands in for them. */
+/** Members that do not affect execution, in different forms. */
 const ignored: readonly (readonly [what: string, call: object])[] = [
   ...['0x02', '0x9', 'junk', '', 5, -1.5, true, [], {}, null].map(
     (type) => [`the type ${JSON.stringify(type)}`, { type }] as const,
@@ -147,7 +147,7 @@ const ignored: readonly (readonly [what: string, call: object])[] = [
   ['members that nobody knows', { gasPrices: 5, sidecar: [] }],
 ]
 
-/** Asks `method` for calls of nobody whose members are ignored; all have to be answered like the bare call. */
+/** Calls `method` with ignored members; all answers must equal that of the bare call. */
 export async function checkIgnoredMembers(t: Test, service: Service, method: string): Promise<void> {
   const bare = await service.call(method, [{ to }])
   t.equal(bare.error, undefined)
@@ -157,7 +157,7 @@ export async function checkIgnoredMembers(t: Test, service: Service, method: str
   t.same((await service.call(method, [{ to }, 'latest', { [to]: null }])).result, bare.result, 'no override')
 }
 
-/** Asks `method` every refused call. */
+/** Calls `method` with every refused call. */
 export async function checkCallRefusals(t: Test, service: Service, method: string): Promise<void> {
   for (const [what, params, code, message] of refusals) {
     const { error } = await service.call(method, params)

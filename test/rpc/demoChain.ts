@@ -1,6 +1,6 @@
 /**
- * The demo chain as its files have it, read by code that shares nothing with the service. Owns no expectations:
- * those are in the oracles beside it.
+ * The demo chain from its files, read by code that shares nothing with the service. Owns no expectations: those are in
+ * the oracles beside it.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ export type Json = Record<string, unknown>
 export type Raw = Uint8Array | readonly Raw[]
 
 export interface DemoTransaction {
-  /** As it is hashed: an RLP list, or a type byte and an RLP list. */
+  /** The hashed bytes: an RLP list, or a type byte and an RLP list. */
   readonly bytes: Uint8Array
   readonly type: number
   readonly fields: readonly Raw[]
@@ -55,7 +55,7 @@ export function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.slice(2), 'hex'))
 }
 
-/** A hex quantity's shortest bytes. */
+/** The shortest bytes of a hex quantity. */
 export function minimalBytes(text: string): Uint8Array {
   const digits = BigInt(text) === 0n ? '' : BigInt(text).toString(16)
   return bytesOf(`0x${digits.length % 2 === 0 ? '' : '0'}${digits}`)
@@ -97,7 +97,7 @@ export function decodeTransaction(raw: Raw): DemoTransaction {
   return { bytes, type, fields, hash: keccak(bytes) }
 }
 
-/** Takes a block's RLP apart. */
+/** Decodes a block's RLP. */
 export function decodeBlock(bytes: Uint8Array, parentTotalDifficulty: bigint): DemoBlock {
   const [header, transactions, uncles, withdrawals] = RLP.decode(bytes) as unknown as [
     Uint8Array[],
@@ -120,7 +120,7 @@ export function decodeBlock(bytes: Uint8Array, parentTotalDifficulty: bigint): D
 /** The bytes of blocks 1 to the head; index 0 is block 1. */
 export const blockBytes: readonly Uint8Array[] = splitFile(readFileSync(chainPath))
 
-/** Blocks 1 to the head; genesis, which no chain file holds, is known by its hash in `examples`. */
+/** Blocks 1 to the head; genesis, which is in no chain file, has its hash in `examples`. */
 export const blocks: readonly DemoBlock[] = blockBytes.reduce<DemoBlock[]>((known, bytes) => {
   known.push(decodeBlock(bytes, known.at(-1)?.totalDifficulty ?? BigInt(genesis.difficulty)))
   return known
@@ -135,7 +135,7 @@ export function blockAt(number: number): DemoBlock {
   return block
 }
 
-/** Address of an account or a contract by the name that it has in `examples`. */
+/** Address of an account or a contract by its name in `examples`. */
 export function addressOf(name: string): `0x${string}` {
   const found = [...examples.contracts, ...examples.accounts].find((each) => each.name === name)
   if (found === undefined) throw new RangeError(`nothing is called ${name}`)

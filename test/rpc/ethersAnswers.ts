@@ -1,6 +1,6 @@
 import type { JsonRpcProvider } from 'ethers'
 
-/** Methods of a provider's calls that were answered, in their order, as they come. */
+/** Records the methods of a provider's answered calls, in the order of the answers. */
 export async function noteAnswers(provider: JsonRpcProvider): Promise<readonly string[]> {
   const answered: string[] = []
   const sent = new Map<number, string>()
@@ -12,13 +12,13 @@ export async function noteAnswers(provider: JsonRpcProvider): Promise<readonly s
   return answered
 }
 
-/** How often `method` was answered after the last answer to `since`; 0 before there is one. */
+/** Number of answers to `method` after the last answer to `since`; 0 before there is one. */
 export function answersSince(answered: readonly string[], since: string, method: string): number {
   const last = answered.lastIndexOf(since)
   return last === -1 ? 0 : answered.slice(last).filter((each) => each === method).length
 }
 
-/** How often `method` was answered. */
+/** Number of answers to `method`. */
 export function countAnswers(answered: readonly string[], method: string): number {
   return answered.filter((each) => each === method).length
 }

@@ -1,4 +1,4 @@
-/** Calls of every method, for servers that have to answer alike. */
+/** Calls of every method, for servers whose answers must be equal. */
 import type { AnyEntry, AnyMethod, Example, MethodEntry } from './methodEntry.js'
 import { methodTable } from './methodTable.js'
 import { rollupMethodTable } from './rollupMethodTable.js'
@@ -9,7 +9,7 @@ export const allEntries: { readonly [M in AnyMethod]: AnyEntry & Partial<MethodE
   ...rollupMethodTable,
 }
 
-/** Most questions of one method that are taken from its `reads`. */
+/** Limit of questions taken from the `reads` of a method. */
 const questionsMax = 3
 
 /** The examples of a method with short answers; none for a method that has no example yet. */

@@ -1,4 +1,4 @@
-/** Methods of logs over a chain that a test grows and forks. Jobs are done at once, on the test's own thread. */
+/** Log methods over a chain that a test extends and forks. Jobs run at once, on the test's own thread. */
 import type { Test } from 'tap'
 import { ChainView } from '../../src/data/chain/chainView.js'
 import type { LogBounds } from '../../src/data/chain/logSearch.js'
@@ -14,7 +14,7 @@ import { ForkingChain } from '../unit/serving/streams/forkingChain.js'
 
 export interface ForkingEndpoint {
   readonly forks: ForkingChain
-  /** The result of a call; `keyId` says who asks. */
+  /** The result of a call; `keyId` is the caller's key. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape.
   ask(method: string, params: readonly unknown[], keyId?: string): Promise<any>
   /** The whole answer. */

@@ -4,14 +4,14 @@ import { hashOfBlockJson } from './blockOracle.js'
 import { blocks, type Json, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 
-/** The members that a block's header has of its own, of what a method answers about the block. */
+/** The header's members in a method's answer about a block. */
 async function headerOf(service: Service, method: string, block: string): Promise<Json> {
   const { result } = await service.call(method, [block, false])
   const { size, totalDifficulty, transactions, uncles, withdrawals, ...header } = result
   return header
 }
 
-/** Checks a method that answers a header by a block's number or hash. */
+/** Checks a method that returns a header by a block's number or hash. */
 export async function checkHeaders(method: string, by: 'number' | 'hash'): Promise<void> {
   const service = await startService()
   t.teardown(() => service.stop())

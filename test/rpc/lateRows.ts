@@ -1,4 +1,4 @@
-/** Rows of a real store that arrive late: a network of a kind that the service does not have. */
+/** Rows of a real store that become available late, for a kind of network that the service does not have. */
 import { setImmediate } from 'node:timers/promises'
 import { decodeHeader } from '../../src/data/chain/header.js'
 import { buildProofJson } from '../../src/data/state/proof.js'
@@ -9,10 +9,10 @@ import type { StoredBlock } from '../../src/data/store/storedBlock.js'
 import { type Address, bytesToHex, equalBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { NotHeldError, type Wanted, wantedKey } from '../../src/primitives/notHeld.js'
 
-/** Everything but the head is not held until {@link supply} has got it from the store. */
+/** Everything except the head is missing until {@link supply} has read it from the store. */
 export class LateRows implements ChainRows {
   readonly mayLack = true
-  /** How often something was got. */
+  /** Number of supplied items. */
   supplies = 0
   readonly #store: ChainReader
   readonly #held = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * One entry for every method of a network of blocks: the questions of all tests that walk over methods. A method without
- * an entry does not compile. Methods of rollups are in `rollupMethodTable.ts`.
+ * One entry for every method of a network of blocks: the questions of all tests that iterate over methods. A method
+ * without an entry does not compile. Methods of rollups are in `rollupMethodTable.ts`.
  */
 import { Wallet } from 'ethers'
 import { encodeCall } from '../../data/devnet/abi.js'
@@ -56,7 +56,7 @@ const loopedHash = blockAt(43).transactions[0]?.hash
 
 const balanceOfBea = { to: tide, data: hex(encodeCall('balanceOf(address)', [bytesOf(bea)])) }
 
-/** A call with all members, and what may stand beside it. */
+/** A call with all members, and its additional parameters. */
 const message = {
   from: ada,
   to: tide,
@@ -93,7 +93,7 @@ const subscribedLogs = {
   queueBytes: 65536,
 }
 
-/** Methods without parameters: the answer of the first reads rows of the chain, that of the second does not. */
+/** Methods without parameters: the first one's answer reads rows of the chain, the second one's does not. */
 const readWithoutParams: MethodEntry = { reads: [[]], pinned: undefined, full: [[]] }
 const answerWithoutParams: MethodEntry = { reads: undefined, examples: [[]], pinned: undefined, full: [[]] }
 
@@ -101,7 +101,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
   admin_nodeInfo: readWithoutParams,
   debug_chainConfig: readWithoutParams,
   debug_executionWitness: {
-    // The whole block is executed again for each thing that it lacks.
+    // The whole block is executed again for each missing part.
     reads: [1, 14, 60, 148].map((number) => [quantity(number)]),
     pinned: (block) => [block],
     full: [['latest'], [{ blockHash: someHash }]],
@@ -171,7 +171,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
     full: [[someHash, traceOptions]],
   },
   debug_traceBlockByNumber: {
-    // The second is longer than one part of an answer.
+    // The second answer is longer than one part of an answer.
     reads: [
       [quantity(14), { tracer: 'flatCallTracer' }],
       [quantity(84), { enableMemory: true }],
@@ -183,7 +183,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
   debug_traceCall: {
     reads: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
     longCall: [{ to: free, gas: '0x14c08' }, 'latest', { stateOverrides: looping }],
-    // Without gas it gets a multiple of the gas limit of the block that it is pinned to, which the trace shows.
+    // Without gas it gets a multiple of the gas limit of its pinned block, which the trace shows.
     pinned: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
     full: [[message, '0x1', { ...traceOptions, stateOverrides: overrides, blockOverrides, txIndex: '0x0' }]],
   },
@@ -379,7 +379,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
   rpc_modules: answerWithoutParams,
   rpc_discover: {
     reads: [[]],
-    // A gateway proves what others have executed.
+    // A gateway proves results that others have executed.
     ownAnswers: { gateway: /"x-basis":\{[^}]*"state":"proved"/ },
     pinned: undefined,
     full: [[]],
@@ -431,7 +431,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
     reads: undefined,
     examples: [[transfer], ['0x']],
     ownAnswers: {
-      // The archive behind them says the second.
+      // The second alternative comes from the archive behind them.
       follower: /typed transaction too short|no upstream to send transactions to/,
       gateway: /typed transaction too short|no upstream to send transactions to/,
     },
@@ -623,7 +623,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
   eth_createAccessList: {
     reads: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
     longCall: [{ to: free, gas: '0x5f5e100' }, 'latest', reading],
-    // With gas, which a refusal's hash covers: its default follows the head.
+    // With gas, which is part of the hash in a refusal: its default follows the head.
     pinned: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
     full: [[message, 'latest', overrides]],
   },

@@ -1,6 +1,6 @@
 /**
- * Answers, and the parameters that were answered, held against what the methods declare of them. That is read from a file
- * which `prepare.ts` has made: to load all methods takes as long as to start a server.
+ * Checks answers and answered parameters against the declarations of methods. The declarations are read from a file
+ * that `prepare.ts` makes: loading all methods takes as long as starting a server.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 export const declaredFile = join(packageRoot(), 'dist/fixtures/declared.json')
 
-/** What methods declare; a schema that several share stands once, and is named by its place. */
+/** Declarations of methods; a shared schema is stored once and referenced by its index. */
 export interface Declared {
   readonly schemas: readonly object[]
   readonly methods: Readonly<
@@ -26,13 +26,15 @@ function declaredBy(method: string) {
   return Object.hasOwn(read.methods, method) ? read.methods[method] : undefined
 }
 
-/** Throws Error where a result is not what its method declares. A method of an unknown name may answer anything. */
+/**
+ * Throws Error if a result does not match its method's declaration. A method with an unknown name may return anything.
+ */
 export function checkResult(method: string, result: unknown): void {
   const declared = declaredBy(method)?.result
   if (declared !== undefined) check(`${method} answers`, declared, result)
 }
 
-/** Throws Error where a method answered parameters that are not what it declares. */
+/** Throws Error if a method answered parameters that do not match its declaration. */
 export function checkParams(method: string, params: unknown): void {
   const declared = declaredBy(method)?.params
   if (declared === undefined || !Array.isArray(params)) return

@@ -1,4 +1,4 @@
-/** What Otterscan's methods are compared with: the nested calls of `callTracer`. */
+/** The reference for Otterscan's methods: the nested calls of `callTracer`. */
 import type { Service } from '../service/service.js'
 import { blocks, quantity } from './demoChain.js'
 
@@ -25,14 +25,14 @@ export async function nestedCalls(service: Service, hash: string): Promise<Neste
   return (await service.call('debug_traceTransaction', [hash, options])).result as NestedCall
 }
 
-/** A call and those within it, in order. */
+/** A call and its inner calls, in order. */
 export function* listCalls(call: NestedCall, depth = 0, isUndone = false): Generator<PlacedCall> {
   const isGone = isUndone || call.error !== undefined
   yield { call, depth, isUndone: isGone }
   for (const inner of call.calls ?? []) yield* listCalls(inner, depth + 1, isGone)
 }
 
-/** Whether an address is one of those that precompiled contracts have. */
+/** Whether an address is in the range of precompiled contracts. */
 export function isLow(address: string | undefined): boolean {
   return address !== undefined && BigInt(address) <= 0x100n && BigInt(address) > 0n
 }

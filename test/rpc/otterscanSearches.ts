@@ -1,4 +1,4 @@
-/** What the two searches for transactions of an address, towards the head and towards genesis, have in common. */
+/** Common parts of the two searches for transactions of an address, towards the head and towards genesis. */
 import t from 'tap'
 import type { Service } from '../service/service.js'
 import { examples, type Json } from './demoChain.js'
@@ -14,7 +14,7 @@ export interface SearchPage {
 const people = [...examples.accounts.slice(0, 3), ...examples.contracts.slice(0, 3)]
 export const somebody = people[0]?.address ?? ''
 
-/** Tests of one of the searches, of which `page` asks for a page; `isBackward` for the one towards genesis. */
+/** Tests of one of the searches; `page` requests a page, `isBackward` is set for the search towards genesis. */
 export function testSearch(
   service: Service,
   page: (address: string, number: number, size: number) => Promise<SearchPage>,

@@ -1,6 +1,6 @@
 /**
- * Verifies proofs without anything of the service: nodes are hashed and decoded here, and each must be used. Owns
- * the meaning of an `eth_getProof` answer against a state root.
+ * Verifies proofs without the service's code: nodes are hashed and decoded here, and each must be used. Owns the
+ * meaning of an `eth_getProof` answer against a state root.
  */
 import { RLP } from '@ethereumjs/rlp'
 import { keccak_256 } from '@noble/hashes/sha3.js'
@@ -43,7 +43,7 @@ interface Node {
   readonly items: Raw
 }
 
-/** Nodes of tries by their hex: most proofs share theirs with others, and hashing takes longest. */
+/** Nodes of tries by their hex: most proofs share nodes with others, and hashing takes longest. */
 const nodes = new Map<string, Node>()
 const nodesMax = 50_000
 
@@ -58,8 +58,8 @@ function readNode(text: string): Node {
 }
 
 /**
- * The value that `proof` shows under the 32-byte `key` below `root`, or undefined where it shows that there is none.
- * Throws for a proof that lacks a node, holds one too many, or holds one that is not the one its parent names.
+ * The value that `proof` shows under the 32-byte `key` below `root`, or undefined if it shows that there is none.
+ * Throws for a proof with a missing node, an unused node, or a node that differs from its parent's reference.
  */
 export function verifyNodes(root: string, key: Uint8Array, proof: readonly string[]): Uint8Array | undefined {
   if (root === emptyRoot) {
@@ -99,14 +99,14 @@ export function verifyNodes(root: string, key: Uint8Array, proof: readonly strin
 }
 
 /**
- * The account that an answer proves, RLP-coded, or undefined where it proves that there is none. Before EIP-161 an
- * account could exist with nothing in it, so its fields do not tell.
+ * The account that an answer proves, RLP-coded, or undefined if it proves that there is none. The fields do not show
+ * this, because an empty account could exist before EIP-161.
  */
 export function provenAccount(stateRoot: string, answer: ProofAnswer): Uint8Array | undefined {
   return verifyNodes(stateRoot, keccak_256(bytesOf(answer.address)), answer.accountProof)
 }
 
-/** Checks a whole answer against a state root. Throws with what is wrong; returns the slots' values as 32 bytes. */
+/** Checks a whole answer against a state root. Throws with the fault; returns the slots' values as 32 bytes. */
 export function verifyAnswer(stateRoot: string, answer: ProofAnswer): string[] {
   const account = provenAccount(stateRoot, answer)
   const [nonce, balance, storageHash, codeHash] =

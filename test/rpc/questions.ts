@@ -1,4 +1,4 @@
-/** Asking many questions at once, and checking how wrong ones are refused. */
+/** Sends many questions at once, and checks refusals of invalid ones. */
 import type { Test } from 'tap'
 import type { RpcAnswer, Service } from '../service/service.js'
 import { checkParams, checkResult } from './openRpc.js'
@@ -8,7 +8,7 @@ export type Question = readonly [method: string, params: unknown]
 /** Calls in one request: below the service's bound of 1,000, with answers far below its 25 MB. */
 const batchCalls = 400
 
-/** The whole answers, in the order of the questions, asked as batches. */
+/** The whole answers, in the order of the questions, sent as batches. */
 export async function askAll(
   service: Service,
   questions: readonly Question[],
@@ -34,7 +34,7 @@ export async function askAll(
   return answers
 }
 
-/** The results alone; throws where one is an error. */
+/** Only the results; throws if one is an error. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape.
 export async function askResults(service: Service, questions: readonly Question[]): Promise<any[]> {
   const answers = await askAll(service, questions)
@@ -65,7 +65,7 @@ export async function checkRefusals(
 
 const invalid = -32602
 
-/** How a block parameter at position `at` is refused; `params` puts it there among good ones. */
+/** Refusals of a block parameter at position `at`; `params` puts it there among valid ones. */
 export function blockRefusals(at: number, params: (block: unknown) => unknown[]): ErrorCase[] {
   const hash = `0x${'12'.repeat(32)}`
   const because = (why: string) => `invalid argument ${at}: ${why}`
@@ -99,7 +99,7 @@ export function blockRefusals(at: number, params: (block: unknown) => unknown[])
   return cases.map(([block, message]) => [params(block), invalid, message])
 }
 
-/** How a block hash at position 0 is refused, with `rest` after it. */
+/** Refusals of a block hash at position 0, with `rest` after it. */
 export function hashRefusals(rest: readonly unknown[]): ErrorCase[] {
   const cases: [hash: unknown, why: string][] = [
     ['', 'empty hex string'],
@@ -116,14 +116,14 @@ export function hashRefusals(rest: readonly unknown[]): ErrorCase[] {
   return cases.map(([hash, why]) => [[hash, ...rest], invalid, `invalid argument 0: ${why}`])
 }
 
-/** How a method refuses wrong parameters that takes nothing but a block's number or its hash. */
+/** Refusals of parameters by a method that takes only a block's number or its hash. */
 export function refusalsOfBlock(by: 'number' | 'hash'): ErrorCase[] {
   return by === 'number'
     ? [...countRefusals(['latest']), ...blockRefusals(0, (block) => [block])]
     : [...countRefusals([`0x${'12'.repeat(32)}`]), ...hashRefusals([])]
 }
 
-/** How an index at position 1 is refused, after `first`. */
+/** Refusals of an index at position 1, after `first`. */
 export function indexRefusals(first: unknown): ErrorCase[] {
   const cases: [index: unknown, why: string][] = [
     ['', 'empty hex string'],
@@ -138,7 +138,7 @@ export function indexRefusals(first: unknown): ErrorCase[] {
   return cases.map(([index, why]) => [[first, index], invalid, `invalid argument 1: ${why}`])
 }
 
-/** How the wrong number of parameters, or none in a list, is refused, given a list that is right. */
+/** Refusals of a wrong number of parameters, and of parameters outside a list, given a valid list. */
 export function countRefusals(right: readonly unknown[], required = right.length): ErrorCase[] {
   const refusals: ErrorCase[] = [
     [[...right, 1], invalid, `too many arguments, want at most ${right.length}`],

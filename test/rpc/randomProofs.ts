@@ -1,4 +1,6 @@
-/** Proofs of random accounts at every block of a chain, asked of the service and verified against its state roots. */
+/**
+ * Proofs of random accounts at every block of a chain, requested from the service and verified against its state roots.
+ */
 import { verifyMerkleProof } from '@ethereumjs/mpt'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Test } from 'tap'
@@ -8,7 +10,7 @@ import type { Service } from '../service/service.js'
 import { bytesOf, hex, type ProofAnswer, provenAccount, verifyAnswer } from './proofOracle.js'
 import { askResults } from './questions.js'
 
-/** What accounts and slots are drawn from: those that exist at the head, and others that hardly can. */
+/** The source of random accounts and slots: those that exist at the head, and others that hardly can. */
 interface Population {
   readonly addresses: readonly string[]
   readonly slotsOf: ReadonlyMap<string, readonly string[]>
@@ -23,14 +25,14 @@ function readPopulation(store: ChainReader): Population {
   return { addresses: [...slotsOf.keys()], slotsOf }
 }
 
-/** A tenth of them with `RUNS=0.1`; more are made by other seeds. */
+/** With `RUNS=0.1` a tenth; other seeds give other proofs. */
 export const proofsPerBlock = Math.ceil(100 * Math.min(runsFactor, 1))
 const slotsPerProof = 3
 
 /**
- * Asks for {@link proofsPerBlock} proofs of {@link slotsPerProof} slots after each block, and for the same slots
- * by `eth_getStorageAt`. Each proof is verified by code of our own, one in 20 by that of @ethereumjs/mpt as well.
- * Returns how many accounts were present, absent, and how many slots were not zero.
+ * Requests {@link proofsPerBlock} proofs of {@link slotsPerProof} slots after each block, and the same slots by
+ * `eth_getStorageAt`. Each proof is verified by our own code, one in 20 also by @ethereumjs/mpt. Returns the numbers of
+ * present accounts, absent accounts, and slots that are not zero.
  */
 export async function checkRandomProofs(
   t: Test,

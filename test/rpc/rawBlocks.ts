@@ -3,7 +3,10 @@ import { startService } from '../service/service.js'
 import { blocks, bytesOf, type DemoBlock, hex, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 
-/** Checks a method that answers bytes of a block: `expectedOf` each of the chain file, and of the genesis `isGenesis`. */
+/**
+ * Checks a method that returns bytes of a block: `expectedOf` each block of the chain file, and of the genesis
+ * `isGenesis`.
+ */
 export async function checkRawBlocks(
   method: string,
   expectedOf: (block: DemoBlock) => Uint8Array,

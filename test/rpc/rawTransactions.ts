@@ -10,7 +10,7 @@ import {
   indexRefusals,
 } from './questions.js'
 
-/** Checks a method that answers the bytes of the transaction with a hash. */
+/** Checks a method that returns the bytes of a transaction by its hash. */
 export async function checkRawTransactions(method: string): Promise<void> {
   const service = await startService()
   t.teardown(() => service.stop())
@@ -38,7 +38,7 @@ export async function checkRawTransactions(method: string): Promise<void> {
   })
 }
 
-/** Checks a method that answers the bytes of a transaction by its block's number or hash and its index. */
+/** Checks a method that returns the bytes of a transaction by its block's number or hash and its index. */
 export async function checkRawTransactionsByIndex(method: string, by: 'number' | 'hash'): Promise<void> {
   const nameOf = (block: DemoBlock) => (by === 'number' ? quantity(block.number) : block.hash)
   const head = nameOf(headBlock)

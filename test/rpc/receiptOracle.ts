@@ -1,4 +1,4 @@
-/** What the service has to say of receipts: what follows from the block alone, and the way back to consensus RLP. */
+/** Expected JSON of receipts, as far as it follows from the block alone, and the inverse to consensus RLP. */
 import { createMPT } from '@ethereumjs/mpt'
 import type { Json } from './demoChain.js'
 import {
@@ -19,7 +19,7 @@ import { baseFeeOf, expectedGasPrice, recoverSender } from './transactionOracle.
 
 const gasPerBlob = 131_072n
 
-/** A receipt object as its receipts trie holds it. */
+/** The bytes of a receipt object in the receipts trie. */
 export function bytesOfReceiptJson(receipt: Json): Uint8Array {
   const type = Number(receipt.type)
   const outcome =
@@ -79,7 +79,7 @@ function blobGasPrice(excess: bigint, fraction: bigint): bigint {
   return sum / fraction
 }
 
-/** The fork whose blob schedule holds in a block. */
+/** The fork whose blob schedule applies to a block. */
 function blobFork(number: number): string | undefined {
   const forks = examples.forks.filter(
     ({ block, name }) => block <= number && name in genesis.config.blobSchedule,
@@ -87,7 +87,7 @@ function blobFork(number: number): string | undefined {
   return forks.at(-1)?.name
 }
 
-/** All that a receipt says but its outcome, bloom, logs and cumulative gas, which the receipts root vouches for. */
+/** All members of a receipt except outcome, bloom, logs and cumulative gas, which the receipts root covers. */
 export function expectedReceiptFrame(block: DemoBlock, index: number): Json {
   const transaction = block.transactions[index] as DemoTransaction
   const { type, fields, bytes, hash } = transaction
@@ -114,7 +114,7 @@ export function expectedReceiptFrame(block: DemoBlock, index: number): Json {
   }
 }
 
-/** Where the logs of a receipt stand; `first` counts the logs of the block before it. */
+/** Position members of a receipt's logs; `first` counts the earlier logs of the block. */
 export function expectedLogFrames(receipt: Json, block: DemoBlock, first: number): Json[] {
   const { blockHash, blockNumber, transactionHash, transactionIndex, logs } = receipt
   return (logs as unknown[]).map((_, at) => ({

@@ -1,4 +1,4 @@
-/** What the parts of a replay must be, from other traces of the same transaction, which recordings of go-ethereum check. */
+/** Expected parts of a replay, from other traces of the same transaction, which recordings of go-ethereum verify. */
 import type { Test } from 'tap'
 import type { Json } from './demoChain.js'
 
@@ -53,7 +53,7 @@ export function checkVmTrace(t: Test, vmTrace: NonNullable<VmOp['sub']>, logs: r
       continue
     }
     check(cost === log.gasCost, `cost, not ${log.gasCost}`, at)
-    // The next instruction of the same code shows what this one left.
+    // The next instruction of the same code shows the state after this one.
     let after = at + 1
     while (logs[after] !== undefined && (logs[after] as StructLog).depth > depth) after++
     const next = logs[after]
@@ -83,7 +83,7 @@ interface Account {
 
 const zeroWord = `0x${'0'.repeat(64)}`
 
-/** The changes by account that go-ethereum's prestateTracer tells with `diffMode`. */
+/** The changes by account in go-ethereum's prestateTracer with `diffMode`. */
 export function changesOf({ pre, post }: Record<'pre' | 'post', Record<string, Account>>): Json {
   const changes: Record<string, Json> = {}
   for (const address of new Set([...Object.keys(pre), ...Object.keys(post)])) {

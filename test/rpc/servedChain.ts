@@ -9,7 +9,9 @@ import { genesisPath } from './demoChain.js'
 
 const mapBytes = 2 ** 30
 
-/** Imports blocks on the demo network's genesis into the data folder `data`, here rather than by the program. */
+/**
+ * Imports blocks on the demo network's genesis into the data folder `data`, in this process rather than by the program.
+ */
 export async function importHere(folder: string, chain: Uint8Array, network = 'tides'): Promise<void> {
   const storePath = storePathOf(join(folder, 'data'), network)
   mkdirSync(dirname(storePath), { recursive: true })
@@ -22,8 +24,8 @@ export async function importHere(folder: string, chain: Uint8Array, network = 't
 }
 
 /**
- * A network of these blocks on the demo network's genesis, in a data folder of its own, served; `add` imports more,
- * in a process that is not the server's.
+ * Serves a network of these blocks on the demo network's genesis, in a data folder of its own. `add` imports more, in a
+ * process other than the server's.
  */
 export async function serveChain(folder: string, chain: Uint8Array) {
   const flags = ['--network', 'tides', '--data', `${folder}/data`]

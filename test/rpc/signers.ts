@@ -1,4 +1,4 @@
-/** A developer chain that signs for accounts that test tools know, and the same keys in viem. */
+/** A developer chain that signs for well-known accounts of test tools, and the same keys in viem. */
 import type { Test } from 'tap'
 import { createWalletClient, type Hex, http, publicActions } from 'viem'
 import { type HDAccount, mnemonicToAccount } from 'viem/accounts'
@@ -28,7 +28,7 @@ export async function startSigners(t: Test, config?: object, limits: object = {}
   return (await startDeveloper(t, { genesis: genesisOfOwners(config), limits })).service
 }
 
-/** Viem, for which the node signs. */
+/** Viem, with signatures by the node. */
 export function walletOf({ origin }: Service, account: Hex) {
   return createWalletClient({
     account,

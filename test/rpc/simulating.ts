@@ -1,16 +1,16 @@
-/** Simulations of the demo chain: what tests of them share. */
+/** Shared parts of tests of simulations on the demo chain. */
 import type { Test } from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { assemble, type Item } from '../unit/execution/evm/assembly.js'
 import { findBadHex, hashOfBlockJson } from './blockOracle.js'
 import type { Json } from './demoChain.js'
 
-/** An address of nobody. */
+/** An address without an account. */
 export const person = (digit: string): string => `0x${digit.repeat(40)}`
 export const word = (value: bigint | number): string => `0x${value.toString(16).padStart(64, '0')}`
 export const code = (...items: readonly Item[]): string => bytesToHex(assemble(...items))
 
-/** Calls somebody with ether and nothing else. */
+/** Code that sends ether to `to` by a call without data. */
 export function sending(to: string, wei: number): Uint8Array {
   return assemble(0, 0, 0, 0, wei, BigInt(to), 'GAS', 'CALL', 'POP')
 }
@@ -21,9 +21,9 @@ export function checkBlocks(t: Test, blocks: readonly Json[]): void {
   t.equal(breach, undefined)
 }
 
-/** What is wrong with simulated blocks; undefined for nothing. */
+/** The first fault of simulated blocks; undefined if there is none. */
 export function findBreach(blocks: readonly Json[]): string | undefined {
-  // Errors are the only text.
+  // Only error messages are texts.
   const withoutErrors = blocks.map(({ calls, ...block }) => ({
     ...block,
     calls: (calls as Json[]).map(({ error, ...call }) => call),

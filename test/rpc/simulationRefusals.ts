@@ -5,7 +5,7 @@ const bea = addressOf('bea')
 const cal = addressOf('cal')
 const funds = { [bea]: { balance: '0xde0b6b3a7640000' } }
 const free = { maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0' }
-/** What is refused as a whole: block, validation, code and message. */
+/** Simulations that are refused as a whole: blocks, validation, code and message. */
 export const simulationRefusals: readonly (readonly [
   what: string,
   blocks: unknown,

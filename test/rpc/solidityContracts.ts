@@ -1,4 +1,4 @@
-/** Solidity contracts as the compiler and an EVM of their own see them. */
+/** Solidity contracts, compiled, and executed by a separate EVM. */
 import { readFileSync } from 'node:fs'
 import { Common, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createEVM, type EVM } from '@ethereumjs/evm'
@@ -11,7 +11,7 @@ export interface Compiled {
   readonly storageLayout: unknown
 }
 
-/** Compiles one file and returns the contract of that name. Throws with the compiler's words. */
+/** Compiles one file and returns the contract of that name. Throws with the compiler's message. */
 export function compile(path: string, name: string): Compiled {
   const input = {
     language: 'Solidity',
@@ -68,7 +68,7 @@ export class RunningContract {
     return { evm, state }
   }
 
-  /** What a call returns. Throws where it fails. */
+  /** The output of a call. Throws if it fails. */
   async call(data: Uint8Array): Promise<Uint8Array> {
     const { execResult } = await this.#evm.runCall({
       to: new Address(this.address),

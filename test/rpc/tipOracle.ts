@@ -1,7 +1,7 @@
 import type { Service } from '../service/service.js'
 import { headBlock, quantity } from './demoChain.js'
 
-/** The tip that go-ethereum suggests at the head, from the blocks as they are served. */
+/** The tip that go-ethereum suggests at the head, computed from the served blocks. */
 export async function suggestedTip(service: Service): Promise<bigint> {
   const tips: bigint[] = []
   const byValue = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,4 +1,4 @@
-/** What the service has to say of transactions, computed from RLP by independent code; and the way back. */
+/** Expected JSON of transactions, computed from RLP by independent code; and the inverse. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
@@ -112,15 +112,17 @@ const sendersPath = join(fixtureDir, 'senders.json')
 
 const latestRules = createCustomCommon({ chainId: examples.chainId }, Mainnet, {
   hardfork: Hardfork.Osaka,
-  // Blobs are not looked into here.
+  // The content of blobs is not checked here.
   customCrypto: { kzg: {} as never },
 })
-/** Before Homestead a signature's s may lie in the upper half (EIP-2). */
+/** Before Homestead a signature's s may be in the upper half (EIP-2). */
 const frontierRules = createCustomCommon({ chainId: examples.chainId }, Mainnet, {
   hardfork: Hardfork.Chainstart,
 })
 
-/** By transaction hash; those of the demo chain from {@link writeSenders}, since a recovery takes milliseconds. */
+/**
+ * Senders by transaction hash; those of the demo chain from {@link writeSenders}, since a recovery takes milliseconds.
+ */
 const senders = new Map<string, string>(
   existsSync(sendersPath) ? Object.entries(JSON.parse(readFileSync(sendersPath, 'utf8'))) : [],
 )
@@ -136,7 +138,7 @@ export function recoverSender(bytes: Uint8Array, blockNumber: number): string {
   return sender
 }
 
-/** Recovers the senders of the demo chain for all tests that follow. */
+/** Recovers the senders of the demo chain once for all later tests. */
 export function writeSenders(): void {
   senders.clear()
   for (const { number, transactions } of blocks)

@@ -1,4 +1,4 @@
-/** What reading a transaction by its index has in common, whether its block is named by hash or by number. */
+/** Common tests of methods that read a transaction by its index, with the block by hash or by number. */
 import t from 'tap'
 import type { Service } from '../service/service.js'
 import { findBadHex } from './blockOracle.js'
@@ -6,7 +6,7 @@ import { blockAt, blocks, examples, type Json, quantity } from './demoChain.js'
 import { askResults } from './questions.js'
 import { expectedTransaction } from './transactionOracle.js'
 
-/** Tests of a method; `nameOf` is the parameter that names a block. */
+/** Tests of a method; `nameOf` returns the parameter for a block. */
 export function testTransactionsByIndex(
   service: Service,
   method: string,

@@ -4,7 +4,7 @@ import { methods } from '../../src/serving/rpc/registry.js'
 import { rollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 import { type Declared, declaredFile } from './openRpc.js'
 
-/** Writes what all methods declare, for checks that do not load them. */
+/** Writes the declarations of all methods, for checks that do not load them. */
 export function writeDeclared(): void {
   const all: Readonly<Record<string, Method<never>>> = { ...methods, ...rollupMethods }
   const places = new Map<object, number>()

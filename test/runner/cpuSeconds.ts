@@ -1,18 +1,17 @@
 /**
- * What tests cost. Loaded into each test's process: at its end it prints, as a comment of TAP, the CPU seconds of the
- * process and of all that it started and saw end, so that a run can name the files that take most. Where there is no
- * /proc, it says nothing.
+ * CPU time of tests. Loaded into each test's process: at its end it prints, as a TAP comment, the CPU seconds of the
+ * process and of its ended children, so that a run can list the most expensive files. Without /proc it prints nothing.
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 
-/** Ticks of the clock that /proc counts in, a second. It is 100 on every platform of Linux that Node.js runs on. */
+/** Clock ticks per second in /proc: 100 on every Linux platform that Node.js runs on. */
 const ticksPerSecond = 100
 
-/** CPU seconds until now, and those of ended children. Undefined where there is no /proc. */
+/** CPU seconds up to now, including those of ended children. Undefined without /proc. */
 function cpuSeconds(): number | undefined {
   try {
-    // The name of the program may hold blanks and parentheses. After it, counted from 3: utime is 14, and with stime,
+    // The program's name may contain blanks and parentheses. After it, counted from 3: utime is 14, and with stime,
     // cutime and cstime four fields (proc_pid_stat(5)).
     const fields = readFileSync('/proc/self/stat', 'utf8')
       .replace(/^.*\) /s, '')
@@ -25,14 +24,14 @@ function cpuSeconds(): number | undefined {
 
 let counted = 0
 
-/** Prints what was spent since the last call, under the name of a test file. */
+/** Prints the CPU time since the last call, under the name of a test file. */
 export function reportCpu(file: string): void {
   const seconds = cpuSeconds()
   if (seconds === undefined) return
-  // Through the stream, which waits for a reader that is behind: the file itself may be one that does not wait.
+  // Through the stream, which waits for a slow reader; writing to the descriptor might not wait.
   process.stdout.write(`# cpu: ${(seconds - counted).toFixed(2)} ${file}\n`)
   counted = seconds
 }
 
-// A test's threads load it as well.
+// A test's threads load this file as well.
 if (isMainThread) process.on('exit', () => reportCpu(process.argv[1]?.replace(/^.*\/dist\//, '') ?? ''))

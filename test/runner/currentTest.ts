@@ -1,4 +1,4 @@
-/** Stands for the test library in files that share a process: the subtest of the file that runs. */
+/** Replaces the test library in files that share a process: the subtest of the running file. */
 import type { Test } from 'tap'
 
 let current: Test

@@ -1,14 +1,16 @@
 /**
- * Joins packages that many tests load, and that are hundreds of small files, into few: to find, read and link them takes
- * four fifths of their load, in each process of a test. What is joined lies in `dist/node_modules`, where Node.js looks
- * for packages first. A path of a package that is not named here is not found there, which its error says.
+ * Bundles packages that many tests load, and that consist of hundreds of small files, into few files: finding, reading
+ * and linking them takes four fifths of their load time, in each test process. The bundles are in `dist/node_modules`,
+ * where Node.js looks for packages first. A package path that is not listed here cannot be imported; the error says so.
  */
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
-/** Packages → paths of them that tests and benchmarks import. They are joined at once: what they share stays one. */
+/**
+ * Packages → their paths that tests and benchmarks import. They are bundled together, so that shared code exists once.
+ */
 const joined: Readonly<Record<string, readonly string[]>> = {
   ethers: ['.'],
   viem: ['.', './accounts', './chains', './op-stack'],
@@ -30,7 +32,7 @@ const done = join(folder, 'joined.json')
 
 const fileOf = (path: string) => (path === '.' ? 'index.js' : `${path.slice(2)}.js`)
 
-/** Does so where the packages, or this file, are newer than what is there. */
+/** Bundles again if the packages, or this file, are newer than the bundles. */
 export async function joinPackages(): Promise<void> {
   const madeMs = statSync(done, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const sources = [import.meta.filename, join(root, 'package-lock.json')]
@@ -50,7 +52,7 @@ export async function joinPackages(): Promise<void> {
     platform: 'node',
     target: 'node20',
     mainFields: ['module', 'main'],
-    // What is CommonJS within asks for modules of Node.js.
+    // Bundled CommonJS code requires modules of Node.js.
     banner: {
       js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)",
     },

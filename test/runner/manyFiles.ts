@@ -1,7 +1,7 @@
 /**
- * Runs test files one after another in this process, each as a subtest: `manyFiles.js sharing|alone FILE…`. Where they
- * share the process, they share a server of the fixtures, too: loading what tests import, and starting that server, costs
- * more than most of them.
+ * Runs test files one after another in this process, each as a subtest: `manyFiles.js sharing|alone FILE…`. Files that
+ * share the process also share a server of the fixtures: loading their imports and starting that server costs more than
+ * most of them.
  */
 import { register } from 'node:module'
 import { pathToFileURL } from 'node:url'

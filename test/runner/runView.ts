@@ -1,14 +1,14 @@
-/** What a person sees of a run: each file as it ends, what runs now, and at the end what failed. */
+/** The output of a run for people: each file at its end, the running files, and the failures at the end. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import type { TestFile } from './testFiles.js'
 import type { FileReport } from './testProcess.js'
 
-/** Where nobody watches, what runs is named so often. */
+/** Without a terminal, the running files are printed at this interval. */
 const namedEachMs = 60_000
 
-/** How long each file took in the last run: those that take long begin first. */
+/** Seconds of each file in the last run: long files start first. */
 const secondsFile = join(packageRoot(), 'dist/testSeconds.json')
 
 export function readSeconds(): Record<string, number> {
@@ -22,7 +22,7 @@ export function readSeconds(): Record<string, number> {
 export class RunView {
   readonly #total: number
   readonly #reports: FileReport[] = []
-  /** Processes that run: the files that are left of each, and since when the first runs. */
+  /** Running processes: the files left of each, and the start of the first one. */
   readonly #running = new Map<readonly TestFile[], { left: number; sinceMs: number }>()
   readonly #cpu = new Map<string, number>()
   readonly #begunMs = Date.now()
@@ -65,7 +65,7 @@ export class RunView {
     for (const failure of failures) this.#print(failure.replaceAll(/^/gm, '    '))
   }
 
-  /** Prints the end; returns whether all passed. */
+  /** Prints the summary; returns whether all passed. */
   close(): boolean {
     clearInterval(this.#timer)
     if (this.#isWatched) process.stderr.write('\r\x1b[K')

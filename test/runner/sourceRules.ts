@@ -1,4 +1,4 @@
-/** The rules that the sources keep: where modules stand, what each imports, and what files are called. */
+/** The rules for the sources: the places of modules, their imports, and file names. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
@@ -69,17 +69,17 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 const buildsAll: ReadonlySet<string> = new Set(['main', 'commands', 'process'])
 
-/** Modules that the others enter by one file. */
+/** Modules that others may import only through one file. */
 const entryOf: Readonly<Record<string, string>> = { config: 'src/operation/config/config.ts' }
 
-/** Last words of names that tell a reader nothing; as a first word, as in `commonPrefix`, they are fine. */
+/** Last words of names that are too vague; as a first word, as in `commonPrefix`, they are fine. */
 const vagueWord = /^(?:utils?|utility|utilities|helpers?|common|misc|managers?)$/i
 
-/** The timers that all use. */
+/** The timers that all code uses. */
 const timersPath = 'src/primitives/timers.ts'
 
 export interface SourceFile {
-  /** From the package root, with slashes. */
+  /** Path from the package root, with slashes. */
   readonly path: string
   readonly text: string
 }
@@ -89,7 +89,7 @@ interface Import {
   readonly isTypeOnly: boolean
 }
 
-/** `src/serving/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a module of its own. */
+/** `src/serving/rpc/dispatch/batch.ts` → `rpc`; a file directly in src is a module of its own. */
 export function moduleOf(path: string): string {
   const [top, room = '', module = ''] = path.split('/')
   if (top === 'workers') return 'workers'
@@ -97,19 +97,19 @@ export function moduleOf(path: string): string {
   return (rooms[room]?.length ? module : room).replace(/\.ts$/, '')
 }
 
-/** The text with comments blanked out and strings kept. */
+/** The text without comments, strings kept. */
 function stripComments(text: string): string {
   const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
   return text.replace(tokens, (token) => (token.startsWith('/') ? ' ' : token))
 }
 
-/** Functions that take any number of values. Others take as many as they name, whatever is spread. */
+/** Functions with any number of arguments. Other functions use only their named ones, however long a spread list is. */
 const gathering =
   /(?:\.(?:push|unshift|splice|concat|of)|Math\.(?:max|min|hypot)|String\.from(?:CharCode|CodePoint)|(?<!function )concatBytes)$/
 
 /**
- * A call that is passed a list by a spread, or by `apply`: each item takes a place on the stack, so that a list of some
- * 120,000 (on other threads more) ends it with a RangeError. Undefined where there is none.
+ * A call with a list as arguments, by a spread or by `apply`: each item takes a place on the stack, so that a list of
+ * some 120,000 (more on other threads) ends in a RangeError. Undefined if there is none.
  */
 function findSpreadCall(text: string): string | undefined {
   const code = stripComments(text)
@@ -155,13 +155,13 @@ function findImportedFiles(file: SourceFile): ImportedFile[] {
   return findImports(file.text)
     .filter(({ specifier }) => specifier.startsWith('.'))
     .map(({ specifier, isTypeOnly }) => {
-      // AssemblyScript, which the kernel is written in, imports without an ending.
+      // AssemblyScript, the language of the kernel, imports without a file extension.
       const path = normalize(join(dirname(file.path), specifier)).replace(/(?:\.js)?$/, '.ts')
       return { module: moduleOf(path), path, isTypeOnly }
     })
 }
 
-/** Every rule that a file of src or workers breaks on its own, as `file: rule`. */
+/** Every rule that a single file of src or workers breaks, as `file: rule`. */
 export function findBreaches(file: SourceFile): string[] {
   const { path, text } = file
   const module = moduleOf(path)
@@ -204,14 +204,14 @@ export function findBreaches(file: SourceFile): string[] {
   if (ethereum) {
     breaches.push(`${path}: imports ${ethereum.specifier}, but it is what tests compare the engine with`)
   }
-  // One way to keep a member to its class, and the one that holds at run time too. Its cost is nothing measurable.
+  // `#` is the only privacy that also holds at run time. Its cost is not measurable.
   const privateMember =
     /(?:^|[(,])\s*private\s+(?!constructor\b)(?:(?:static|readonly|override|async|get|set)\s+)*\*?(\w+)/m
-  // AssemblyScript, which the kernel is written in, has no other way.
+  // AssemblyScript, the language of the kernel, has no other form.
   const hidden = module === 'kernel' ? undefined : privateMember.exec(stripComments(text))?.[1]
   if (hidden !== undefined)
     breaches.push(`${path}: ${hidden} is private to the compiler alone; write #${hidden}`)
-  // Pages run in browsers, which have their own.
+  // Pages run in browsers, which have their own timers.
   const isPage = path.startsWith('src/operation/admin/page/') || path === timersPath
   const timer = isPage ? undefined : /(?<![.\w])(set(?:Timeout|Interval))\(/.exec(stripComments(text))?.[1]
   const isContained = findImports(text).some(({ specifier }) =>
@@ -238,7 +238,7 @@ export function findBreaches(file: SourceFile): string[] {
   return breaches
 }
 
-/** Modules without any file that begins with a header comment; the one they are entered by should. */
+/** Modules without any file that begins with a header comment; their entry file should have one. */
 export function findUnsignedModules(files: readonly SourceFile[]): string[] {
   const modules = new Map<string, boolean>()
   for (const file of files) {
@@ -253,7 +253,7 @@ export function findUnsignedModules(files: readonly SourceFile[]): string[] {
     .map(([module]) => `${module}: no file opens with a comment on what the module owns and what it does not`)
 }
 
-/** Circles in what imports what, as `a → b → a`. */
+/** Circular imports, as `a → b → a`. */
 function findCircles(targetsOf: ReadonlyMap<string, Iterable<string>>): string[] {
   const circles = new Set<string>()
   const done = new Set<string>()
@@ -268,7 +268,7 @@ function findCircles(targetsOf: ReadonlyMap<string, Iterable<string>>): string[]
   return [...circles]
 }
 
-/** Circles of modules, types included. */
+/** Circular imports of modules, including types. */
 export function findModuleCircles(files: readonly SourceFile[]): string[] {
   const targetsOf = new Map<string, Set<string>>()
   for (const file of files) {
@@ -282,14 +282,14 @@ export function findModuleCircles(files: readonly SourceFile[]): string[] {
   return findCircles(targetsOf)
 }
 
-/** Circles of files, types included. */
+/** Circular imports of files, including types. */
 export function findFileCircles(files: readonly SourceFile[]): string[] {
   return findCircles(
     new Map(files.map((file) => [file.path, findImportedFiles(file).map(({ path }) => path)])),
   )
 }
 
-/** The TypeScript files below a folder of the package, in order; none where there is no such folder. */
+/** The TypeScript files below a folder of the package, in order; none if the folder does not exist. */
 export function readFiles(folder: string): SourceFile[] {
   const root = packageRoot()
   if (!existsSync(join(root, folder))) return []

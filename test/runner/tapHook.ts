@@ -1,4 +1,4 @@
-/** Module hook of `manyFiles.ts`: what test files import as the test library is `currentTest.ts`. */
+/** Module hook of `manyFiles.ts`: test files get `currentTest.ts` when they import the test library. */
 import type { ResolveHook } from 'node:module'
 
 const current = new URL('currentTest.js', import.meta.url).href

@@ -1,11 +1,11 @@
 /**
- * The test files, by what they cost: `test/unit` starts no process and no socket, `test/server` shares one running server
- * a process, `test/world` starts processes. A file's first lines may have marks:
+ * The test files, by cost: `test/unit` starts no process and no socket, `test/server` shares one running server per
+ * process, `test/world` starts processes. A file's first lines may have marks:
  *
- * - `// @scene WHAT`: of the world, `npm test` runs it too, as the one scene of its kind;
- * - `// @alone WHY`: it has a process of its own, where files of its folder share one;
- * - `// @shares`: of the world, it leaves nothing behind in its process, so that files share one;
- * - `// @clock WHAT`: it judges paces or medians, which a busy machine can upset.
+ * - `// @scene WHAT`: in the world, `npm test` runs it too, as the one scene of its kind;
+ * - `// @alone WHY`: it has a process of its own, although files of its folder share one;
+ * - `// @shares`: in the world, it leaves no traces in its process, so that files share one;
+ * - `// @clock WHAT`: it checks paces or medians, which a busy machine can upset.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
@@ -15,17 +15,17 @@ export interface TestFile {
   /** `test/unit/….test.ts`, from the root of the repository. */
   readonly path: string
   readonly marks: ReadonlyMap<string, string>
-  /** For a guess of how long it takes. */
+  /** Used to estimate its duration. */
   readonly bytes: number
 }
 
 export const kinds = ['unit', 'server', 'world'] as const
 type Kind = (typeof kinds)[number]
 
-/** How many files share a process: with more, too few processes are left for all cores at the end. */
+/** Number of files per process: with more, too few processes are left for all cores at the end. */
 const filesOfProcess: Readonly<Record<Kind, number>> = { unit: 40, server: 35, world: 4 }
 
-/** Bytes of a file in which its marks stand. */
+/** Marks must be within this many bytes from the start. */
 const markBytes = 1_000
 
 function readFile(path: string): TestFile {
@@ -41,8 +41,8 @@ function readFile(path: string): TestFile {
 export const kindOf = ({ path }: TestFile) => kinds.find((kind) => path.startsWith(`test/${kind}/`))
 
 /**
- * Test files by what the command line names: files and folders of the source, from the current folder or the root of the
- * repository. Throws Error for a name without a test.
+ * Test files for the arguments of the command line: files and folders of the source, relative to the current folder or
+ * the root of the repository. Throws Error for a name without a test.
  */
 export function findFiles(names: readonly string[]): TestFile[] {
   const paths = names.flatMap((name) => {
@@ -60,10 +60,10 @@ export function findFiles(names: readonly string[]): TestFile[] {
   return [...new Set(paths)].map(readFile)
 }
 
-/** What `npm test` runs: all but the world, and one scene of each kind of that. */
+/** The files of `npm test`: all except the world, and one scene of each kind of the world. */
 export const isQuick = (file: TestFile) => kindOf(file) !== 'world' || file.marks.has('scene')
 
-/** Files in groups of those that share a process. */
+/** Files in groups that share a process. */
 export function inProcesses(files: readonly TestFile[]): TestFile[][] {
   const hasOwn = (file: TestFile) =>
     file.marks.has('alone') || (kindOf(file) === 'world' && !file.marks.has('shares'))

@@ -1,17 +1,17 @@
 import type { Parser, Result } from 'tap-parser'
 
-/** The lines of a diagnosis: the longest differences are of whole blocks, which the file alone shows. */
+/** Limit of lines for a diagnosis: the longest differences are of whole blocks; run the file alone to see them. */
 const diagnosisLinesMax = 60
 
-/** What a run of one test file says. It also finds what a test library does not count: tests that check nothing. */
+/** The results of one test file. It also finds failures that the test library does not count: tests without a check. */
 export class TestFindings {
   passed = 0
   /** `test: reason`. */
   readonly skipped: string[] = []
-  /** Titles of what failed, each with its diagnosis on further lines. */
+  /** Titles of failures, each with its diagnosis on further lines. */
   readonly failures: string[] = []
 
-  /** Takes an assertion, or a test that was skipped. */
+  /** Adds an assertion, or a skipped test. */
   add(result: Result): void {
     const { ok, skip, diag } = result
     const title = titleOf(result)
@@ -21,29 +21,29 @@ export class TestFindings {
     else this.failures.push([title, ...diagnosisOf(diag)].join('\n'))
   }
 
-  /** Takes a test and those within it, from its beginning. */
+  /** Watches a test and its subtests from the start. */
   watch(test: Parser): void {
     test.on('child', (child) => this.watch(child))
     test.on('complete', ({ count, plan }) => {
-      // A plan of no tests with a comment is how a whole file is skipped.
+      // A whole file is skipped by a plan of no tests with a comment.
       if (count === 0 && plan.comment === '') this.failures.push(`${titleOf(test)}: checks nothing`)
     })
   }
 }
 
-/** The title of a test and of those around it, without the file, under which all of this is shown. */
+/** The title of a test and of those around it, without the file, under which it is printed. */
 function titleOf({ fullname }: { readonly fullname: string }): string {
   return fullname.replace(/^\S+\.test\.js > /, '')
 }
 
-/** What helps of a diagnosis: where it is, the difference, and the stack. */
+/** The useful parts of a diagnosis: place, difference, and stack. */
 function diagnosisOf(diag: unknown): string[] {
   if (typeof diag !== 'object' || diag === null) return []
   const { at, ...parts } = diag as Readonly<Record<string, unknown>>
   const place = at as { readonly fileName?: string; readonly lineNumber?: number } | undefined
   const named = ['message', 'diff', 'found', 'wanted', 'stack', 'error'].flatMap((name) => {
     const part = parts[name]
-    // A difference shows both values.
+    // A difference contains both values.
     if (part === undefined || (['found', 'wanted'].includes(name) && 'diff' in parts)) return []
     return `${name}: ${typeof part === 'string' ? part.trimEnd() : JSON.stringify(part)}`.split('\n')
   })

@@ -1,4 +1,4 @@
-/** One process of tests: starts it, reads its TAP as it comes, and reports each file when it is done. */
+/** One process of tests: starts it, parses its TAP while it runs, and reports each finished file. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Parser, type Result } from 'tap-parser'
@@ -13,10 +13,13 @@ export interface FileReport {
 
 const folder = import.meta.dirname
 
-/** Of what a process prints beside its TAP, such as an error that ended it. */
+/** Limit for output besides TAP, such as an error that ended the process. */
 const printedLinesMax = 40
 
-/** The library itself would put its loaders into NODE_OPTIONS. More certificates take a third of the start of a process. */
+/**
+ * Without the loaders that the library would put into NODE_OPTIONS. More certificates take a third of a process's
+ * start.
+ */
 function environmentOf(files: readonly TestFile[]): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS, ...others } = process.env
   const isInstalling = files.some((file) => file.marks.has('installs'))
@@ -40,7 +43,7 @@ function start(files: readonly TestFile[]) {
 
 /**
  * Runs files one after the other in a process. Calls `onFile` for each at its end, and `onCpu` with the CPU seconds of
- * each, those of processes that it started and saw end included. Never rejects: a process that is lost fails its files.
+ * each, including those of its ended child processes. Never rejects: if a process crashes, its files fail.
  */
 export function runProcess(
   files: readonly TestFile[],
@@ -65,7 +68,7 @@ export function runProcess(
   }
 
   const parser = new Parser()
-  /** What closes a file repeats what its tests said. */
+  /** The closing results of a file repeat those of its tests. */
   const closing = new WeakSet<Result>()
   parser.on('child', (file) => findings.watch(file))
   parser.on('result', (result) => {

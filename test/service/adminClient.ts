@@ -4,12 +4,12 @@ import { waitFor } from '../library/until.js'
 import { get as getOnce } from './httpClient.js'
 import type { Service } from './service.js'
 
-/** The admin listener of a service, asked with its token. */
+/** A client of a service's admin listener, with its token. */
 export interface Admin {
   readonly origin: string
   readonly token: string
   get(path: string, init?: RequestInit): Promise<{ status: number; text: string; headers: Headers }>
-  /** The metrics as name and labels → value. */
+  /** The metrics: name and labels → value. */
   metrics(): Promise<Map<string, number>>
 }
 

@@ -1,4 +1,4 @@
-/** nginx and HAProxy as the documentation configures them, in front of servers of a test. */
+/** nginx and HAProxy with the documented configuration, in front of servers of a test. */
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,12 +11,12 @@ import { freePort } from './ports.js'
 
 export type Balancer = 'nginx' | 'haproxy'
 
-/** Why tests with it are skipped; false where it is installed. */
+/** Reason to skip tests with it; false if it is installed. */
 export function withoutBalancer(name: Balancer): string | false {
   return spawnSync(name, ['-v']).error !== undefined && `there is no ${name}`
 }
 
-/** The block of code that the documentation has for it. */
+/** The balancer's code block in the documentation. */
 function snippetOf(name: Balancer): string {
   const page = readFileSync(join(packageRoot(), 'docs/run.md'), 'utf8')
   const [, snippet] = new RegExp(`\`\`\`${name}\n([^]*?)\n\`\`\``).exec(page) ?? []
@@ -24,7 +24,7 @@ function snippetOf(name: Balancer): string {
   return snippet
 }
 
-/** What stands around the snippet in a file of its own, and how the program is started in the foreground. */
+/** The text around the snippet in a complete file, and the command that starts the program in the foreground. */
 const surroundings: Readonly<
   Record<Balancer, (snippet: string, folder: string) => { readonly text: string; readonly words: string[] }>
 > = {
@@ -41,7 +41,9 @@ http {
   haproxy: (snippet, folder) => ({ text: snippet, words: ['-db', '-q', '-f', `${folder}/config`] }),
 }
 
-/** Starts it with the documentation's snippet in front of servers at these ports of the loopback address; its URL. */
+/**
+ * Starts it with the documented snippet in front of servers at these ports of the loopback address; returns its URL.
+ */
 export async function startBalancer(t: Test, name: Balancer, ports: readonly number[]): Promise<string> {
   const folder = makeFolder(t)
   const port = await freePort()
@@ -55,7 +57,7 @@ export async function startBalancer(t: Test, name: Balancer, ports: readonly num
     )
   const { text, words } = surroundings[name](snippet, folder)
   writeInto(folder, 'config', `${text}\n`)
-  // Its workers outlive a parent that is killed, so that it is asked to end.
+  // Its workers outlive a parent that is killed, so it is ended by SIGTERM.
   const child = spawn(name, words, { stdio: ['ignore', 'ignore', 'inherit'] })
   t.teardown(async () => {
     child.kill('SIGTERM')

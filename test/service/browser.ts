@@ -8,12 +8,12 @@ const chromium = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chr
   (path) => path !== '' && existsSync(path),
 )
 
-/** Why tests that need a browser are skipped; false where there is one. */
+/** Reason to skip tests that need a browser; false if there is one. */
 export const withoutBrowser =
   chromium === undefined && 'there is no Chromium: install it, or name its path in CHROMIUM'
 
 declare const clicked: unknown
-/** In the page: whether what was clicked last is this element, or in it. */
+/** In the page: whether the last click hit this element, or one inside it. */
 const isClicked = (element: { contains(other: unknown): boolean }) => element.contains(clicked)
 
 /** A browser that closes when the test ends. */
@@ -32,7 +32,7 @@ export async function openBrowser(t: Test): Promise<Browser> {
 
 /** A page under test, operated as its users do. */
 export class Visit {
-  /** Errors of the console, violations of the content security policy among them, exceptions, failed requests. */
+  /** Console errors, including violations of the content security policy, exceptions, and failed requests. */
   readonly faults: string[] = []
 
   private constructor(readonly page: Page) {
@@ -42,7 +42,7 @@ export class Visit {
     })
     page.on('pageerror', (error) => this.faults.push(String(error)))
     page.on('requestfailed', (request) => {
-      // The page itself ends its stream of events when it is left.
+      // The page itself aborts its event stream when the visitor leaves.
       if (request.failure()?.errorText !== 'net::ERR_ABORTED') this.faults.push(`${request.url()} failed`)
     })
   }
@@ -54,13 +54,13 @@ export class Visit {
     return visit
   }
 
-  /** Everything that can be read. */
+  /** All visible text. */
   async text(selector = 'body'): Promise<string> {
     const expression = `document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`
     return (await this.page.evaluate(expression)) as string
   }
 
-  /** Waits until a text, or what a pattern matches, can be read; returns the text in which it is. */
+  /** Waits until a text, or a match of a pattern, is visible; returns the whole text. */
   async see(what: string | RegExp, selector?: string): Promise<string> {
     const found = async () => {
       const text = await this.text(selector)
@@ -73,12 +73,12 @@ export class Visit {
     }
   }
 
-  /** The first element with this role and accessible name, once it is there. */
+  /** The first element with this role and accessible name, once it exists. */
   #element(role: string, name: string) {
     return this.page.locator(`::-p-aria([name="${name}"][role="${role}"])`)
   }
 
-  /** Clicks until it is hit: what a page gets to show meanwhile may move it away from the pointer. */
+  /** Clicks until the element is hit: new content may move it away from the pointer. */
   async click(role: string, name: string): Promise<void> {
     const note =
       "clicked = null; addEventListener('click', ({ target }) => { clicked = target }, { capture: true, once: true })"
@@ -86,7 +86,7 @@ export class Visit {
     while (!isHit) {
       await this.page.evaluate(note)
       const element = await this.#element(role, name).waitHandle()
-      // One that was drawn anew meanwhile is looked for again.
+      // An element that was redrawn meanwhile is looked up again.
       const isThere = await element.click().then(
         () => true,
         () => false,
@@ -96,7 +96,7 @@ export class Visit {
     }
   }
 
-  /** Replaces what a field holds. */
+  /** Replaces the content of a field. */
   async fill(role: string, name: string, text: string): Promise<void> {
     await this.#element(role, name).fill(text)
   }
@@ -111,7 +111,7 @@ export class Visit {
     return (await this.page.evaluate(expression)) as string
   }
 
-  /** Presses Tab until an element has the focus, as `button Log in`. Fails where it cannot be reached. */
+  /** Presses Tab until an element has the focus, such as `button Log in`. Fails if it cannot be reached. */
   async tabTo(element: string): Promise<void> {
     const passed: string[] = []
     for (let presses = 0; presses < 200; presses++) {

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Why tests that need certificates are skipped; false where they can be made. */
+/** Reason to skip tests that need certificates; false if they can be made. */
 export const withoutOpenssl = spawnSync('openssl', ['version']).status !== 0 && 'there is no openssl here'
 
 export interface Certificate {

@@ -1,8 +1,8 @@
 /**
- * Does what a page of the documentation tells its reader to paste: runs the commands of its `console` blocks, in
- * order, and compares what comes out with what the page shows.
+ * Follows a page of the documentation: runs the commands of its `console` blocks, in order, and compares the output
+ * with the page.
  *
- * What a page shows is matched line by line, in order; lines between may be left out. `…` stands for anything, and what
+ * The shown output is matched line by line, in order; lines between may be left out. `…` matches anything. Text that
  * differs from run to run is compared by its form: keys and ids, times, rates, dates and ports.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
@@ -22,7 +22,7 @@ import { makeFolder } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
 
 export interface ConsoleCommand {
-  /** What comes after `$ `, with further lines that belong to it. */
+  /** The text after `$ `, with its continuation lines. */
   readonly text: string
   readonly shown: readonly string[]
 }
@@ -41,7 +41,7 @@ function readCommands(markdown: string): ConsoleCommand[] {
   return commands
 }
 
-/** Places of what is shown that differ from run to run, and what may stand there. */
+/** Shown texts that differ from run to run, and the pattern for each. */
 const varying: readonly (readonly [shown: RegExp, form: string])[] = [
   [/tg_\w*…\w*/, 'tg_\\w+'],
   [/0x[0-9a-f]{4}…[0-9a-f]{4}/, '0x[0-9a-f]+'],
@@ -55,7 +55,7 @@ const varying: readonly (readonly [shown: RegExp, form: string])[] = [
   [/\(seed \d+\)/, '\\(seed \\d+\\)'],
   [/signer [0-9a-f]{8}/, 'signer [0-9a-f]{8}'],
 ]
-/** Names that the program makes: later commands of a page are about those that this run made. */
+/** Names that the program makes: later commands of a page refer to those of this run. */
 const made: readonly (readonly [shown: RegExp, form: string])[] = [
   [/tg_\w+/, 'tg_\\w+'],
   [/\b[0-9a-f]{12}\b/, '[0-9a-f]{12}'],
@@ -64,10 +64,10 @@ const made: readonly (readonly [shown: RegExp, form: string])[] = [
 const forms = [...varying, ...made]
 const places = new RegExp(forms.map(([shown]) => `(${shown.source})`).join('|'), 'g')
 
-/** Names that a page shows, and those of this run. */
+/** Names shown on a page, and the corresponding ones of this run. */
 export type Names = Map<string, string>
 
-/** Whether a line that came out is what a page shows. Adds the names that it makes known. */
+/** Whether an output line matches the page. Adds the new names in it. */
 function isAsShown(line: string, shown: string, names: Names): boolean {
   let form = ''
   let end = 0
@@ -93,12 +93,12 @@ function escapeRegExp(text: string): string {
   return text.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
 }
 
-/** The first shown line that did not come out, after those before it; undefined where all did. */
+/** The first shown line that is missing from the output, in order; undefined if none is. */
 function firstMissing(lines: readonly string[], shown: readonly string[], names: Names): string | undefined {
   let at = 0
   for (const each of shown) {
     if (each.trim() === '…') continue
-    // A busy machine listens before its source has a block.
+    // On a busy machine the program listens before its source has a block.
     const early = each.replace(/\bhead [\d…]+/, 'no block yet')
     const isIt = (line: string) => isAsShown(line, each, names) || isAsShown(line, early, names)
     while (at < lines.length && !isIt(lines[at] as string)) at++
@@ -107,11 +107,11 @@ function firstMissing(lines: readonly string[], shown: readonly string[], names:
   return undefined
 }
 
-/** What a page cannot say of a machine on which others work too. */
+/** Adjustments that a page cannot describe, for a machine with other users. */
 export interface SessionOptions {
   /** Replacements in commands, in order. */
   readonly edits?: readonly (readonly [from: string | RegExp, to: string])[]
-  /** Files that the reader is said to have, by the names that they get. */
+  /** Files that the page assumes, by their names in the folder. */
   readonly files?: Readonly<Record<string, string>>
 }
 
@@ -144,7 +144,7 @@ export class ConsoleSession {
     t.teardown(() => this.#end())
   }
 
-  /** Does what a page says, command by command. */
+  /** Runs a page, command by command. */
   async follow(
     t: Test,
     page: string,
@@ -165,11 +165,11 @@ export class ConsoleSession {
     }
   }
 
-  /** Runs a command, and tests that it says what is shown. What serves goes on until the session ends. */
+  /** Runs a command, and tests that its output matches. Servers keep running until the session ends. */
   async run(t: Test, { text, shown }: ConsoleCommand): Promise<void> {
     let edited = this.#edit(text)
     for (const [theirs, ours] of this.#names) edited = edited.replaceAll(theirs, ours)
-    // A reader is slower than this, and looks again.
+    // A reader is slower than this, and tries again.
     if (edited.startsWith('curl ')) {
       let said = ''
       const isSeen = () => {
@@ -187,7 +187,7 @@ export class ConsoleSession {
       cwd: this.folder,
       env: this.#env,
       detached: true,
-      // Left open: wscat ends where its input does.
+      // Left open: wscat ends with its input.
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#running.add(child)
@@ -216,7 +216,7 @@ export class ConsoleSession {
     await waitFor(`the end of: ${edited}`, () => hasEnded)
   }
 
-  /** Why a command cannot be run here. */
+  /** Reason why a command cannot run here. */
   #lacks(command: string): string | false {
     if (command.startsWith('npx ') && process.env.PACKAGE !== '1') return 'PACKAGE=1 fetches packages'
     const program = /\b(curl|openssl|anvil)\b/.exec(command)?.[0]
@@ -229,7 +229,7 @@ export class ConsoleSession {
     return this.#edits.reduce((edited, [from, to]) => edited.replaceAll(from, to), text)
   }
 
-  /** A reader ends a server before the next begins. */
+  /** A reader ends a server before starting the next. */
   async #endServer(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
@@ -252,7 +252,7 @@ export class ConsoleSession {
   }
 }
 
-/** Why a page needs what is not on this machine; false where it is. */
+/** Reason to skip a page that needs a path; false if the path exists. */
 export function without(path: string): string | false {
   return !existsSync(path) && `there is no ${path}`
 }

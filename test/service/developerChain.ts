@@ -1,4 +1,4 @@
-/** Serves a chain that the program makes blocks of. */
+/** Serves a chain for which the program makes blocks. */
 import type { Test } from 'tap'
 import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
 import { makeFolder, writeInto } from '../library/folder.js'
@@ -12,7 +12,7 @@ export interface DeveloperChain {
   readonly genesis: string
 }
 
-/** Serves a developer chain `dev`, without keys, which makes a block at once for each transaction unless told otherwise. */
+/** Serves a developer chain `dev`, without keys. By default it makes a block at once for each transaction. */
 export async function startDeveloper(
   t: Test,
   {

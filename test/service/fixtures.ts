@@ -1,43 +1,43 @@
-/** What `prepare.ts` makes for tests, what lies beside the repository, and requests that many tests send. */
+/** Results of `prepare.ts`, data beside the repository, and requests that many tests send. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 /**
- * Data folder with the demo chain as network `demo` and the recorded one, where it is at hand, as `recorded`; made by
+ * Data folder with the demo chain as network `demo` and, if available, the recorded one as `recorded`; made by
  * `prepare.ts`. Tests only read it.
  */
 export const fixtureDir = join(packageRoot(), 'dist/fixtures')
-/** Configuration that serves `demo` as it is. The embedded network of that name would play its last blocks. */
+/** Configuration that serves `demo` unchanged. The embedded network of that name would replay its last blocks. */
 export const fixtureConfig = join(fixtureDir, 'tidegate.json')
 /** The same for `recorded`. */
 export const recordedConfig = join(fixtureDir, 'recorded.json')
 
 /**
- * What calls may take where that is no matter of a test, which runs on slow and busy machines too: on these, threads
- * that are nicer than other processes would hardly run.
+ * Limits for calls in tests that are not about limits. Tests also run on slow and busy machines, where threads with a
+ * higher niceness than other processes would hardly run.
  */
 export const patientLimits = {
   requestMsMax: 600_000,
   executionMsMax: 300_000,
   traceMsMax: 600_000,
   poolNiceness: 0,
-  // A mistake ends the start within it.
+  // A mistake must end the start within this time.
   startMsMax: 60_000,
 } as const
 
-/** A configuration that has nothing but these; made by `prepare.ts`. */
+/** A configuration with only these limits; made by `prepare.ts`. */
 export const patientConfig = join(fixtureDir, 'patient.json')
 
 /** Recorded exchanges of other clients, to be replayed against this one: `run.mjs` and `rpc-compat`. */
 export const conformanceDir = join(packageRoot(), '../shared/conformance')
-/** Their genesis, chain and one folder of recordings a method, by execution-apis. */
+/** Their genesis, chain and one folder of recordings per method, by execution-apis. */
 export const recordings = join(conformanceDir, 'rpc-compat')
-/** Why tests that need the recordings are skipped; false where they are at hand. */
+/** Reason to skip tests that need the recordings; false if they are available. */
 export const withoutRecordings =
   !existsSync(join(recordings, 'chain.rlp')) && `there are no recordings at ${recordings}`
 
-/** A batch that costs more than a key may have to spend at once (25,000 units), and no work: no key in it is one. */
+/** A batch that costs more than a key's burst (25,000 units), without any work: its storage keys are invalid. */
 export const spendingBatch = JSON.stringify(
   Array.from({ length: 500 }, (_, id) => ({
     jsonrpc: '2.0',
@@ -56,7 +56,7 @@ export const endlessCall = JSON.stringify({
   params: [{ to: looping }, 'latest', { [looping]: { code: '0x5b600056' } }],
 })
 
-/** What `/health` says of how the parts of an archive are known. */
+/** The `/health` report on how the parts of an archive are verified. */
 export const executedHere = Object.fromEntries(
   ['headers', 'transactions', 'receipts', 'state', 'calls'].map((part) => [part, 'executed']),
 )

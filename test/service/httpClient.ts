@@ -1,6 +1,6 @@
 /**
- * Requests over HTTP. `fetch` would take four times as long here, and twice as long in the server, which compresses
- * what it answers to it.
+ * Requests over HTTP. `fetch` would take four times as long here, and twice as long in the server, which compresses its
+ * answers to it.
  */
 import { type Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { inTime } from '../library/until.js'
@@ -19,8 +19,8 @@ interface Sent {
 }
 
 /**
- * Posts a body, on a connection of its own or through an agent; then once more where the server had closed the kept
- * connection, which this process may have been too busy to see.
+ * Posts a body, on a connection of its own or through an agent. Posts once more if the server had closed the kept
+ * connection, which this process may have been too busy to notice.
  */
 export function post(
   url: string,
@@ -43,7 +43,8 @@ function send(url: string, sent: Sent): Promise<HttpAnswer> {
   return new Promise<HttpAnswer>((resolve, reject) => {
     let isAnswered = false
     asked.on('error', (error) => {
-      // A connection that an agent opened itself may have waited as well (`EdgeAgent`), so that it is asked once more.
+      // A connection that an agent opened itself may have been idle, too (`EdgeAgent`), so the request is sent once
+      // more.
       const mayBeStale = asked.reusedSocket || (agent !== false && sent.isAgain !== true)
       if (mayBeStale && !isAnswered) resolve(send(url, { ...sent, isAgain: true }))
       else reject(error)

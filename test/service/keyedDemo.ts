@@ -6,7 +6,7 @@ import { KeyChecker } from '../../src/serving/access/keyChecker.js'
 import { copyDemo, type DemoSettings } from './servedDemo.js'
 import { type Service, startService } from './service.js'
 
-/** The program on a copy of the demo network, with a key of each name; `settings` of its configuration beside. */
+/** The program on a copy of the demo network, with a key for each name; `settings` are added to its configuration. */
 export async function startKeyedDemo(
   t: Test,
   names: readonly string[],
@@ -17,7 +17,7 @@ export async function startKeyedDemo(
   return { service: await startService(['--config', config]), keys }
 }
 
-/** Makes a key of each name in a data folder, and returns them. */
+/** Creates a key for each name in a data folder, and returns them. */
 export async function createKeys(dataDir: string, names: readonly string[]): Promise<readonly string[]> {
   const [path = '', pepper = '', demoKey = ''] = ['node.mdb', 'pepper', 'demo-key'].map((name) =>
     join(dataDir, 'node', name),

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Of systems' usual ranges, ports below those that connections and listeners on port 0 get by themselves (Linux from 32,768
- * on): such a one would be taken again by another test before it is used.
+ * Below the range from which systems assign ports to connections and to listeners on port 0 (Linux: from 32,768 on). A
+ * port in that range might be taken by another test before it is used.
  */
 const portMin = 10_000
 const portEnd = 32_000
 
-/** Ports of the loopback address on which nothing listens now, each another one. */
+/** Different ports of the loopback address without a listener. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) {

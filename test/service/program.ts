@@ -1,4 +1,4 @@
-/** Running the built program, and the stores and configurations it works on. */
+/** Running the built program, with its stores and configurations. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { fixtureDir, patientConfig, patientLimits } from './fixtures.js'
 const main = join(packageRoot(), 'dist/src/main.js')
 
 export interface Outcome {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly status: number | null
   readonly out: string
   readonly err: string
@@ -18,7 +18,7 @@ export interface Outcome {
 
 export interface Run {
   readonly process: ChildProcess
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly said: { out: string; err: string }
   readonly finished: Promise<Outcome>
 }
@@ -44,15 +44,15 @@ export function startProgram(
   return { process: child, said, finished }
 }
 
-/** Runs `tidegate` to its end; a server with limits that a busy machine does not reach, unless it has a configuration. */
+/** Runs `tidegate` to its end; a server without a configuration gets limits that a busy machine does not reach. */
 export function runProgram(words: readonly string[], options = {}): Promise<Outcome> {
   const isPatient = words[0] === 'serve' && !words.includes('--config')
   return startProgram(isPatient ? [...words, '--config', patientConfig] : words, options).finished
 }
 
-/** Runs one command line in this process, which takes a hundredth of the time where nothing has to be loaded. */
+/** Runs one command line in this process, which takes a hundredth of the time if all code is loaded. */
 export async function runHere(words: readonly string[]): Promise<Outcome & { readonly status: number }> {
-  // Only where it is asked for: it loads the whole program.
+  // Imported only on demand, because it loads the whole program.
   const { runCommandLine } = await import('../../src/operation/commands/runCommandLine.js')
   const said = { out: '', err: '' }
   const status = await runCommandLine(words, {
@@ -67,8 +67,8 @@ export async function runHere(words: readonly string[]): Promise<Outcome & { rea
 }
 
 /**
- * Writes a configuration into a folder and returns its path; its calls may take as long as on a slow and busy machine, but
- * for what it limits itself.
+ * Writes a configuration into a folder and returns its path. Unless it sets limits itself, calls may take as long as on
+ * a slow and busy machine.
  */
 export function writeConfig(
   folder: string,
@@ -82,7 +82,7 @@ export function storePathOf(dataDir: string, network: string): string {
   return join(dataDir, 'networks', network, 'chain.mdb')
 }
 
-/** Puts the store of the whole demo chain into a data folder, under any network's name. */
+/** Copies the store of the whole demo chain into a data folder, under any network name. */
 export function copyDemoStore(dataDir: string, network: string): string {
   const path = storePathOf(dataDir, network)
   mkdirSync(dirname(path), { recursive: true })
@@ -90,7 +90,7 @@ export function copyDemoStore(dataDir: string, network: string): string {
   return path
 }
 
-/** Puts that store into a data folder as the one that the embedded network made. */
+/** Copies that store into a data folder as one made by the embedded network. */
 export async function copyEmbeddedStore(dataDir: string): Promise<void> {
   const [{ openEnvironment, openTable }, { metaKeys }, { pack, unpack }] = await Promise.all([
     import('../../src/data/store/environment.js'),

@@ -1,4 +1,4 @@
-/** The program on a copy of the demo chain, with settings of its own. */
+/** The program on a copy of the demo chain, with additional settings. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
@@ -6,9 +6,9 @@ import { makeFolder } from '../library/folder.js'
 import { copyDemoStore, writeConfig } from './program.js'
 import { type Service, startService } from './service.js'
 
-/** What the configuration has beside the data folder and the network. */
+/** Members of the configuration besides the data folder and the network. */
 export interface DemoSettings {
-  /** What it says of the network `demo`. */
+  /** Members of the network `demo`. */
   readonly demo?: object
   /** Networks after it. */
   readonly networks?: readonly object[]
@@ -24,7 +24,7 @@ export interface DemoCopy {
   readonly config: string
 }
 
-/** Copies the demo chain into a folder, which goes when the test ends, and writes a configuration that serves it. */
+/** Copies the demo chain into a folder, which is removed when the test ends, and writes a configuration for it. */
 export function copyDemo(t: Test, { demo, networks = [], ...settings }: DemoSettings = {}): DemoCopy {
   const folder = makeFolder(t)
   const dataDir = join(folder, 'data')
@@ -34,7 +34,7 @@ export function copyDemo(t: Test, { demo, networks = [], ...settings }: DemoSett
   return { folder, dataDir, store, config: writeConfig(folder, content) }
 }
 
-/** Serves such a copy; without keys unless `flags` say otherwise. Ends with the test. */
+/** Serves such a copy; without keys unless `flags` set otherwise. Ends with the test. */
 export async function serveDemo(
   t: Test,
   settings: DemoSettings = {},

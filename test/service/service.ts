@@ -10,16 +10,16 @@ import { get, post } from './httpClient.js'
 
 const program = join(packageRoot(), 'dist/src/main.js')
 
-/** The program as its operator runs it, on a free port of the loopback address unless flags name one. */
+/** The program as an operator runs it, on a free port of the loopback address unless flags name one. */
 export interface Service {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string
-  /** What it has printed on standard output so far, by lines. */
+  /** Its standard output so far, by lines. */
   readonly lines: readonly string[]
-  /** What it has printed on standard error so far. */
+  /** Its standard error so far. */
   readonly said: { readonly err: string }
   readonly process: ChildProcess
-  /** Sends a body to a path and returns status, text and the block that the answer says it was made from. */
+  /** Sends a body to a path and returns status, text and the block named in the answer's header. */
   post(
     path: string,
     body: string,
@@ -27,7 +27,7 @@ export interface Service {
   ): Promise<{ status: number; text: string; block: string | null }>
   /** Calls a method at `/` and returns the whole answer. */
   call(method: string, params?: unknown): Promise<RpcAnswer>
-  /** Asks it to stop and waits for its exit status. */
+  /** Stops it and waits for its exit status. */
   stop(): Promise<number | null>
 }
 
@@ -41,7 +41,7 @@ export interface RpcAnswer {
 
 let shared: { service?: Promise<Service> } | undefined
 
-/** From here on, servers of the fixtures as they are, which no test changes, are one. Returns what stops it. */
+/** From now on, all servers of the unchanged fixtures are one shared server. Returns a function that stops it. */
 export function shareService(): () => Promise<void> {
   shared = {}
   return async () => {
@@ -50,9 +50,8 @@ export function shareService(): () => Promise<void> {
 }
 
 /**
- * Starts `tidegate serve` and resolves once it listens and, unless `isEarly`, each network has a block; without flags,
- * it serves the fixtures, and where they name no configuration, calls may take long. Rejects with what it said where it
- * does not.
+ * Starts `tidegate serve` and resolves once it listens and, unless `isEarly`, each network has a block. Without flags,
+ * it serves the fixtures; without a configuration, calls may take long. Rejects with its output if it does not start.
  */
 export async function startService(
   flags?: readonly string[],
@@ -64,7 +63,7 @@ export async function startService(
       flags.includes('--config') ? flags : ['--config', patientConfig, ...flags],
       env,
     )
-    // A busy machine needs more time for the first block of a node than the start waits.
+    // On a busy machine the first block of a node takes longer than the program waits at its start.
     if (!isEarly) await waitFor('the first blocks', () => hasBlocks(service))
     return service
   }
@@ -132,13 +131,13 @@ async function start(flags: readonly string[], env: Readonly<Record<string, stri
   }
 }
 
-/** Resident memory of a process in bytes. Linux alone tells. */
+/** Resident memory of a process in bytes. Only on Linux. */
 export function readRssBytes(pid: number | undefined): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1')
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
 }
 
-/** What a program's log reports above warnings, which tell of the system that it runs on; by line. */
+/** Log lines above warnings; warnings depend on the machine. */
 export function reportsOf(log: string): string[] {
   const lines = log.split('\n').filter((line) => line !== '')
   return lines.filter((line) => !line.startsWith('{') || JSON.parse(line).level > 40)

@@ -6,7 +6,7 @@ const names = ['uws', 'node'] as const
 
 interface Candidate {
   readonly name: Transport['name']
-  /** Undefined where it cannot be loaded on this machine. */
+  /** Undefined if it cannot be loaded on this machine. */
   readonly transport: Transport | undefined
 }
 
@@ -14,15 +14,15 @@ const candidates: readonly Candidate[] = await Promise.all(
   names.map(async (name) => ({ name, transport: await loadTransport(name).catch(() => undefined) })),
 )
 
-/** The transports that can be loaded here, the one that the program prefers first. */
+/** The transports that can be loaded here, the program's preferred one first. */
 export const transports = candidates.flatMap(({ transport }) => transport ?? [])
 
-/** Where {@link test} leaves the transport for the servers of a test. */
+/** Set by {@link test}: the transport for the servers of a test. */
 interface Context {
   transport?: Transport
 }
 
-/** The transport of a test that {@link test} runs, or the one that the program prefers. */
+/** The transport of a test that {@link test} runs, or the program's preferred one. */
 export function transportOf({ context }: { readonly context?: Context }): Transport {
   return context?.transport ?? (transports[0] as Transport)
 }

@@ -1,7 +1,7 @@
 /**
- * Connections to a given edge of a program with several. The kernel chooses which one a connection comes to, so
- * connections are opened until one came to the edge that is wanted; the program tells in its log, where it must write
- * every request (`logSample: 1`).
+ * Connections to a given edge of a program with several. The kernel assigns connections to edges, so connections are
+ * opened until one reaches the wanted edge. The program's log shows the edge; it must log every request
+ * (`logSample: 1`).
  */
 import type { ChildProcess } from 'node:child_process'
 import { Agent, type ClientRequestArgs } from 'node:http'
@@ -12,15 +12,15 @@ import type { Test } from 'tap'
 import { inTime, once } from '../library/until.js'
 import type { Service } from '../service/service.js'
 
-/** Of two edges, so many connections come to the same one once in 10^18 times. */
+/** With two edges, this many connections reach the same one once in 10^18 times. */
 const attemptsMax = 60
 
 let asked = 0
 
-/** Of each program, what takes the log line of a request that was asked for. The log as a whole may have megabytes. */
+/** Callbacks for the log lines of expected requests, per program. The whole log may have megabytes. */
 const takers = new WeakMap<ChildProcess, Map<string, (line: string) => void>>()
 
-/** The log line of the request with this id, which was not sent yet. */
+/** The log line of the request with this id, which is not sent yet. */
 function lineOf({ process: program }: Service, id: string): Promise<string> {
   const waiting = takers.get(program) ?? listenTo(program)
   return new Promise((resolve) => waiting.set(id, resolve))
@@ -52,7 +52,7 @@ export async function connectToEdge(service: Service, edge: number): Promise<Soc
     const line = await inTime(`the log line of ${id}`, told)
     const answer = String(socket.read())
     if (!answer.endsWith('}')) throw new Error(`a short answer came in parts: ${answer}`)
-    // While its line came through a long log, the server may have closed it.
+    // The server may have closed it while its line waited behind a long log.
     if ((JSON.parse(line).edge ?? 0) === edge && !socket.destroyed) return socket
     socket.destroy()
   }

@@ -4,7 +4,7 @@ import type { SubscriptionLimits } from '../../src/serving/streams/subscriberPoo
 import type { HttpLimits } from '../../src/serving/transport/http.js'
 import type { SocketLimits } from '../../src/serving/transport/socketLimits.js'
 
-/** Limits of servers inside a test's process, which no test meets by accident: mostly the configuration's defaults. */
+/** Limits of servers inside a test's process, too high to reach by accident: mostly the configuration's defaults. */
 export const wideHttpLimits: HttpLimits = {
   bodyBytesMax: 5 * 2 ** 20,
   bufferedBytesMax: 256 * 2 ** 20,

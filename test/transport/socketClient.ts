@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net'
 import WebSocket, { type ClientOptions } from 'ws'
 import { inTime, once } from '../library/until.js'
 
-/** A WebSocket of the `ws` package whose messages and end are waited for. */
+/** A WebSocket of the `ws` package, with waits for its messages and its end. */
 export class SocketClient {
   readonly socket: WebSocket
-  /** Messages that nobody has taken yet. */
+  /** Messages not taken yet. */
   readonly received: string[] = []
   pings = 0
   readonly #closed: Promise<{ readonly code: number; readonly reason: string }>
@@ -22,7 +22,7 @@ export class SocketClient {
     socket.on('ping', () => {
       this.pings++
     })
-    // A connection that is cut off is an error to this package; `closed` tells of it as well.
+    // This package reports an aborted connection as an error; `closed` reports it as well.
     socket.on('error', () => {})
     this.#closed = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
@@ -32,14 +32,14 @@ export class SocketClient {
     })
   }
 
-  /** Rejects where the upgrade is refused. */
+  /** Rejects if the upgrade is refused. */
   static async connect(url: string, options: ClientOptions = {}): Promise<SocketClient> {
     const client = new SocketClient(new WebSocket(url, options))
     await once(client.socket, 'open')
     return client
   }
 
-  /** How the connection ended, as the client saw it. */
+  /** The end of the connection from the client's side. */
   get closed() {
     return inTime('the end of a WebSocket', this.#closed)
   }
@@ -49,7 +49,7 @@ export class SocketClient {
     this.socket.send(message)
   }
 
-  /** The next message; undefined once the connection is over and all are taken. */
+  /** The next message; undefined once the connection has ended and all are taken. */
   async next(): Promise<string | undefined> {
     while (this.received.length === 0 && this.socket.readyState !== WebSocket.CLOSED) {
       const woken = new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ export class SocketClient {
     return this.next()
   }
 
-  /** Reads nothing more from the connection until it is resumed. */
+  /** Stops reading from the connection until it is resumed. */
   pause(): void {
     this.socket.pause()
   }
@@ -75,7 +75,7 @@ export class SocketClient {
     this.socket.resume()
   }
 
-  /** Cuts the connection off. */
+  /** Aborts the connection. */
   cut(): void {
     this.socket.terminate()
   }
@@ -87,7 +87,7 @@ export interface RefusedUpgrade {
   readonly text: string
 }
 
-/** What a refused upgrade was answered with. Rejects where it was not refused. */
+/** The answer to a refused upgrade. Rejects if it was not refused. */
 export async function refusedUpgrade(url: string, options: ClientOptions = {}): Promise<RefusedUpgrade> {
   const socket = new WebSocket(url, options)
   const refused = new Promise<RefusedUpgrade>((resolve, reject) => {
@@ -105,7 +105,7 @@ export async function refusedUpgrade(url: string, options: ClientOptions = {}): 
   return inTime(`the refusal of ${url}`, refused)
 }
 
-/** A WebSocket connection as bytes, for frames that no package would send. */
+/** A WebSocket connection as bytes, for frames that no package sends. */
 export async function rawWebSocket(port: number, path: string): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
   socket.on('error', () => {})
@@ -118,7 +118,7 @@ export async function rawWebSocket(port: number, path: string): Promise<Socket> 
   return socket
 }
 
-/** A client's frame. `length` may claim another length than the payload has; the mask is zero. */
+/** A client's frame. `length` may differ from the payload's length; the mask is zero. */
 export function frame(
   opcode: number,
   payload: Uint8Array,

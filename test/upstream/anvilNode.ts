@@ -1,4 +1,4 @@
-/** anvil, started from a genesis file: a node whose chain a test extends, reorganises and takes back. */
+/** anvil, started from a genesis file: a node whose chain a test extends, reorganises and reverts. */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
@@ -8,7 +8,7 @@ import { writeInto } from '../library/folder.js'
 import { inTime, once, waitFor } from '../library/until.js'
 import { anvilProgram } from './anvilProgram.js'
 
-/** A block as nodes answer it, as far as tests look. */
+/** A block in a node's answer, with the members that tests use. */
 export interface NodeBlock {
   readonly number: string
   readonly hash: string
@@ -29,20 +29,23 @@ export interface AnvilNode {
 
 const program = anvilProgram()
 
-/** Why tests that need anvil are skipped; false where it can run. */
+/** Reason to skip tests that need anvil; false if it can run. */
 export const withoutAnvil = program === undefined && 'anvil has no program for this machine'
 
-/** The genesis of the nodes: {@link testAddresses} have ether, and as anvil makes it the contracts of requests lack. */
+/**
+ * The genesis of the nodes: {@link testAddresses} have ether, and, as in anvil's own, there are no contracts of
+ * requests.
+ */
 export function anvilGenesis(): Record<string, unknown> {
   const genesis = testGenesis({ ...mergedConfig(), chainId: 31_337 }, { difficulty: '0x0' })
   const alloc = Object.entries(genesis.alloc).filter(([address]) => !(address in requestContracts))
   return { ...genesis, alloc: Object.fromEntries(alloc) }
 }
 
-/** Nodes of this process. Two that mine at the same time would else mine the same blocks. */
+/** Number of nodes started by this process. Without it, two that mine at the same time would mine equal blocks. */
 let started = 0
 
-/** Starts anvil with a genesis, which is written into `folder`, or null for its own. It mines when told to. */
+/** Starts anvil with a genesis, which is written into `folder`, or null for its own. It mines only on request. */
 export async function startAnvil(
   t: Test,
   folder: string,
@@ -90,7 +93,7 @@ export async function startAnvil(
   const to = String(testAddresses[1])
   const value = toQuantity(++started)
   const mine = async (blocks: number) => {
-    // Each transaction is mined at once, in a block of its own, but the answer does not wait for it.
+    // Each transaction is mined at once, in a block of its own, but the answer comes earlier.
     for (let count = 0; count < blocks; count++) {
       const hash = await ask('eth_sendTransaction', [{ from, to, value }])
       await waitFor('the block', async () => (await ask('eth_getTransactionReceipt', [hash])) !== null, 1)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** The program of the package @foundry-rs/anvil; undefined where it has none for this machine. */
+/** The program of the package @foundry-rs/anvil; undefined if it has none for this machine. */
 export function anvilProgram(): string | undefined {
   const { platform, arch } = process
   const name = `@foundry-rs/anvil-${platform}-${arch === 'x64' ? 'amd64' : arch}`

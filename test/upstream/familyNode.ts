@@ -1,4 +1,6 @@
-/** Plays a node of a chain of another family from a fixture: 25 blocks, which all have one state of two accounts. */
+/**
+ * Simulates a node of a chain of another family from a fixture: 25 blocks, which all have one state of two accounts.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -12,7 +14,7 @@ type Json = Record<string, unknown>
 
 export interface FamilyFixture {
   readonly chainId: number
-  /** None: there are no proofs. */
+  /** `none`: there are no proofs. */
   readonly stateKind?: 'eth' | 'avax' | 'none'
   readonly blocks: readonly {
     readonly block: Json & { readonly hash: string; readonly transactions: readonly Json[] }
@@ -34,7 +36,7 @@ const code = '0x4360005260206000f3'
 export const oddSlot = `0x01${'00'.repeat(30)}07` as const
 const noCode = keccak256('0x')
 
-/** The answer of this node to every call. */
+/** This node's answer to every call. */
 export const toldCall = `0x${'ee'.repeat(32)}`
 
 const hash = (hex: `0x${string}`) => hexToBytes(keccak256(hex))
@@ -85,7 +87,7 @@ export async function stateOf(kind: 'eth' | 'avax' | 'none') {
 
 export class FamilyNode {
   readonly node = new WeatherNode((call) => this.answer(call))
-  /** What is told in place of an answer. */
+  /** Replaces an answer; by default returns it unchanged. */
   change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer
   /** Number of its head. */
   head = 20
@@ -93,7 +95,7 @@ export class FamilyNode {
 
   constructor(
     readonly fixture: FamilyFixture,
-    /** Whether it tells the bytes of transactions. */
+    /** Whether it returns the bytes of transactions. */
     readonly hasRaw = false,
   ) {
     this.#state = stateOf(fixture.stateKind ?? 'eth')

@@ -1,4 +1,4 @@
-/** The program in front of a node: how tests configure it, and what its clients are told. */
+/** The program in front of a node: its configuration in tests, and its messages to clients. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -14,9 +14,9 @@ export interface FollowOptions {
   readonly urls: readonly string[]
   readonly genesisPath: string
   readonly pollMs?: number
-  /** Of each node. */
+  /** Timeout of each node. */
   readonly timeoutMs?: number
-  /** How long the source asks all nodes again. */
+  /** Time during which the source repeats requests to all nodes. */
   readonly sourceMs?: number
   readonly reorgDepthMax?: number
   readonly revertAfterMs?: number
@@ -25,7 +25,7 @@ export interface FollowOptions {
   readonly edges?: number
 }
 
-/** What is asked of a silent node is waited for as long as a request may take. */
+/** Answers of a silent node are awaited as long as a request may take. */
 const waitMsMax = 30_000
 
 /** Writes a configuration of network `dev` that follows nodes. */
@@ -60,7 +60,7 @@ export async function startFollower(t: Test, folder: string, options: FollowOpti
   return service
 }
 
-/** How anvil is started, what it mines before it is followed, and how it is followed. */
+/** Options for starting anvil, mining before it is followed, and following it. */
 export interface AnvilOptions extends Omit<FollowOptions, 'urls' | 'genesisPath'> {
   readonly genesis?: unknown
   readonly flags?: readonly string[]
@@ -94,7 +94,10 @@ async function followAt(t: Test, anvil: AnvilNode, url: string, options: AnvilOp
   return service
 }
 
-/** Has every second question for the head answered with an older one, from now on. Returns what waits for some more. */
+/**
+ * From now on, every second request for the head gets an older one. Returns a function that waits for some more
+ * requests.
+ */
 export function answerOlderHeads(node: WeatherNode, anvil: AnvilNode, older: NodeBlock) {
   let asked = 0
   node.answer = between(anvil, (call, answer) =>
@@ -113,7 +116,7 @@ export interface GatewayOptions {
   readonly timeoutMs?: number
   readonly quorum?: number
   readonly requestMsMax?: number
-  /** The lowest block of the logs that it completes. */
+  /** The lowest block for which it completes logs. */
   readonly logsFrom?: number
 }
 
@@ -148,8 +151,8 @@ export async function startGateway(
 }
 
 /**
- * A node between the program and anvil, without WebSockets, so that all goes through its weather. It also tells the
- * rules of the chain, which a gateway asks for and anvil does not tell.
+ * A node between the program and anvil, without WebSockets, so that all requests pass through its weather. It also
+ * returns the rules of the chain, which a gateway requests and anvil does not have.
  */
 export async function openBetween(
   t: Test,
@@ -163,7 +166,7 @@ export async function openBetween(
   return node
 }
 
-/** What {@link openBetween} answers. */
+/** The answer function of {@link openBetween}. */
 export function between(
   anvil: AnvilNode,
   change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer,
@@ -174,13 +177,13 @@ export function between(
   )
 }
 
-/** Resolves once so many more requests came. */
+/** Resolves once `more` further requests came. */
 export async function requests(node: WeatherNode, more: number): Promise<void> {
   const before = node.requests.length
   await waitFor(`${more} requests`, () => node.requests.length >= before + more)
 }
 
-/** One connection that asks for the number of the head again and again. */
+/** One connection that repeatedly requests the number of the head. */
 export class HeadAsker {
   readonly heads: number[] = []
   #isStopped = false
@@ -198,7 +201,7 @@ export class HeadAsker {
     return this.heads.every((head, index) => index === 0 || head >= (this.heads[index - 1] as number))
   }
 
-  /** Resolves once so many more answers came. */
+  /** Resolves once `count` further answers came. */
   async more(count: number): Promise<void> {
     const before = this.heads.length
     await waitFor(`${count} answers`, () => this.heads.length >= before + count)
@@ -214,7 +217,7 @@ export class HeadAsker {
       const text = await client.ask(body)
       if (text === undefined) return
       this.heads.push(Number(JSON.parse(text).result))
-      // Often enough to see each head, and no load.
+      // Often enough to see each head, without much load.
       await sleep(5)
     }
   }
@@ -229,7 +232,7 @@ export async function reaches(service: Service, { number, hash }: NodeBlock): Pr
   await waitFor(`block ${Number(number)}, ${hash}`, isHead, 30)
 }
 
-/** What a subscriber of `newHeads` is told, with the blocks that left (`removed`), in order. */
+/** Events of a subscriber of `newHeads`, including removed blocks (`removed`), in order. */
 export class HeadListener {
   readonly events: { readonly hash: string; readonly parentHash: string; readonly removed: boolean }[] = []
 
@@ -237,7 +240,7 @@ export class HeadListener {
     const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
     t.teardown(() => client.cut())
     const { result } = await service.call('eth_blockNumber')
-    // A subscription that says where it begins is told of removed blocks, too.
+    // A subscription with a start also gets removed blocks.
     const params = ['newHeads', { fromBlock: `0x${(Number(result) + 1).toString(16)}` }]
     await client.ask(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params }))
     const listener = new HeadListener()
@@ -248,7 +251,7 @@ export class HeadListener {
     return listener
   }
 
-  /** The chain that the events lead to from `base`, each step of which must follow from the one before. */
+  /** The chain that results from the events after `base`; each event must follow from the one before. */
   follow(base: string): string[] {
     const chain = [base]
     for (const { hash, parentHash, removed } of this.events) {

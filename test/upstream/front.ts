@@ -1,6 +1,6 @@
 /**
- * What stands between the program and a node in the world: an HTTP server that passes requests on to the node, and makes
- * of them and of the answers what hosted endpoints, proxies, firewalls and pruned nodes make of them.
+ * Simulates the systems between the program and a node: an HTTP server that forwards requests to the node, and changes
+ * them and the answers like hosted endpoints, proxies, firewalls and pruned nodes.
  */
 import { createServer, type IncomingHttpHeaders, request as open, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,9 +21,9 @@ export interface FrontAnswer {
 export interface FrontRequest {
   readonly headers: IncomingHttpHeaders
   readonly path: string
-  /** Of JSON-RPC; none of the Beacon API. */
+  /** Calls of JSON-RPC; empty for the Beacon API. */
   readonly calls: readonly FrontCall[]
-  /** Counts requests, from 1. */
+  /** Number of the request, from 1. */
   readonly serial: number
 }
 
@@ -31,23 +31,23 @@ export interface FrontReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>
   readonly body: string | Buffer
-  /** One byte a second. */
+  /** Sent at one byte a second. */
   readonly isSlow?: boolean
-  /** Whether all of it, the head too, is in {@link body}; the connection ends with it. */
+  /** Whether {@link body} contains everything, including the head; the connection ends with it. */
   readonly isWhole?: boolean
-  /** Whether the connection ends after it, though nothing said so. */
+  /** Whether the connection ends after it without notice. */
   readonly isCut?: boolean
   /** Whether informational answers (1xx) come before it. */
   readonly isAnnounced?: boolean
 }
 
-/** Passes calls on, all of them where none are named, and resolves to what the node replies. */
+/** Forwards the named calls, or all of them, and resolves to the node's reply. */
 type Pass = (calls?: readonly FrontCall[]) => Promise<FrontReply>
 
-/** What a front replies to a request. */
+/** The reply of a front to a request. */
 export type Front = (request: FrontRequest, pass: Pass) => FrontReply | Promise<FrontReply>
 
-/** Passes everything on. */
+/** Forwards everything. */
 export const passes: Front = (_request, pass) => pass()
 
 export const text = (status: number, body: string, headers = {}): FrontReply => ({
@@ -71,7 +71,7 @@ export const rpcError = (code: number, message: string, id: unknown = null) => (
   error: { code, message },
 })
 
-/** Replies this to batches of more than `callsMax`. */
+/** Sends this reply to batches of more than `callsMax`. */
 export const refusesBatches =
   (reply: FrontReply | ((calls: readonly FrontCall[]) => FrontReply), callsMax = 1): Front =>
   ({ calls }, pass) => {
@@ -79,7 +79,7 @@ export const refusesBatches =
     return typeof reply === 'function' ? reply(calls) : reply
   }
 
-/** Makes something else of the list of answers to a batch. */
+/** Replaces the list of answers to a batch. */
 export const changesBatches =
   (change: (answers: readonly FrontAnswer[]) => unknown): Front =>
   async ({ calls }, pass) => {
@@ -87,13 +87,13 @@ export const changesBatches =
     return calls.length > 1 ? json(reply.status, change(JSON.parse(String(reply.body)))) : reply
   }
 
-/** Refuses every request that has a call of these methods with an HTTP status. */
+/** Replies with an HTTP status to every request that has a call of these methods. */
 export const forbids =
   (methods: RegExp, reply: FrontReply): Front =>
   ({ calls }, pass) =>
     calls.some(({ method }) => methods.test(method)) ? reply : pass()
 
-/** Answers calls that `isMeant` in its own way. */
+/** Sends its own answers to calls that `isMeant` selects. */
 export const answers =
   (isMeant: (call: FrontCall) => boolean, answer: (call: FrontCall) => FrontAnswer): Front =>
   async ({ calls }, pass) => {
@@ -105,14 +105,14 @@ export const answers =
     return json(200, calls.length > 1 || all.length > 1 ? all : all[0])
   }
 
-/** Answers methods so. */
+/** Sends this answer to the methods. */
 export const answersMethods = (methods: RegExp, answer: FrontAnswer): Front =>
   answers(
     ({ method }) => methods.test(method),
     () => answer,
   )
 
-/** One request of so many gets this reply. */
+/** One request in `every` gets this reply. */
 export const sometimes =
   (every: number, reply: FrontReply): Front =>
   ({ serial }, pass) =>
@@ -128,19 +128,19 @@ export const rewrites =
     return { ...reply, ...(typeof changed === 'string' ? { body: changed } : changed) }
   }
 
-/** Packs every answer, whoever asks. */
+/** Compresses every answer, even if the client does not accept it. */
 export const packs: Front = async (_request, pass) => {
   const { status, headers, body } = await pass()
   return { status, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(body) }
 }
 
-/** The first counts for what it refuses, the others for the rest. */
+/** The first handles the requests that it refuses, the second the rest. */
 export const both =
   (first: Front, second: Front): Front =>
   (request, pass) =>
     first(request, async (calls = request.calls) => second({ ...request, calls }, () => pass(calls)))
 
-/** Serves a front before the node at `url`, and returns its URL. */
+/** Serves a front in front of the node at `url`, and returns its URL. */
 export async function openFront(
   t: { teardown(close: () => unknown): void },
   url: string,

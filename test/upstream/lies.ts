@@ -1,7 +1,7 @@
 /** One wrong byte in the answer of a node. */
 import type { Dice } from '../library/property.js'
 
-/** Replaces one hex digit of one text in `value`. `where` says which. */
+/** Replaces one hex digit of one text in `value`. `where` names the place. */
 export function tellOneLie(value: unknown, dice: Dice): { readonly lie: unknown; readonly where: string } {
   const texts: { readonly holder: Record<string, unknown>; readonly key: string }[] = []
   const root = { value: structuredClone(value) } as Record<string, unknown>
@@ -22,7 +22,7 @@ export function tellOneLie(value: unknown, dice: Dice): { readonly lie: unknown;
   return { lie: root.value, where: `${key}, digit ${at} of ${text.length}` }
 }
 
-/** Leaves out, doubles or moves one element of one array in `value`. `where` says which. */
+/** Removes, repeats or moves one element of one array in `value`. `where` names the place. */
 export function misarrange(value: unknown, dice: Dice): { readonly lie: unknown; readonly where: string } {
   const lists: unknown[][] = []
   const root = structuredClone(value)

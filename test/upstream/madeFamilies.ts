@@ -1,6 +1,6 @@
 /**
- * Chains of families of which there is no code at hand, made by the rules in their documentation: 25 blocks, each with the
- * types of transactions that the family has, and the state of {@link stateOf}. Nothing here is taken from src.
+ * Chains of families whose code is not available, made by the rules in their documentation: 25 blocks, each with the
+ * family's types of transactions, and the state of {@link stateOf}. It uses no code from src.
  */
 import { createMPT } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
@@ -15,11 +15,11 @@ const emptyRoot = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e36
 const noUncles = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const noRequests = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const blocks = 25
-/** After all forks that are known. */
+/** After all known forks. */
 const firstTime = 1_792_000_000
 const gasEach = 60_000
 
-/** What stands in RLP and, by its name, in JSON: an integer, bytes, a flag, nothing, an empty list. */
+/** A field in RLP and, by its name, in JSON: an integer, bytes, a flag, nothing, an empty list. */
 type Value = bigint | Hex | boolean | undefined | readonly []
 type Fields = readonly (readonly [name: string, value: Value])[]
 
@@ -27,12 +27,12 @@ interface Made {
   readonly type: number
   readonly fields: Fields
   readonly isSigned?: boolean
-  /** Of its JSON alone. */
+  /** Members only in its JSON. */
   readonly more?: object
-  /** Of its receipt, after the logs. */
+  /** Fields of its receipt, after the logs. */
   readonly tail?: Readonly<Record<string, bigint>>
   readonly moreReceipt?: object
-  /** Of each of its logs. */
+  /** Members of each of its logs. */
   readonly moreLog?: object
 }
 
@@ -47,9 +47,9 @@ interface Rules {
   readonly more?: (number: number) => object
   /** Whether blocks have withdrawals. */
   readonly withdraws?: boolean
-  /** Whether roots are those of other blocks. */
+  /** Whether roots belong to other blocks. */
   readonly settles?: boolean
-  /** In place of the hash of the header; then its roots are zero. */
+  /** Replaces the hash of the header; then its roots are zero. */
   readonly hash?: (number: number, time: number, parent: Hex, hashes: readonly Hex[]) => Hex
 }
 
@@ -114,7 +114,7 @@ const prague: Rules['header'] = (_number, withdrawals) => [
   ] as const),
 ]
 
-/** What receipts and logs of ZKsync have besides. */
+/** Additional members of ZKsync's receipts and logs. */
 const ofBatch = {
   moreReceipt: { l2ToL1Logs: [], root: zeros(32), l1BatchNumber: null, l1BatchTxIndex: null },
   moreLog: { l1BatchNumber: null, transactionLogIndex: '0x0', logType: null },
@@ -150,7 +150,7 @@ const rules = {
     transactions: (number, chainId) => [
       deposit(number),
       paid(usual(number, chainId)),
-      // Of a type that is not known here.
+      // Of an unknown type.
       ...(number === 13 ? [{ type: 0x70, fields: market(number, chainId), isSigned: true }] : []),
     ],
   },
@@ -309,7 +309,7 @@ export async function madeFamily(name: MadeFamily): Promise<FamilyFixture> {
   return chain.fixture
 }
 
-/** A chain that goes on, and reorganises. */
+/** A chain that can be extended and reorganised. */
 export class MadeChain {
   readonly fixture: FamilyFixture & { readonly blocks: FamilyFixture['blocks'][number][] }
   readonly #rules: Rules
@@ -333,13 +333,13 @@ export class MadeChain {
     before.push(await blockOf(this.#rules, before, this.#stateRoot, this.#branch))
   }
 
-  /** Other blocks in place of the newest `depth`, and one more. */
+  /** Replaces the newest `depth` blocks by others, and adds one more. */
   async reorganise(depth: number): Promise<void> {
     this.#branch++
     const made = this.fixture.blocks.slice(0, -depth)
     for (let count = 0; count <= depth; count++)
       made.push(await blockOf(this.#rules, made, this.#stateRoot, this.#branch))
-    // At once, so that nodes have the one or the other.
+    // In one step, so that nodes have either the old or the new blocks.
     this.fixture.blocks.splice(0, Infinity, ...made)
   }
 }
@@ -374,7 +374,7 @@ async function blockOf(own: Rules, before: FamilyFixture['blocks'], stateRoot: H
     ['miner', coded],
     ['stateRoot', isBare ? zeros(32) : stateRoot],
     ['transactionsRoot', isBare ? zeros(32) : await rootOf(encoded.map(({ raw }) => raw))],
-    // What a header settles are the receipts of blocks before.
+    // A settling header has the receipts root of earlier blocks.
     ['receiptsRoot', isBare ? zeros(32) : own.settles ? emptyRoot : await rootOf(raws)],
     ['logsBloom', list.length === 0 || own.settles || isBare ? zeros(256) : bloom],
     ['difficulty', 0n],

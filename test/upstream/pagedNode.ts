@@ -1,10 +1,13 @@
-/** A node that tells whole states in short pages, so that a small one has many. */
+/** A node that returns whole states in short pages, so that even a small state has many. */
 import type { Test } from 'tap'
 import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from './weatherNode.js'
 
 export type Change = (call: NodeCall, answer: NodeAnswer) => NodeAnswer | Promise<NodeAnswer>
 
-/** Of the node at `origin`, with pages of 20 accounts and 3 slots, which `change` may change. Ends with the test. */
+/**
+ * Such a node for the one at `origin`, with pages of 20 accounts and 3 slots, which `change` may change. Ends with the
+ * test.
+ */
 export async function startPaged(
   t: Test,
   origin: string,

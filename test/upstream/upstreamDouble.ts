@@ -1,7 +1,7 @@
 import { LackedMethods } from '../../src/sources/upstream/lackedMethods.js'
 import type { Upstream } from '../../src/sources/upstream/upstream.js'
 
-/** Stands for an upstream whose answers a test gives itself; `accuse` is told of lies. */
+/** Replaces an upstream whose answers a test gives itself; `accuse` receives reports of wrong answers. */
 export function upstreamDouble(
   name: string,
   accuse: (what: string) => unknown,

@@ -1,6 +1,6 @@
 /**
- * A JSON-RPC node for tests, over HTTP and WebSocket on one port, whose weather can be bad: it answers by a function,
- * which may forward to a real node, and spoils what it answers as told.
+ * A JSON-RPC node for tests, over HTTP and WebSocket on one port, with configurable failures (weather). It answers by a
+ * function, which may forward to a real node, and spoils answers on request.
  */
 import { createServer, globalAgent, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ export type NodeAnswer =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
 
-/** What happens to an HTTP answer. */
+/** The fate of an HTTP answer. */
 export type Weather =
   | { readonly kind: 'fine' }
   /** This status and body instead of the answer. */
@@ -40,10 +40,10 @@ export const fine: Weather = { kind: 'fine' }
 
 const day = (second: number) => `Fri, 01 Jan 2100 00:00:0${second} GMT`
 
-/** Each way in which a node does not answer. */
+/** All kinds of failures to answer. */
 export const badWeathers: readonly Weather[] = [
   { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
-  // A node whose clock is wrong asks for one second, too.
+  // A node with a wrong clock also requests a delay of one second.
   { kind: 'status', status: 429, headers: { date: day(0), 'retry-after': day(1) } },
   { kind: 'status', status: 500, body: 'Internal Server Error' },
   { kind: 'status', status: 200, body: '<html><body>Welcome</body></html>' },
@@ -58,15 +58,15 @@ interface RequestCall extends NodeCall {
 }
 
 export class WeatherNode {
-  /** Answers a call; replace it to tell something else. */
+  /** Answers a call; tests may replace it. */
   answer: (call: NodeCall) => NodeAnswer | Promise<NodeAnswer>
-  /** The weather of the next HTTP request, which holds these calls. */
+  /** The weather of the next HTTP request, which has these calls. */
   weather: (calls: readonly NodeCall[]) => Weather = () => fine
-  /** The text in place of the answer to these calls, over HTTP and WebSocket. */
+  /** Text that replaces the answer to these calls, over HTTP and WebSocket. */
   refuse: (calls: readonly RequestCall[]) => string | undefined = () => undefined
   /** Whether WebSockets are accepted. */
   hasSockets = true
-  /** Where alone they are; absent: at each path. */
+  /** The only path for WebSockets; absent: any path. */
   socketPath: string | undefined
   /** Calls received so far, over HTTP and WebSocket. */
   readonly calls: NodeCall[] = []
@@ -89,7 +89,7 @@ export class WeatherNode {
     return this.#subscribers.size
   }
 
-  /** Listens; after {@link stop} at the same port. */
+  /** Listens; after {@link stop}, on the same port. */
   async start(): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response))
     const sockets = new WebSocketServer({ noServer: true })
@@ -117,7 +117,7 @@ export class WeatherNode {
     await closed
   }
 
-  /** Tells every subscriber of a new head. */
+  /** Sends a new head to every subscriber. */
   tell(header: unknown): void {
     for (const client of this.#subscribers) {
       const params = { subscription: '0x1', result: header }
@@ -175,7 +175,7 @@ export class WeatherNode {
   }
 }
 
-/** An answer function that asks the node at `url`, which `change` may change. */
+/** An answer function that forwards to the node at `url`; `change` may change the answers. */
 export function forwardTo(
   url: string,
   change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 
-/** How a cache was used since it was made, and the bytes that it holds. */
+/** Hits and misses of a cache since its creation, and the bytes in it. */
 export interface CacheUse {
   readonly hits: number
   readonly misses: number
@@ -13,19 +13,19 @@ const shareMax = 1 / 4
 
 /**
  * An LRU cache of rendered answers with a budget of bytes. Keys name content (a block hash and the part rendered), so
- * entries never become wrong.
+ * entries never become stale.
  */
 export class AnswerCache {
   /** Answers that were looked up and found, and not found. */
   #hits = 0
   #misses = 0
-  /** Undefined where the budget is zero. */
+  /** Undefined if the budget is zero. */
   readonly #answers: LRUCache<string, Uint8Array> | undefined
   readonly #seenOnce: SeenOnceFilter | undefined
 
   /**
    * `bytesMax` limits the bytes of answers; keys and bookkeeping take about 200 bytes more per answer. With `filter`,
-   * an answer is kept only when its key is requested a second time, for answers that are seldom repeated.
+   * an answer is cached only when its key is requested a second time, for answers that are seldom repeated.
    */
   constructor(bytesMax: number, filter?: SeenOnceFilter) {
     const maxEntrySize = Math.floor(bytesMax * shareMax)
@@ -36,9 +36,7 @@ export class AnswerCache {
     this.#seenOnce = filter
   }
 
-  /**
-   * The answer under `key`; rendered if it is not in the cache. Owned by the cache: never write to it.
-   */
+  /** The answer under `key`; renders it if it is not in the cache. Owned by the cache: never write to it. */
   getOrRender(key: string, render: () => string | Uint8Array): Uint8Array
   getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined
   getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined {

@@ -1,7 +1,7 @@
 /**
  * Block access lists (EIP-7928): the accounts and slots that a block reads and writes, with every value after each
- * write. Their RLP, whose hash is in the header from Amsterdam on, its check, and its JSON. Owns the format; which
- * entries a block has follows from its execution.
+ * write. Owns their RLP, whose hash is in the header from Amsterdam on, its check, and its JSON. The entries of a block
+ * follow from its execution.
  *
  * In RLP a list is `[[address, storageChanges, storageReads, balanceChanges, nonceChanges, codeChanges], …]` with
  * `storageChanges = [[slot, [[index, value], …]], …]`, `storageReads = [slot, …]` and lists of `[index, value]` for the
@@ -30,10 +30,10 @@ import {
 } from '../../primitives/rlp.js'
 import { writeHexItem, writeItems, writeQuantityItem } from './rlpJson.js'
 
-/** A value after one part of a block: index 0 is what comes before transactions, 1 to n they, n + 1 what follows. */
+/** A value after a part of a block: index 0 before transactions, 1 to n for transactions, n + 1 after them. */
 export interface IndexedValue {
   readonly index: number
-  /** A minimal big-endian integer (a slot's value, a balance in wei, a nonce), or code as it is. */
+  /** A minimal big-endian integer (a slot's value, a balance in wei, a nonce), or code. */
   readonly value: Uint8Array
 }
 
@@ -47,7 +47,7 @@ export interface AccountAccess {
   /** 20 bytes. */
   readonly address: Uint8Array
   readonly storageChanges: readonly SlotChanges[]
-  /** Slots that are read and not changed, 32 bytes each. */
+  /** Slots that are read but not changed, 32 bytes each. */
   readonly storageReads: readonly Uint8Array[]
   readonly balanceChanges: readonly IndexedValue[]
   readonly nonceChanges: readonly IndexedValue[]
@@ -57,13 +57,13 @@ export interface AccountAccess {
 /** Accounts in the order of their addresses; slots and indices ascend as well. */
 export type BlockAccessList = readonly AccountAccess[]
 
-/** What a list may have in a block. */
+/** Limits of a list in a block. */
 interface BlockAccessLimits {
   readonly transactionCount: number
   readonly gasLimit: bigint
 }
 
-/** Bytes that are no block access list, or not one that such a block can have. */
+/** The bytes are not a valid block access list for this block. */
 export class BlockAccessListError extends Error {
   override readonly name = 'BlockAccessListError'
 }
@@ -75,7 +75,7 @@ const wordBytes = 32
 const indexBytesMax = 4
 const nonceBytesMax = 8
 
-/** The list's RLP. `list` is in order, as {@link BlockAccessList} says. */
+/** The list's RLP. `list` must be ordered as {@link BlockAccessList} requires. */
 export function encodeBlockAccessList(list: BlockAccessList): Uint8Array<ArrayBuffer> {
   return encodeRlp(
     list.map((account) => [
@@ -93,18 +93,18 @@ function indexedItem({ index, value }: IndexedValue): RlpItem {
   return [toMinimalBytes(index), value]
 }
 
-/** The hash that a header has of its block's list: Keccak-256 of the RLP. */
+/** The hash of a block's list in its header: Keccak-256 of the RLP. */
 export function blockAccessListHash(rlp: Uint8Array): Hash32 {
   return keccak256(rlp)
 }
 
-/** For a list of which the importer has counted the items, and the transactions of its block. */
+/** For a list whose items and whose block's transactions the importer has counted. */
 export const anyBlock: BlockAccessLimits = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
 
 /**
- * Reads a list from its RLP and checks all that EIP-7928 demands of its form: order, uniqueness, minimal integers,
- * indices, and the number of items for the block's gas limit. Throws {@link BlockAccessListError}, which names the
- * account and the fault. Code and values are views of `rlp`.
+ * Reads a list from its RLP and checks its form by EIP-7928: order, uniqueness, minimal integers, indices, and the
+ * number of items for the block's gas limit. Throws {@link BlockAccessListError}, which names the account and the
+ * fault. Code and values are views of `rlp`.
  */
 export function decodeBlockAccessList(rlp: Uint8Array, limits: BlockAccessLimits): BlockAccessList {
   try {
@@ -177,7 +177,7 @@ class ListDecoder {
     return padLeft(integer(item, `${where} slot`, wordBytes), wordBytes)
   }
 
-  /** Values by index; `bytesMax` is undefined for code, which is no integer. */
+  /** Values by index; `bytesMax` is undefined for code, which is not an integer. */
   #indexed(item: RlpItem | undefined, what: string, bytesMax: number | undefined): IndexedValue[] {
     let last = -1
     return rlpList(item).map((entry) => {
@@ -227,7 +227,7 @@ function requireAscending<T>(items: readonly T[], keyOf: (item: T) => Uint8Array
   }
 }
 
-/** Throws where a slot is in both, which are in order. */
+/** Throws if a slot is in both lists, which are ordered. */
 function requireDisjoint(changed: readonly SlotChanges[], read: readonly Uint8Array[], where: string): void {
   let at = 0
   for (const { slot } of changed) {
@@ -238,7 +238,7 @@ function requireDisjoint(changed: readonly SlotChanges[], read: readonly Uint8Ar
   }
 }
 
-/** Addresses and slots of a list that is known to be well-formed: what EIP-7928 limits by the block's gas limit. */
+/** Number of addresses and slots in a well-formed list, which EIP-7928 limits by the block's gas limit. */
 export function blockAccessItems(rlp: Uint8Array): number {
   let items = 0
   forEachItem(rlp, 0, (account) => {
@@ -251,7 +251,7 @@ export function blockAccessItems(rlp: Uint8Array): number {
   return items
 }
 
-/** Throws {@link BlockAccessListError} where a well-formed list has more items than the block's gas limit allows. */
+/** Throws {@link BlockAccessListError} if a well-formed list has more items than the block's gas limit allows. */
 export function checkBlockAccessItems(rlp: Uint8Array, gasLimit: bigint): void {
   const items = blockAccessItems(rlp)
   const itemsMax = gasLimit / itemGas
@@ -262,7 +262,7 @@ export function checkBlockAccessItems(rlp: Uint8Array, gasLimit: bigint): void {
   }
 }
 
-/** Calls with the offset of each item of the list at `offset`. */
+/** Calls `visit` with the offset of each item of the list at `offset`. */
 function forEachItem(rlp: Uint8Array, offset: number, visit: (at: number) => void): void {
   const end = rlpEndAt(rlp, offset)
   for (let at = rlpPayloadAt(rlp, offset); at < end; at = rlpEndAt(rlp, at)) visit(at)
@@ -282,8 +282,8 @@ const codeName = ascii(',"code":')
 const objectEnd = ascii('}')
 
 /**
- * Writes the list as execution-apis has it (schema BlockAccessList), from RLP that is known to be well-formed. Slots
- * and their values have 32 bytes; indices, balances and nonces are quantities.
+ * Writes the list in the form of execution-apis (schema BlockAccessList), from well-formed RLP. Slots and their values
+ * have 32 bytes; indices, balances and nonces are quantities.
  */
 export function writeBlockAccessList(json: JsonBytes, rlp: Uint8Array): void {
   writeItems(json, rlp, 0, (account) => {

@@ -4,20 +4,20 @@ import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import { AnswerCache, type CacheUse } from './answerCache.js'
 
 /**
- * Answers that are kept when they are asked for a second time, among so many. To keep each block of which the header
- * and ten hashes are asked for once costs three times what writing it does, most of it the garbage collector's (scenario
- * `cached-blocks` beside `block-random`).
+ * Number of remembered requests: an answer is cached at its second request among these. If a client requests the header
+ * and ten hashes of each block once, caching each answer costs three times as much as writing it. Most of that is
+ * garbage collection (scenario `cached-blocks` beside `block-random`).
  */
 const askedAnswers = 2 ** 14
 
-/** What an answer shows of a block, each with a number of its own. */
+/** Kinds of answers about a block, each with its own number. */
 const kinds = { block: 1, 'full block': 2, receipts: 3, 'access list': 4 } as const
 
-/** Rendered answers about blocks, kept when they are requested a second time. */
+/** Rendered answers about blocks, cached at their second request. */
 export class BlockAnswers {
   readonly #answers: AnswerCache
   readonly #seenOnce = new SeenOnceFilter(askedAnswers)
-  /** Key of the answer that was not found last, if it is to be kept. */
+  /** Key of the last answer that was not found, if it is to be cached. */
   #missed: string | undefined
 
   constructor(bytesMax: number) {
@@ -29,8 +29,8 @@ export class BlockAnswers {
   }
 
   /**
-   * An answer, if it is kept. Owned by the cache: never write to it. What was never asked for is not kept, nor looked for;
-   * an answer whose place the filter gave to others is written once more.
+   * A cached answer. Owned by the cache: never write to it. An answer that was never requested is not looked up. If the
+   * filter dropped an answer for others, it is written once more.
    */
   find(hash: Hash32, kind: keyof typeof kinds): Uint8Array | undefined {
     this.#missed = undefined
@@ -46,8 +46,8 @@ export class BlockAnswers {
   }
 
   /**
-   * What was written in place of the answer that was not found last. Memory of one that is not kept is used again: without
-   * a budget that is a third of what receipts take, most of it the collector's.
+   * Finishes the answer written after the last miss, and caches it if due. The memory of an uncached answer is reused:
+   * with a budget of zero this saves a third of the time for receipts, most of it garbage collection.
    */
   finish(json: JsonBytes): Uint8Array {
     const key = this.#missed

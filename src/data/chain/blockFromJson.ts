@@ -1,6 +1,6 @@
 /**
  * Blocks from their JSON, as nodes answer `eth_getBlockByHash` with full transactions: the inverse of `blockJson.ts`
- * and `transactionJson.ts`. Nothing is believed: the hash of the RLP shows whether a member was missing or wrong.
+ * and `transactionJson.ts`. The input is not trusted: the hash of the RLP shows whether a member was missing or wrong.
  */
 import {
   bytesToHex,
@@ -23,12 +23,12 @@ import {
   requireKnownFork,
 } from './header.js'
 
-/** What a node answered is no block. */
+/** The node's answer is not a block. */
 export class BlockJsonError extends Error {
   override readonly name = 'BlockJsonError'
 }
 
-/** A transaction of a type that is not known here, which may be right. */
+/** A transaction of an unknown type, which may be valid. */
 export class UnknownTypeError extends BlockJsonError {
   constructor(readonly number: number) {
     super(`transaction type 0x${number.toString(16)} is not known`)
@@ -37,12 +37,12 @@ export class UnknownTypeError extends BlockJsonError {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** How a member is written as RLP: an integer without leading zeros, or its bytes as they are. */
+/** RLP form of a member: an integer without leading zeros, or its bytes. */
 type Form = 'quantity' | 'data'
 
-/** Most members of a block that may be header fields of a fork that this version does not know. */
+/** Limit of block members that may be header fields of an unknown fork. */
 const unknownMembersMax = 4
-/** Members of blocks that are no header fields. */
+/** Members of blocks that are not header fields. */
 const otherMembers: ReadonlySet<string> = new Set([
   ...[
     'hash',
@@ -56,12 +56,12 @@ const otherMembers: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** Fields of a header after `nonce` of another family, in order. */
+/** Header fields of another family after `nonce`, in order. */
 export type OwnHeaderFields = Readonly<Record<string, 'integer' | 'bytes'>>
 
 /**
- * RLP of a block's header; `own` are its fields after `nonce` where they are not Ethereum's. Members that are not known here are taken for fields of a later fork where the block's hash
- * shows that they are. Throws {@link BlockJsonError}.
+ * RLP of a block's header; `own` are its fields after `nonce` if they differ from Ethereum's. Unknown members count as
+ * fields of a later fork if the block's hash confirms it. Throws {@link BlockJsonError}.
  */
 export function headerRlpFromJson(json: unknown, own?: OwnHeaderFields): Uint8Array {
   const block = toRecord(json, 'block')
@@ -83,7 +83,7 @@ export function headerRlpFromJson(json: unknown, own?: OwnHeaderFields): Uint8Ar
   )
   if (unknown.length > unknownMembersMax) return rlp
   for (const names of arrangements(unknown)) {
-    // A field of a header is a hash or an integer.
+    // A header field is a hash or an integer.
     const more = names.map((name) =>
       read(block, name, textOf(block[name]).length === 66 ? 'data' : 'quantity'),
     )
@@ -103,8 +103,7 @@ function arrangements(names: readonly string[]): string[][] {
 
 /**
  * RLP of a block with full transactions. `uncleHeaders` are the RLP of its uncles, in order. Throws
- * {@link BlockJsonError}, and {@link UnknownForkError} where the block is of a fork that may have more in it than is
- * known here.
+ * {@link BlockJsonError}, and {@link UnknownForkError} if the block is of a fork that may have parts unknown here.
  */
 export function blockRlpFromJson(
   json: unknown,
@@ -127,7 +126,7 @@ export function blockRlpFromJson(
     return encodeRlpListOfEncoded(parts)
   } catch (error) {
     const header = readIfHeader(json)
-    // Its content may be of a form that is not known.
+    // Its content may have an unknown form.
     if (header !== undefined) requireKnownFork(header)
     throw error
   }
@@ -146,7 +145,7 @@ export function uncleHashesOf(json: unknown): readonly unknown[] {
   return toArray(toRecord(json, 'block').uncles ?? [], 'uncles')
 }
 
-/** An item of a body's list: a list for legacy, else bytes of type and list. Throws {@link BlockJsonError}. */
+/** An item of a body's list: a list for legacy, otherwise bytes of type and list. Throws {@link BlockJsonError}. */
 export function transactionFromJson(json: unknown, types = transactionTypes): RlpItem {
   const transaction = toRecord(json, 'transaction')
   const given = Number(textOf(transaction.type ?? 0))
@@ -165,7 +164,7 @@ export function transactionFromJson(json: unknown, types = transactionTypes): Rl
   return number === 0 ? list : concatBytes(Uint8Array.of(number), encodeRlp(list))
 }
 
-/** The value of a field of a transaction, as its RLP has it. Throws {@link BlockJsonError}. */
+/** The RLP item of a transaction's field. Throws {@link BlockJsonError}. */
 export function fieldItem(value: unknown, name: string, form: FieldForm): RlpItem {
   const isAbsent = value === null || value === undefined
   switch (form) {

@@ -5,11 +5,11 @@ export const blockTags = ['latest', 'earliest', 'pending', 'safe', 'finalized'] 
 export type BlockTag = (typeof blockTags)[number]
 
 /**
- * A block as a caller wrote it, before it is looked up: by number, by tag, or by hash (EIP-1898).
+ * A block id from a caller, before it is looked up: by number, by tag, or by hash (EIP-1898).
  *
  * - `number` is a safe integer. A number that a caller may write but no chain can reach (2^53 − 1 up to 2^63 − 1)
- *   arrives as 2^53 − 1, which is beyond any head.
- * - `requireCanonical` asks for a fault if the hash names a block outside the canonical chain.
+ *   becomes 2^53 − 1, which is beyond any head.
+ * - `requireCanonical` requests a fault if the hash names a block outside the canonical chain.
  */
 export type BlockId =
   | { readonly kind: 'number'; readonly number: number }

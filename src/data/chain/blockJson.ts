@@ -1,6 +1,6 @@
 /**
- * Blocks, headers and uncles as JSON, written directly from the RLP of their headers, because decoding a header first
- * takes more time than writing it. Members and spelling follow go-ethereum, plus `totalDifficulty`.
+ * Blocks, headers and uncles as JSON, written directly from the RLP of their headers, because decoding a header takes
+ * more time than writing it. Members and spelling follow go-ethereum, plus `totalDifficulty`.
  */
 import { toMinimalBytes } from '../../primitives/bytes.js'
 import {
@@ -22,11 +22,11 @@ import {
 } from '../../primitives/rlp.js'
 import { encodeHeader, type Header, type HeaderField, headerFields, headerIntegers } from './header.js'
 
-/** What a block's object has that is not in its header. */
+/** Members of a block's object that its header lacks. */
 interface BlockIdentity {
   /** Null for a pending block. */
   readonly hash: Uint8Array | null
-  /** Big-endian. Undefined: not known, shown as null. */
+  /** Big-endian. Undefined: unknown, written as null. */
   readonly totalDifficulty: Uint8Array | undefined
   readonly size: number
 }
@@ -36,7 +36,7 @@ const fieldIndex = new Map(headerFields.map((name, index) => [name, index]))
 const nullWhilePending: ReadonlySet<HeaderField> = new Set<HeaderField>(['logsBloom', 'nonce', 'number'])
 
 interface Member {
-  /** Index in a header's RLP; -1 for what a header does not have. */
+  /** Index in a header's RLP; -1 for members that a header lacks. */
   readonly index: number
   /** `,"name":` */
   readonly name: Constant
@@ -47,8 +47,8 @@ interface Member {
 }
 
 /**
- * Members in alphabetical order, as in go-ethereum. One walk writes them: the code of several takes longer to get into the
- * processor's cache than to run (scenario `block-random`).
+ * Members in alphabetical order, as in go-ethereum. One loop writes them: loading the code of several loops into the
+ * processor's cache takes longer than running it (scenario `block-random`).
  */
 const beforeSize = membersOf(
   ...(['baseFeePerGas', 'blobGasUsed', 'blockAccessListHash', 'difficulty', 'excessBlobGas'] as const),
@@ -91,11 +91,11 @@ function kindOf(field: HeaderField | keyof BlockIdentity): Member['kind'] {
   return field === 'logsBloom' ? 'bloom' : headerIntegers.has(field) ? 'quantity' : 'hex'
 }
 
-/** Where each field of the header that is being written begins, and where the last ends. */
+/** Offsets of the fields of the header being written, and the end of the last one. */
 const starts = new Int32Array(headerFields.length + 1)
 let fieldCount = 0
 
-/** Writes those of the members that the block has; the first member of an object without its comma. */
+/** Writes the members that the block has; the first member of an object without its comma. */
 function writeMembers(
   json: JsonBytes,
   rlp: Uint8Array,
@@ -133,7 +133,7 @@ function writeOwn(
   } else json.constant(nullText)
 }
 
-/** Begins an object with these members of a header that is known to be well-formed. */
+/** Begins an object with these members of a well-formed header. */
 function openObject(
   json: JsonBytes,
   rlp: Uint8Array,

@@ -41,7 +41,7 @@ export function writeReceiptAt(
   writeReceipt(json, rlp, 0, block.rows.read(span), transactionPosition(block.rows, index), cursor)
 }
 
-/** Walks over the receipts before `first`. */
+/** Writes receipts after skipping those before `first`. */
 function writeFrom(json: JsonBytes, executed: ExecutedBlock, first: number, end: number): void {
   const { receipts } = executed
   const cursor = startCursor(executed)

@@ -1,4 +1,4 @@
-/** What a block of proof of work creates (yellow paper 11.3, EIP-649, EIP-1234). */
+/** Ether that a proof-of-work block creates (yellow paper 11.3, EIP-649, EIP-1234). */
 import { type ForkName, includesFork } from './forks.js'
 
 const ether = 10n ** 18n

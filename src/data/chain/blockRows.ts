@@ -35,8 +35,8 @@ import { readTransaction, type Transaction, type TransactionPosition } from './t
 const noHashes: readonly Hash32[] = []
 
 /**
- * A block from the store. Its parts are decoded when first needed: most answers need only some, and each takes as
- * long as a read.
+ * A block from the store. Its parts are decoded at first use: most answers need only some, and each takes as long as a
+ * read.
  */
 export class BlockRows {
   readonly hash: Hash32
@@ -67,7 +67,7 @@ export class BlockRows {
     this.transactionCount = this.senders.length / senderBytes
   }
 
-  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. Throws NotHeldError where it is not held. */
+  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. Throws NotHeldError if it is not stored. */
   get body(): Uint8Array {
     this.#body ??= this.#readBody(this.hash)
     return this.#body
@@ -120,7 +120,7 @@ export class BlockRows {
     return readTransaction(this.body, span, this.types)
   }
 
-  /** Positions of the uncles' headers in the body. Where there are none, the body is not read. */
+  /** Positions of the uncles' headers in the body. The body is read only if there are any. */
   get uncles(): readonly RlpSpan[] {
     if (this.#headerHas(unclesHashIndex, emptyUnclesHash)) return []
     return rlpListSpans(this.body, rlpSpanAt(this.body, this.#unclesAt))
@@ -133,7 +133,7 @@ export class BlockRows {
     return uncles.map(({ start, end }) => keccak256(this.body.subarray(start, end)))
   }
 
-  /** Withdrawals; undefined before Shanghai. Where there are none, the body is not read. */
+  /** Withdrawals; undefined before Shanghai. The body is read only if there are any. */
   get withdrawals(): readonly RlpItem[] | undefined {
     if (this.#headerHas(withdrawalsRootIndex, emptyTrieRoot)) return []
     if (headerFieldAt(this.headerRlp, withdrawalsRootIndex) === undefined) return undefined
@@ -166,23 +166,23 @@ const spanBytes = 64
 const emptyBytes = 2_000
 
 /**
- * Number of requested blocks that are remembered: only those requested again are kept. To keep one takes five times
- * as long as to read it again, mostly of the garbage collector, which moves it twice and must mark the whole heap to
- * free it (scenario `cached-transactions` beside `transaction-random`). So it has to be requested several times before
- * others take its place, of which there is room for some thousand.
+ * Number of requested blocks that are remembered: only a block requested again is cached. Caching one takes five times
+ * as long as reading it again, mostly in the garbage collector. That moves it twice and must mark the whole heap to
+ * free it (scenario `cached-transactions` beside `transaction-random`). So a block must be requested several times
+ * before others replace it; the cache has room for some thousand.
  */
 const askedBlocks = 512
 
 /**
- * Longest row and longest body of a lent block. Most blocks have no longer ones; lmdb's own memory, through which they
- * come, would grow to the length of a longer one.
+ * Longest row and longest body of a view. Most blocks are shorter. A longer one would enlarge lmdb's own memory,
+ * through which rows come.
  */
 const lentBytesMax = 8 * 1024
 
-/** Reads blocks from the store and caches them. Keys are hashes, so entries never become wrong. */
+/** Reads blocks from the store and caches them. Keys are hashes, so entries never become stale. */
 export class BlockRowsReader {
   readonly #store: ChainRows
-  /** By the first four bytes of the hash; of two blocks with the same the later one is kept. */
+  /** By the first four bytes of the hash; of two blocks with equal keys, the later one is cached. */
   readonly #kept = new LRUCache<number, BlockRows>({
     maxSize: keptBytesMax,
     sizeCalculation: ({ bytesHeld }) => bytesHeld,
@@ -190,7 +190,7 @@ export class BlockRowsReader {
   readonly #seenOnce = new SeenOnceFilter(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
-  /** The last block lent, for the same; its row and body are in memory that the next one overwrites. */
+  /** The last block read as a view, for the same purpose; the next view overwrites its row and body. */
   #view: BlockRows | undefined
   readonly #lentRow = new LentMemory(lentBytesMax)
   readonly #lentBody = new LentMemory(lentBytesMax)
@@ -202,9 +202,7 @@ export class BlockRowsReader {
     this.#types = types
   }
 
-  /**
-   * A block; undefined where it is not known. Throws NotHeldError where only a part of it is held.
-   */
+  /** A block; undefined if it is unknown. Throws NotHeldError if only a part of it is stored. */
   read(hash: Hash32): BlockRows | undefined {
     const held = this.#held(hash, undefined)
     if (held !== undefined) return held
@@ -215,9 +213,9 @@ export class BlockRowsReader {
   }
 
   /**
-   * As {@link read}, for use at once; `number` is its number, if known. The next call may overwrite the block. It leaves
-   * no memory outside V8's heap to be freed. With 5 KB of that for each of the blocks that random reads ask for, V8 marks
-   * the whole heap every 2,600 answers, and each costs 1.6 times as much.
+   * As {@link read}, but valid only until the next call, which may overwrite the block; `number` is its number, if
+   * known. It leaves no memory outside V8's heap to be freed. With 5 KB of such memory for each block of random reads,
+   * V8 marks the whole heap every 2,600 answers, and each answer costs 1.6 times as much.
    */
   viewUntilNextRead(hash: Hash32, number?: number): BlockRows | undefined {
     const lent = this.#view
@@ -275,7 +273,7 @@ export class BlockRowsReader {
     return rows
   }
 
-  /** Throws FaultError for a block whose body was removed, and with it how many transactions it has. */
+  /** Throws FaultError for a block whose body was removed, and with it the number of its transactions. */
   #whole(stored: StoredBlock | undefined): StoredBlock | undefined {
     const oldest = stored?.hasBody === false ? this.#store.readOldestKept?.().bodies : undefined
     if (oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
@@ -298,8 +296,8 @@ function bodyOf(hash: Hash32, body: Uint8Array | undefined): Uint8Array {
 }
 
 /**
- * A block's RLP: a list of its header and the items of its body. With `accessList`, the RLP of its block access list, it
- * is the form in which chain files have blocks of Amsterdam.
+ * A block's RLP: a list of its header and the items of its body. With `accessList`, the RLP of its block access list,
+ * it has the form of Amsterdam's blocks in chain files.
  */
 export function blockRlp(header: Uint8Array, body: Uint8Array, accessList?: Uint8Array): Uint8Array {
   const { payload, end } = rlpSpanAt(body, 0)

@@ -1,4 +1,4 @@
-/** One network's chain, and its head as this process sees it. */
+/** One network's chain, and its head in this process. */
 import { equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { ChainBlocks, type ChainOptions, ChainParts, type Head } from './chainBlocks.js'
@@ -10,10 +10,10 @@ export class Chain extends ChainBlocks {
   readonly #store: ChainRows
   readonly #listeners = new Set<() => void>()
   #current: Head
-  /** Which blocks were marked when the head was read last. */
+  /** The safe and finalized blocks at the last read of the head. */
   #markerKey = ''
 
-  /** Throws OperatorError where the store holds no chain or one of another schema. */
+  /** Throws OperatorError if the store has no chain or one of another schema. */
   constructor(store: ChainRows, options: ChainOptions) {
     super(new ChainParts(store, options))
     this.#store = store
@@ -24,18 +24,21 @@ export class Chain extends ChainBlocks {
     return this.#current
   }
 
-  /** Number of the newest block that is not replaced any more. */
+  /** Number of the newest block that can no longer be replaced. */
   get finalizedNumber(): number {
     return this.#store.readMarker('finalized')?.number ?? this.head.number - this.parts.options.finalizedLag
   }
 
-  /** Number of logs of a known block; 0 where it was never executed. */
+  /** Number of logs of a known block; 0 if it was never executed. */
   countLogs(hash: Hash32): number {
     const receipts = this.#store.readReceipts(hash, true)
     return receipts === undefined ? 0 : countLogs(receipts)
   }
 
-  /** Reads the newest head; if it changed, listeners run before this returns. New markers are a new generation of it. */
+  /**
+   * Reads the newest head. If it changed, listeners run before this returns. New safe or finalized blocks also start a
+   * new generation of it.
+   */
   refreshHead(): void {
     this.#store.refresh()
     const stored = this.#store.readHead()
@@ -54,7 +57,7 @@ export class Chain extends ChainBlocks {
     return () => this.#listeners.delete(listener)
   }
 
-  /** A known block as the head of the chain that ends with it; undefined where no block has this hash. */
+  /** A known block as the head of the chain that ends with it; undefined if no block has this hash. */
   readHeadAt(hash: Hash32): Head | undefined {
     const header = this.#store.readHeader(hash)
     if (header === undefined) return undefined
@@ -73,7 +76,7 @@ export class Chain extends ChainBlocks {
   }
 }
 
-/** Text that differs wherever the source marked other blocks. */
+/** A text that changes whenever the safe or finalized block does. */
 function markerKey(rows: ChainRows): string {
   const safe = rows.readMarker('safe')
   const finalized = rows.readMarker('finalized')

@@ -57,10 +57,10 @@ export interface Head {
 
 export interface ChainOptions {
   readonly supportsSafe: boolean
-  /** Blocks by which `safe` and `finalized` follow the head. */
+  /** Number of blocks that `safe` and `finalized` lag behind the head. */
   readonly safeLag: number
   readonly finalizedLag: number
-  /** Bytes of rendered blocks and receipts kept. */
+  /** Memory for cached JSON of blocks and receipts, in bytes. */
   readonly answerCacheBytes: number
 }
 
@@ -69,27 +69,27 @@ const nothingRemoved: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
 /** Initial memory of a block's JSON; a block with 200 full transactions has 174 KB, its receipts have 397 KB. */
 const jsonBytesExpected = 64 * 1024
 
-/** Some hundred of them. */
+/** Enough for some hundred of them. */
 const headAnswerBytes = 256 * 1024
 
-/** What all views of one chain share. */
+/** Data shared by all views of one chain. */
 export class ChainParts {
   readonly identity: ChainIdentity
   readonly kind: StoreKind
   readonly schedule: ForkSchedule
-  /** Of the oldest block that is held. */
+  /** Number of the oldest stored block. */
   readonly firstNumber: number
-  /** Read with each head: what is removed between two heads is found missing by those who read it. */
+  /** Read with each head. Data removed between two heads is missing when it is read. */
   oldest: OldestKept = nothingRemoved
   readonly answers: BlockAnswers
-  /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
+  /** Pending blocks, and heads as sent to subscribers: many clients request them at once, and never again. */
   readonly headAnswers = new AnswerCache(headAnswerBytes)
   readonly rows: BlockRowsReader
   readonly told: ToldJson
   /** Shared by all answers, which are written one after the other. */
   readonly json = new JsonBytes(jsonBytesExpected)
 
-  /** Throws OperatorError where the store holds no chain or one of another schema. */
+  /** Throws OperatorError if the store has no chain or one of another schema. */
   constructor(
     readonly store: ChainRows,
     readonly options: ChainOptions,
@@ -117,14 +117,14 @@ export class ChainParts {
   }
 }
 
-/** Blocks above {@link head} do not exist here; reads by hash are the same whatever it is. */
+/** Blocks above {@link head} do not exist here. Reads by hash do not depend on the head. */
 export abstract class ChainBlocks {
   abstract readonly head: Head
   readonly identity: ChainIdentity
   readonly kind: StoreKind
   readonly schedule: ForkSchedule
   readonly firstNumber: number
-  /** What receipts tell of the transactions of the block for which that was read last. */
+  /** Data from receipts about the transactions of the block for which it was read last. */
   #tails: { readonly hash: Hash32; readonly list: readonly TransactionPosition['told'][] } | undefined
 
   constructor(readonly parts: ChainParts) {
@@ -134,26 +134,29 @@ export abstract class ChainBlocks {
     this.firstNumber = parts.firstNumber
   }
 
-  /** From which blocks on there are state, receipts, bodies and tries; of the newest head, whatever this one is. */
+  /**
+   * The oldest stored blocks with state, receipts, bodies and tries, as of the newest head, whatever this view's head
+   * is.
+   */
   get oldest(): OldestKept {
     return this.parts.oldest
   }
 
-  /** As {@link oldest}, for whoever tells of it; undefined where all of the chain is held. */
+  /** As {@link oldest}, for reports; undefined if the whole chain is stored. */
   get heldFrom(): OldestKept | undefined {
     return Object.values(this.oldest).some((number) => number > 0) ? this.oldest : undefined
   }
 
-  /** The first block that can be executed again: the state before it is kept. The genesis does nothing. */
+  /** The first block that can be executed again: the state before it is stored. The genesis executes nothing. */
   get firstExecutable(): number {
     const { state } = this.oldest
     return state === 0 ? 0 : state + 1
   }
 
   /**
-   * Resolves a block id in this chain; only here do tags get their meaning. Undefined where
-   * there is no such block. `argument` is the argument's index, from 0; undefined where the method takes `safe` on
-   * every network. Throws FaultError where `safe` is not supported, or a hash is not canonical as required.
+   * Resolves a block id in this chain; tags are interpreted only here. Undefined if there is no such block. `argument`
+   * is the argument's index, from 0; undefined if the method accepts `safe` on every network. Throws FaultError if
+   * `safe` is not supported, or a hash is not canonical as required.
    */
   resolve(id: BlockId, argument: number | undefined): ResolvedBlock | undefined {
     const { head } = this
@@ -235,7 +238,7 @@ export abstract class ChainBlocks {
     closeBlock(json, headerRlp, block, uncleHashes, withdrawals)
   }
 
-  /** Writes a transaction of a block, with what its receipt tells of it, where its type has that. */
+  /** Writes a transaction of a block, with fields from its receipt if its type has such fields. */
   #writeTransaction(json: JsonBytes, rows: BlockRows, index: number, span: RlpSpan): void {
     const transaction = rows.read(span)
     const position = transactionPosition(rows, index)
@@ -272,7 +275,7 @@ export abstract class ChainBlocks {
     )
   }
 
-  /** Those of the transactions from index `first` up to `end`, as {@link receiptsJson} has all. */
+  /** The receipts of the transactions from index `first` up to `end`; see {@link receiptsJson}. */
   someReceiptsJson(hash: Hash32, first: number, end: number): Uint8Array | undefined {
     const told = this.#hasTold(hash, 'receipts') && this.parts.told.receipts(hash, first, end)
     if (told) return told
@@ -281,8 +284,8 @@ export abstract class ChainBlocks {
   }
 
   /**
-   * Whether a block is of another family, so that its JSON has members that its rows do not have. Throws NotHeldError where
-   * that part of it is not held.
+   * Whether a block is of another family, so that its JSON has members that its rows lack. Throws NotHeldError if that
+   * part of it is not stored.
    */
   #hasTold(hash: Hash32, part: ToldPart): boolean {
     const { store } = this.parts
@@ -291,7 +294,7 @@ export abstract class ChainBlocks {
     return isHeld !== undefined && store.readTold(hash, part) !== undefined
   }
 
-  /** Undefined where a header's RLP has all of it. Throws NotHeldError where its block is not held. */
+  /** Undefined if the header's RLP contains all of its JSON. Throws NotHeldError if the block is not stored. */
   #toldHeader(hash: Hash32): Uint8Array | undefined {
     const told = this.parts.told.header(hash)
     if (told === undefined && this.identity.family !== undefined)
@@ -299,7 +302,7 @@ export abstract class ChainBlocks {
     return told
   }
 
-  /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
+  /** A block with the receipts of its execution; undefined if it is unknown, or was never executed. */
   readExecuted(hash: Hash32): ExecutedBlock | undefined {
     return this.#executed(hash, this.parts.rows.read(hash))
   }
@@ -309,7 +312,7 @@ export abstract class ChainBlocks {
     return rows && receipts && { rows, receipts, schedule: this.schedule }
   }
 
-  /** The receipts of an executed block in the store's encoding; undefined where there is no such block. */
+  /** The receipts of an executed block in the store's encoding; undefined if there is no such block. */
   readReceipts(hash: Hash32): Uint8Array | undefined {
     return this.parts.store.readReceipts(hash) ?? this.#withoutReceipts(hash)
   }
@@ -357,7 +360,7 @@ export abstract class ChainBlocks {
     return told ?? (header && this.#render((json) => writeHeader(json, header, hash)))
   }
 
-  /** The header of the empty block on top of the head. Throws FaultError where its rules are not known. */
+  /** The header of the empty block on top of the head. Throws FaultError if its rules are unknown. */
   pendingHeader(): Header {
     if (this.identity.family !== undefined)
       throw new FaultError({
@@ -381,16 +384,18 @@ export abstract class ChainBlocks {
     return rlp && decodeHeader(rlp)
   }
 
-  /** The logs of a known block, canonical or not, from index `first` on, made one by one; undefined if never executed. */
+  /**
+   * Logs of a known block, canonical or not, from index `first` on, generated one by one; undefined if never executed.
+   */
   eachLog(hash: Hash32, first = 0): Iterable<BlockLog> | undefined {
     const receipts = this.parts.store.readReceipts(hash, true)
-    // The body of a block without transactions may not be held.
+    // The body of a block without transactions may be missing.
     if (receipts?.length === 1) return []
     const rows = receipts && this.parts.rows.read(hash)
     return receipts && rows && blockLogs(rows, receipts, first)
   }
 
-  /** The JSON is for use at once. */
+  /** Use the JSON before the next call. */
   searchLogs(search: LogSearch, bounds: LogBounds, shouldStop: () => boolean): FoundLogs | undefined {
     return searchLogs(this.parts.store, search, bounds, shouldStop, true)
   }
@@ -414,7 +419,7 @@ export abstract class ChainBlocks {
     return this.#render((json) => writeUncle(json, headerRlp, headerHash(headerRlp), total))
   }
 
-  /** The block with this marker; undefined where none in the chain that ends with `head` has it. */
+  /** The block that the source reported for this tag; undefined if none in the chain that ends with `head` is. */
   #marked(marker: Marker, head: Head): ResolvedBlock | undefined {
     const named = this.parts.store.readMarker(marker)
     const marked = named && this.#blockByNumber(named.number, head)
@@ -426,7 +431,7 @@ export abstract class ChainBlocks {
   }
 
   /**
-   * The block of this number in the chain that ends with `head`. Takes one read or two where `head` is canonical;
+   * The block of this number in the chain that ends with `head`. Takes one read or two if `head` is canonical;
    * otherwise one more for each block down to the fork.
    */
   #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
@@ -437,7 +442,7 @@ export abstract class ChainBlocks {
     while (header.number > number) {
       const found = this.parts.store.readCanonicalHash(number)
       if (this.parts.store.isCanonical(header.number, hash, true)) {
-        // Every block below the head exists, so a missing one is not null but not held.
+        // Every block below the head exists, so a missing one is an error, not null.
         if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
         this.parts.store.noteNumber?.(number)
         return { number, hash: found, isPending: false }
@@ -478,8 +483,8 @@ export abstract class ChainBlocks {
 }
 
 /**
- * The access list of a block (EIP-7928) as RLP; undefined where there is no such block, or it is not canonical. Throws
- * FaultError for a block from before Amsterdam, and where the list is not held.
+ * The access list of a block (EIP-7928) as RLP; undefined if there is no such block, or it is not canonical. Throws
+ * FaultError for a block before Amsterdam, and if the list is not stored.
  */
 function readAccessList(rows: ChainRows, hash: Hash32): Uint8Array | undefined {
   const rlp = rows.readHeader(hash)
@@ -491,7 +496,7 @@ function readAccessList(rows: ChainRows, hash: Hash32): Uint8Array | undefined {
   }
   const list = rows.readBlockAccessList(hash)
   if (list === undefined && rows.isCanonical(number, hash)) {
-    // Archives have no lists, so no block below the head has one where this one has none.
+    // Archives have no lists, so if this block has none, no earlier block has one.
     const { bodies = number + 1 } = rows.readOldestKept?.() ?? {}
     throw new FaultError({ kind: 'HistoryPruned', oldest: Math.max(bodies, number + 1) })
   }

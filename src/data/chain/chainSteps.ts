@@ -17,10 +17,10 @@ export interface ChainStep {
 }
 
 /**
- * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`: the block at the cursor is
- * unwound if it is no longer canonical, else the next one is added; undefined where the cursor is at the head. A
- * reader that takes every step, however late, sees each reorganisation and misses no block. Throws where the store
- * does not have the block at `cursor`. Takes two reads.
+ * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`. The block at the cursor is
+ * unwound if it is no longer canonical; otherwise the next one is added. Undefined if the cursor is at the head. A
+ * reader that takes every step, however late, sees each reorganisation and misses no block. Throws if the store lacks
+ * the block at `cursor`. Takes two reads.
  */
 export function nextStep(store: ChainRows, cursor: ChainCursor, headNumber: number): ChainStep | undefined {
   const { number, hash } = cursor

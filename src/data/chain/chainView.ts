@@ -2,11 +2,11 @@ import type { BlockId } from './blockId.js'
 import type { Chain } from './chain.js'
 import { ChainBlocks, type Head, type ResolvedBlock } from './chainBlocks.js'
 
-/** The chain that ends with one block, as one request sees it, unaffected by later writes. */
+/** The chain that ends with one block, fixed for one request and unaffected by later writes. */
 export class ChainView extends ChainBlocks {
   readonly #isPinned: boolean
 
-  /** In a pinned view every tag means its head; in any other view tags have their usual meaning. */
+  /** In a pinned view every tag means its head; in other views tags have their usual meaning. */
   constructor(
     chain: Chain,
     readonly head: Head,

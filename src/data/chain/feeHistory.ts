@@ -34,7 +34,7 @@ export function feesAfter(
   const number = parent.number + 1
   const { timestamp } = parent
   const hasBaseFee = londonBlock !== undefined && number >= londonBlock
-  // As in go-ethereum by the rules of the parent, whatever fork comes next.
+  // As in go-ethereum, by the rules of the parent, even if the next block has another fork.
   const rules = schedule.rulesAt(schedule.forkOf(parent))
   const { excessBlobGas = 0n } = family.headers.child(parent, { number, timestamp, ...rules })
   const hasBlobs = parent.excessBlobGas !== undefined && rules.blobs !== undefined
@@ -45,8 +45,8 @@ export function feesAfter(
 }
 
 /**
- * Tips per gas of a block's transactions at each of `percentiles` (0 to 100, ascending): with transactions ordered by
- * tip, the tip of the one at which that share of the block's gas is reached. Zeros for a block without transactions.
+ * Tips per gas of a block's transactions at each of `percentiles` (0 to 100, ascending). Transactions are ordered by
+ * tip; the result is the tip at which that share of the block's gas is reached. Zeros for a block without transactions.
  */
 export function tipPercentiles(executed: ExecutedBlock, percentiles: readonly number[]): bigint[] {
   const { header } = executed.rows

@@ -12,7 +12,7 @@ export function nextBaseFee(parent: Header): bigint {
   return changeBaseFee(parent, parent.gasUsed, elasticityMultiplier, baseFeeChangeDenominator)
 }
 
-/** The same after a parent that counts as having used so much gas, with a chain's own parameters. */
+/** The same with a chain's own parameters, for the gas that the parent counts as used. */
 export function changeBaseFee(
   { baseFeePerGas, gasLimit }: Header,
   gasUsed: bigint,
@@ -32,7 +32,9 @@ export function changeBaseFee(
 /** Gas of one blob (EIP-4844). */
 export const gasPerBlob = 131_072n
 const minBlobBaseFee = 1n
-/** EIP-7918: execution gas that a blob must be worth for its price to fall by the rule of EIP-4844. */
+/**
+ * EIP-7918: minimum execution gas that a blob must be worth; below it the excess does not fall by the rule of EIP-4844.
+ */
 const blobBaseCost = 8_192n
 
 /** Excess blob gas of the child (EIP-4844, from Osaka on EIP-7918), by the child's parameters. */
@@ -52,7 +54,7 @@ export function nextExcessBlobGas(parent: Header, fork: ForkName, parameters: Bl
   return excess + used - target
 }
 
-/** Nobody can pay more than a word has room for; the excess that a chain begins with may be any. */
+/** A price fits a word; the excess in a genesis may have any value. */
 const blobBaseFeeMax = 2n ** 256n - 1n
 
 /** Price of blob gas in a block with this excess, wei per gas (EIP-4844); {@link blobBaseFeeMax} at most. */
@@ -81,8 +83,8 @@ const bombDelays: readonly (readonly [ForkName, number])[] = [
 ]
 
 /**
- * Difficulty of a proof-of-work child (yellow paper 4.3.4; EIP-2, EIP-100 and the bomb delays). `forkBlocks`: where each
- * fork of its chain begins; one that the chain leaves out, as it may Muir Glacier, delays no bomb, as in go-ethereum.
+ * Difficulty of a proof-of-work child (yellow paper 4.3.4; EIP-2, EIP-100 and the bomb delays). `forkBlocks`: first
+ * blocks of the chain's forks. A fork that the chain omits, as Muir Glacier on some, delays no bomb, as in go-ethereum.
  */
 export function nextDifficulty(
   parent: Header,

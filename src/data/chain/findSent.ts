@@ -8,9 +8,9 @@ import { firstBlockWhere } from './firstBlock.js'
 import { fieldSpan } from './transactionJson.js'
 
 /**
- * Location of the transaction that `sender` sent with `nonce`; undefined where the chain has none. `nonceAfter`
- * returns the sender's nonce after a block. A nonce never decreases, so the transaction is in the block after which
- * it first exceeds `nonce`, unless something else raised it: a creation by a contract, or an authorization
+ * Location of the transaction that `sender` sent with `nonce`; undefined if the chain has none. `nonceAfter` returns
+ * the sender's nonce after a block. A nonce never decreases, so the transaction is in the first block after which the
+ * nonce exceeds `nonce`. The exception is a nonce raised otherwise: by a creation in a contract, or an authorization
  * (EIP-7702).
  */
 export function findSent(
@@ -37,7 +37,7 @@ function indexOfSent(rows: BlockRows, sender: Address, nonce: number): number {
   return transactions.findIndex((span, index) => {
     if (!equalBytes(senderAt(senders, index), sender)) return false
     const transaction = rows.read(span)
-    // What has no signature is found by its receipt alone.
+    // The nonce of an unsigned transaction is only in its receipt.
     if (transaction.layout.nonce === undefined) return false
     const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
     return integerAt(body, payload, end) === nonce

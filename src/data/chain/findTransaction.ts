@@ -7,8 +7,8 @@ import { decodeHeader, type Header } from './header.js'
 export type { TransactionLocation } from '../store/chainRows.js'
 
 /**
- * Location of a transaction in the chain that ends with `head`; undefined where it is not in it. Takes three reads
- * where the head is canonical; otherwise two more for each block down to the fork. Throws NotHeldError.
+ * Location of a transaction in the chain that ends with `head`; undefined if it is not in it. Takes three reads if the
+ * head is canonical; otherwise two more for each block down to the fork. Throws NotHeldError.
  */
 export function findTransaction(
   store: ChainRows,
@@ -16,7 +16,7 @@ export function findTransaction(
   head: { readonly hash: Hash32; readonly header: Header },
 ): TransactionLocation | undefined {
   let { hash, header } = head
-  // Blocks above the fork, which are not in the index.
+  // Blocks above the fork are not in the index.
   for (;;) {
     if (store.isCanonical(header.number, hash)) break
     const index = indexInBlock(store, hash, transactionHash)
@@ -31,7 +31,7 @@ export function findTransaction(
   return number <= header.number ? location : undefined
 }
 
-/** The header of a block that there is. Throws NotHeldError. */
+/** The header of an existing block. Throws NotHeldError if it is not stored. */
 export function requireHeader(store: ChainRows, hash: Hash32): Header {
   const rlp = store.readHeader(hash)
   if (rlp === undefined) throw new NotHeldError({ kind: 'header', hash })

@@ -3,10 +3,10 @@ import type { ResolvedBlock } from './chainBlocks.js'
 import type { ChainView } from './chainView.js'
 
 /**
- * The first block from genesis on of whose state something holds; undefined where it does not hold of the head. Where it
- * begins to hold more than once, any block at which it begins. Asks log₂ of the chain's height times. Where it may have
- * begun before the oldest block whose state is kept, `atOldest` tells whether it began with that. Throws
- * FaultError HistoryPruned where it began in a block whose state was removed.
+ * The first block from genesis on whose state satisfies `holds`; undefined if the head's state does not. If the
+ * condition begins to hold several times, the result is any block where it begins. Reads log₂ of the chain's height
+ * blocks. If the condition already holds at the oldest block with stored state, `atOldest` decides whether it begins
+ * there. Throws FaultError HistoryPruned if it began in a block whose state was removed.
  */
 export function firstBlockWhere(
   chain: ChainView,

@@ -22,8 +22,8 @@ interface ForkSource {
 }
 
 /**
- * JSON text of the fork by time that is active at `timestamp`, the next one, and the last one planned; null where
- * there is none.
+ * JSON text of the fork by time that is active at `timestamp`, the next one, and the last one planned; null if there is
+ * none.
  */
 export function forkConfigJson(source: ForkSource, timestamp: Timestamp): string {
   const { times } = source.schedule.config
@@ -67,7 +67,7 @@ function byName(members: (readonly [name: string, address: string])[]): Record<s
   return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** EIP-2124: CRC-32 of the genesis hash and of every activation up to the fork, those of genesis itself left out. */
+/** EIP-2124: CRC-32 of the genesis hash and of every activation up to the fork, except those at genesis. */
 function forkId({ config, genesisHash, genesisTime }: ForkSource, time: number): string {
   const members = Object.entries(JSON.parse(config) as object).filter(([, value]) => value !== null)
   const activations = (suffix: string, after: Timestamp, upTo: number) => {

@@ -1,11 +1,9 @@
-/**
- * The forks of all families in one order, and which of them includes which. Owns names, not times and not rules.
- */
+/** The forks of all families in one order, and the inclusion of their rules. Owns names, not times and rules. */
 import { optimismForks } from './families/optimism/forks.js'
 
 /**
- * Forks in order of activation; names are those of the execution specifications, as @ethereumjs spells them. As in
- * go-ethereum, forks of blob parameters only (bpo) come before Amsterdam, whose blob parameters go on from them.
+ * Forks in order of activation; names are those of the execution specifications, in the spelling of @ethereumjs. As in
+ * go-ethereum, forks of blob parameters only (bpo) come before Amsterdam, whose blob parameters continue theirs.
  */
 export const forkNames = [
   'chainstart',
@@ -36,7 +34,7 @@ export const forkNames = [
 ] as const
 export type EthereumFork = (typeof forkNames)[number]
 
-/** A fork of any family; no two families have one of the same name. */
+/** A fork of any family; names are unique across families. */
 export type ForkName = EthereumFork | keyof typeof optimismForks
 
 /** EIP-4844 and EIP-7892: target and limit of blobs per block, and the rate at which their price changes. */
@@ -52,18 +50,18 @@ export interface ChainConfig {
   /** 20 bytes as hex; EIP-6110. */
   readonly depositContractAddress?: string
   readonly terminalTotalDifficulty?: bigint
-  /** First block of the DAO fork, which the chain refuses (EIP-779). */
+  /** First block of a DAO fork that this chain rejects (EIP-779). */
   readonly daoRefusedBlock?: number
   /** First block of a fork that activates by number. */
   readonly blocks: ReadonlyMap<ForkName, number>
   /** First timestamp of a fork that activates by time. */
   readonly times: ReadonlyMap<ForkName, number>
   readonly blobSchedule: ReadonlyMap<ForkName, BlobParameters>
-  /** Numbers that the chain's family has besides, by name. */
+  /** Additional numbers of the chain's family, by name. */
   readonly parameters: Readonly<Record<string, bigint>>
 }
 
-/** A fork of another family stands behind the one of Ethereum whose rules it has, and before Ethereum's next. */
+/** A fork of another family comes after the Ethereum fork whose rules it includes, and before Ethereum's next one. */
 const placeUnit = 100
 const forkPlaces: Readonly<Record<string, number>> = Object.fromEntries([
   ...forkNames.map((name, place) => [name, place * placeUnit] as const),
@@ -73,14 +71,14 @@ const forkPlaces: Readonly<Record<string, number>> = Object.fromEntries([
 ])
 
 /**
- * Whether the rules of `fork` hold once `active` is the newest active fork. Asked 20 times a call: two searches in the list
- * of names were a tenth of a short one's time.
+ * Whether the rules of `fork` apply if `active` is the newest active fork. It runs 20 times a call: two searches in the
+ * list of names took a tenth of a short call's time.
  */
 export function includesFork(active: ForkName, fork: ForkName): boolean {
   return (forkPlaces[active] as number) >= (forkPlaces[fork] as number)
 }
 
-/** Place among {@link forkNames} of the fork of Ethereum whose rules a fork has, as the kernel counts them. */
+/** The kernel's number for a fork: the index in {@link forkNames} of the Ethereum fork whose rules it includes. */
 export function forkNumber(fork: ForkName): number {
   return Math.floor((forkPlaces[fork] as number) / placeUnit)
 }

@@ -1,6 +1,6 @@
 /**
- * The fork of each block: by number before the Merge and by time after it, from a geth-format genesis. Owns the times of
- * forks and the blob schedule, not the rules themselves.
+ * The fork of each block: by number before the Merge and by time after it, from a geth-format genesis. Owns the times
+ * of forks and the blob schedule, not the rules themselves.
  */
 import { familyOfConfig } from './families/families.js'
 import type { ChainFamily, Child } from './families/family.js'
@@ -21,7 +21,7 @@ import type { Header, Timestamp } from './header.js'
 
 export * from './forkNames.js'
 
-/** The rules in the `config` member of a geth-format genesis, and whose they are. */
+/** The rules in the `config` member of a geth-format genesis, and their family. */
 interface GenesisConfig extends ChainConfig {
   readonly family: ChainFamily
 }
@@ -34,7 +34,7 @@ const blockMembers: ReadonlyMap<string, ForkName> = new Map([
   ['byzantiumBlock', 'byzantium'],
   ['constantinopleBlock', 'constantinople'],
   ['petersburgBlock', 'petersburg'],
-  // So the same is called in files of Besu.
+  // Besu's name for it.
   ['constantinopleFixBlock', 'petersburg'],
   ['istanbulBlock', 'istanbul'],
   ['muirGlacierBlock', 'muirGlacier'],
@@ -44,7 +44,7 @@ const blockMembers: ReadonlyMap<string, ForkName> = new Map([
   ['grayGlacierBlock', 'grayGlacier'],
 ])
 
-/** Members of `config` of a chain that begins with these forks, such as each that begins after the Merge. */
+/** Members of `config` for a chain that begins with these forks, such as any that begins after the Merge. */
 export const forksUpToLondon = {
   homesteadBlock: 0,
   eip150Block: 0,
@@ -62,12 +62,12 @@ export const forksUpToLondon = {
 export const forksByTime: readonly EthereumFork[] = forkNames.slice(forkNames.indexOf('shanghai'))
 const timeMembers = new Map(forksByTime.map((name) => [`${name}Time`, name]))
 
-/** Times of forks that were fixed after a genesis file or this program was made, as members of `config`. */
+/** Times of forks set after the genesis file or this program was made, as members of `config`. */
 export interface ForkTimes {
   readonly amsterdamTime?: number | undefined
 }
 
-/** The `config` of a genesis with these times. Throws RangeError where it has one of them already, and another. */
+/** The `config` of a genesis with these times. Throws RangeError if it already has a different time. */
 export function withForkTimes<C extends object>(config: C, forks: ForkTimes): C {
   const added = Object.entries(forks).filter(([, time]) => time !== undefined)
   for (const [member, time] of added) {
@@ -78,13 +78,13 @@ export function withForkTimes<C extends object>(config: C, forks: ForkTimes): C 
   return { ...config, ...Object.fromEntries(added) }
 }
 
-/** Files of Besu name contracts of requests (EIP-7002, EIP-7251), which every chain has at these addresses. */
+/** Besu's files name contracts of requests (EIP-7002, EIP-7251), which have these addresses on every chain. */
 const requestContracts: Readonly<Record<string, string>> = {
   withdrawalRequestContractAddress: '0x00000961ef480eb55e80d19ad83579a64c007002',
   consolidationRequestContractAddress: '0x0000bbddc7ce488642fb579f8b00f3a590007251',
 }
 
-/** Members that have no effect here: consensus engines, markers, and numbers that follow from other members. */
+/** Members without effect here: consensus engines, markers, and numbers that follow from other members. */
 const silentMembers = new Set([
   'chainId',
   'networkId',
@@ -92,7 +92,7 @@ const silentMembers = new Set([
   'terminalTotalDifficulty',
   'terminalTotalDifficultyPassed',
   'mergeNetsplitBlock',
-  // What files of Besu have besides: spelled otherwise, and for its peers.
+  // Additional members in Besu's files: another spelling, and settings for its peers.
   'mergeNetSplitBlock',
   'preMergeForkBlock',
   'discovery',
@@ -180,7 +180,7 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
 }
 
 /**
- * From the Merge on every block has the rules of London, with a base fee. The blocks of a family begin with its own first
+ * From the Merge on, every block has the rules of London, with a base fee. The blocks of a family begin with its first
  * fork: OP Mainnet names London together with Bedrock, before which it was another chain.
  */
 function requireLondonFirst(family: ChainFamily, blocks: ReadonlyMap<ForkName, number>, ttd: unknown): void {
@@ -229,7 +229,7 @@ function parseBlobSchedule(
       const target = toInteger(entry.target, `${path}.target`)
       const max = toInteger(entry.max, `${path}.max`)
       if (max === 0 || max < target) throw new RangeError(`${path}.max: expected at least 1 and the target`)
-      // An entry of a fork that the chain does not have must not count for the forks after it, as in go-ethereum.
+      // An entry for a fork that the chain lacks must not count for later forks, as in go-ethereum.
       const isKept = times.has(name as ForkName) || blobDefaults.has(name as ForkName)
       if (isKept) parsed.set(name as ForkName, { target, max, baseFeeUpdateFraction: fraction })
     }
@@ -242,13 +242,13 @@ function parseBlobSchedule(
   return parsed
 }
 
-/** Rules that hold at each block of one chain. */
+/** Rules of each block of one chain. */
 export class ForkSchedule {
   readonly family: ChainFamily
   /** Whether the Merge is active from the first block: the chain never had proof of work. */
   readonly #mergedAtGenesis: boolean
 
-  /** That of a store's chain. */
+  /** The schedule of a store's chain. */
   static of(identity: { readonly config: string }): ForkSchedule {
     return new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
   }
@@ -279,7 +279,7 @@ export class ForkSchedule {
     return active
   }
 
-  /** The fork of a block that is known to be valid: after the Merge it has no difficulty. */
+  /** The fork of a valid block: after the Merge it has no difficulty. */
   forkOf({ number, timestamp, difficulty }: Pick<Header, 'number' | 'timestamp' | 'difficulty'>): ForkName {
     const isMerged = this.#mergedAtGenesis || (difficulty === 0n && number > 0)
     if (number > 0 || isMerged) return this.forkAt(number, timestamp, isMerged)
@@ -288,7 +288,7 @@ export class ForkSchedule {
     return includesFork(byTime, 'shanghai') ? byTime : this.forkAt(number, timestamp, false)
   }
 
-  /** A block on one with this total difficulty. */
+  /** Facts of a block whose parent has this total difficulty. */
   childAt(
     number: number,
     timestamp: Timestamp,
@@ -310,7 +310,7 @@ export class ForkSchedule {
     return parameters && blobBaseFee(header.excessBlobGas, parameters)
   }
 
-  /** Blob parameters in force at a fork: those of the newest entry of the schedule up to it; undefined before Cancun. */
+  /** Blob parameters of a fork: the newest entry of the schedule up to it; undefined before Cancun. */
   blobParametersAt(fork: ForkName): BlobParameters | undefined {
     for (let index = forkNumber(fork); index >= 0; index--) {
       const parameters = this.config.blobSchedule.get(forkNames[index] as ForkName)
@@ -321,7 +321,7 @@ export class ForkSchedule {
 
   /**
    * The first member of the genesis `config` in which this schedule and `other` differ for the blocks up to one with
-   * this number, time and total difficulty; undefined where both have the same rules for them.
+   * this number, time and total difficulty; undefined if both have the same rules for them.
    */
   firstDifference(
     other: ForkSchedule,
@@ -364,7 +364,7 @@ export class ForkSchedule {
   }
 }
 
-/** A fork that is left out of a configuration goes on in the chain. */
+/** Removing a fork from a configuration does not remove it from the chain. */
 function whyUnknown(member: string): string {
   const [, fork] = /^(\w+)(Time|Block)$/.exec(member) ?? []
   if (fork === undefined) return `config.${member} is not supported; remove it if it sets no rule`

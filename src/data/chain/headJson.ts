@@ -3,7 +3,7 @@ import { type Header, headerField, headerFields } from './header.js'
 
 /**
  * A header in go-ethereum's form for `newHeads` (`types.Header`, gencodec): without `size` and `totalDifficulty`, the
- * hash last, and null for members that the block's fork does not have.
+ * hash last, and null for members that the block's fork lacks.
  */
 export function headJson(header: Header, hash: Uint8Array): string {
   const members = headerFields.map((name) => {

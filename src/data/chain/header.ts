@@ -23,7 +23,7 @@ import {
 import type { BlockName, ChainRows, Development } from '../store/chainRows.js'
 import { type ForkName, includesFork } from './forkNames.js'
 
-/** Unix seconds, of up to 64 bits; a number where it fits into 48. */
+/** Unix seconds, of up to 64 bits; a number if they fit into 48. */
 export type Timestamp = number | bigint
 
 export function toTimestamp(seconds: bigint): Timestamp {
@@ -63,11 +63,11 @@ export interface Header {
   readonly blockAccessListHash?: Hash32
   /** EIP-7843: 64 bits, from the consensus layer; no rule binds it to the parent's. */
   readonly slotNumber?: bigint
-  /** Further fields, of a fork that this version does not know; absent where there are none. See {@link unknownForkOf}. */
+  /** Further fields, of an unknown later fork; absent if there are none. See {@link unknownForkOf}. */
   readonly unknownFields?: readonly Uint8Array[]
 }
 
-/** The block at the head of a store; undefined where that has none. */
+/** The block at the head of a store; undefined if there is none. */
 export function headOf(
   store: Pick<ChainRows, 'readHead' | 'readHeader'>,
 ): (BlockName & { header: Header }) | undefined {
@@ -96,7 +96,7 @@ export const fieldForks = {
 type AppendedField = keyof typeof fieldForks
 export const appendedFields = Object.keys(fieldForks) as readonly AppendedField[]
 
-/** Those of the values that a header of this fork has. */
+/** The values that a header of this fork has. */
 export function fieldsAt(
   fork: ForkName,
   values: Partial<Pick<Header, AppendedField>>,
@@ -115,13 +115,13 @@ export const headerFields = [
 ] as const
 export type HeaderField = (typeof headerFields)[number]
 
-/** Those of {@link headerFields} that are integers. */
+/** The integers among {@link headerFields}. */
 export const headerIntegers: ReadonlySet<string> = new Set<HeaderField>([
   ...(['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'] as const),
   ...(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas', 'slotNumber'] as const),
 ])
 
-/** A field; undefined where the header has none. */
+/** A field; undefined if the header lacks it. */
 export function headerField(header: Header, name: HeaderField): Uint8Array | bigint | number | undefined {
   return header[name === 'sha3Uncles' ? 'unclesHash' : name]
 }
@@ -129,16 +129,15 @@ export function headerField(header: Header, name: HeaderField): Uint8Array | big
 /** Fields before {@link appendedFields}. */
 export const fieldsMin = 15
 const fieldsKnown = fieldsMin + appendedFields.length
-/** Most fields of forks that are not known: each appended one or two, and no version is that old. */
+/** Limit of unknown fields: each fork appended one or two, and no version is that old. */
 const unknownFieldsMax = 16
 
-/** The chain has a fork that this version does not know. Only a newer version can go on. */
+/** The chain has a fork that this version does not know. Only a newer version can continue. */
 export class UnknownForkError extends OperatorError {}
 
 /**
- * What to tell of a header with more fields than are known here; undefined where there are none. Such a header is no
- * lie and no damage: its hash, links and roots mean what they always did, but by which rules its block was executed is
- * not known.
+ * The message for a header with more fields than this version knows; undefined if there are none. Such a header is
+ * neither false nor damaged: its hash, links and roots keep their meaning, but the rules of its execution are unknown.
  */
 export function unknownForkOf({ number, unknownFields }: Header): string | undefined {
   if (unknownFields === undefined) return undefined
@@ -146,22 +145,22 @@ export function unknownForkOf({ number, unknownFields }: Header): string | undef
   return `this chain has a fork that this version does not know (header of block ${number} has ${count} fields); update Tidegate`
 }
 
-/** Throws {@link UnknownForkError} where it is not known by which rules a block is executed. */
+/** Throws {@link UnknownForkError} if the rules for executing a block are unknown. */
 export function requireKnownFork(header: Header): void {
   const why = unknownForkOf(header)
   if (why !== undefined) throw new UnknownForkError(why)
 }
 
-/** Decodes a header's RLP. Throws {@link RlpError} where it is not one, also for integers with leading zeros. */
+/** Decodes a header's RLP. Throws {@link RlpError} for any other input, also for integers with leading zeros. */
 export function decodeHeader(rlp: Uint8Array): Header {
   return headerFromItems(decodeRlpList(rlp))
 }
 
-/** The members of a block that its transactions and logs repeat. */
+/** The members of a block that are repeated in its transactions and logs. */
 export interface BlockFacts {
   readonly number: number
   readonly timestamp: Timestamp
-  /** Wei per gas; a number where it fits into 48 bits. */
+  /** Wei per gas; a number if it fits into 48 bits. */
   readonly baseFeePerGas: number | bigint | undefined
 }
 
@@ -172,11 +171,11 @@ const timestampIndex = 11
 const baseFeeIndex = 15
 export const withdrawalsRootIndex = 16
 
-/** The first fields, each of which has one length: five hashes, an address and a bloom. */
+/** The first fields, each of fixed length: five hashes, an address and a bloom. */
 const fixedFields = 7
 const fixedBytes = 5 * 33 + 21 + 259
 
-/** Offset of a field in a header that is known to be well-formed; undefined where it has fewer fields. */
+/** Offset of a field in a well-formed header; undefined if it has fewer fields. */
 export function headerFieldAt(rlp: Uint8Array, index: number): number | undefined {
   let field = rlpPayloadAt(rlp, 0)
   let before = 0
@@ -188,7 +187,7 @@ export function headerFieldAt(rlp: Uint8Array, index: number): number | undefine
   return field < rlp.length ? field : undefined
 }
 
-/** Reads them from a header that is known to be well-formed, in a tenth of the time of decoding it. */
+/** Reads these members from a well-formed header, in a tenth of the time of decoding it. */
 export function readBlockFacts(rlp: Uint8Array): BlockFacts {
   let field = rlpPayloadAt(rlp, 0) + fixedBytes
   let index = fixedFields
@@ -244,7 +243,7 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
   }
   for (let index = fieldsMin; index < Math.min(items.length, fieldsKnown); index++) {
     const name = appendedFields[index - fieldsMin] as (typeof appendedFields)[number]
-    // Of blob gas and slots EIP-4844 and EIP-7843 say so.
+    // EIP-4844 and EIP-7843 limit blob gas and slots.
     const bytesMax = name === 'baseFeePerGas' ? 32 : 8
     header[name] = headerIntegers.has(name)
       ? bytesToBigInt(shortInteger(index, name, bytesMax))
@@ -269,12 +268,12 @@ export function headerHash(rlp: Uint8Array): Hash32 {
   return keccak256(rlp)
 }
 
-/** Whether a block is one of proof of stake (EIP-3675). */
+/** Whether a block is a proof-of-stake block (EIP-3675). */
 export function isProofOfStake({ difficulty, number }: Header): boolean {
   return difficulty === 0n && number > 0
 }
 
-/** Root of the state after a block: its header's, but for the genesis of a {@link Development} chain. */
+/** Root of the state after a block: its header's, except for the genesis of a {@link Development} chain. */
 export function stateRootOf({ number, stateRoot }: Header, development: Development | undefined): Hash32 {
   return number === 0 && development !== undefined ? toHash32(hexToBytes(development.stateRoot)) : stateRoot
 }

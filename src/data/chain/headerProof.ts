@@ -6,17 +6,17 @@ import { branchLength, epochBlocks } from '../ssz/verifyHeaderProof.js'
 import type { ChainRows, Epoch } from '../store/chainRows.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 
-/** Rows of a chain of which some came in archives. */
+/** Rows of a chain that was partly imported from archives. */
 interface ArchivedRows extends ChainRows {
   readEpoch(epoch: number): Epoch | undefined
   blocksFrom(first: number, count: number): Iterable<StoredBlock>
 }
 
-/** What the accumulator of an epoch says, from the rows. */
+/** The records in an epoch's accumulator, from the rows. */
 export function readHeaderRecords(rows: ArchivedRows, first: number, count: number): HeaderRecord[] {
   const records: HeaderRecord[] = []
   for (const { hash, totalDifficulty } of rows.blocksFrom(first, count)) {
-    // Views of a row would keep all of it.
+    // Copied, because views would keep the whole rows in memory.
     records.push({ hash: toHash32(hash.slice()), totalDifficulty: bytesToBigInt(totalDifficulty) })
   }
   if (records.length !== count) throw new Error(`an epoch has ${records.length} of ${count} blocks`)
@@ -28,10 +28,10 @@ export interface HeaderProofRequest {
   readonly hash: Hash32
 }
 
-/** Trees that a thread keeps, of some 6 MB each: whoever asks for proofs of an epoch asks for many. */
+/** Cached trees per thread, of some 6 MB each: a client usually requests many proofs of one epoch. */
 const treesMax = 4
 
-/** Proves headers in the accumulators of their epochs. Keeps the trees of the last epochs. */
+/** Proves headers in the accumulators of their epochs. Caches the trees of the last epochs. */
 export class HeaderProver {
   readonly #rows: ArchivedRows
   readonly #trees = new LRUCache<number, EpochTree>({ max: treesMax })
@@ -41,8 +41,8 @@ export class HeaderProver {
   }
 
   /**
-   * The JSON of a `tidegate_getHeaderProof` result, in memory that the caller may transfer. Throws FaultError for a block
-   * of no epoch whose accumulator was checked. The first proof of an epoch builds its tree.
+   * The JSON of a `tidegate_getHeaderProof` result, in memory that the caller may transfer. Throws FaultError for a
+   * block outside the epochs with a verified accumulator. The first proof of an epoch builds its tree.
    */
   prove({ number, hash }: HeaderProofRequest): Uint8Array<ArrayBuffer> {
     const epoch = Math.floor(number / epochBlocks)

@@ -1,7 +1,7 @@
 /** Gas that a transaction pays before its execution. Pure functions of the EIPs they cite. */
 import { type ForkName, includesFork } from './forkNames.js'
 
-/** The properties of a transaction that decide its intrinsic gas. */
+/** The properties of a transaction that determine its intrinsic gas. */
 interface TransactionShape {
   readonly isCreation: boolean
   readonly isToSelf: boolean
@@ -14,7 +14,7 @@ interface TransactionShape {
   readonly authorizations: number
 }
 
-/** The properties of calldata that decide its gas. */
+/** The properties of calldata that determine its gas. */
 interface DataShape {
   readonly bytes: number
   readonly zeros: number
@@ -54,10 +54,7 @@ export function codeBytesMax(fork: ForkName): number {
   return includesFork(fork, 'amsterdam') ? 65_536 : 24_576
 }
 
-/**
- * Most gas of one transaction from Osaka on (EIP-7825); from Amsterdam on without the gas of state that it creates
- * (EIP-8037).
- */
+/** Most gas of one transaction from Osaka on (EIP-7825); from Amsterdam on, without state gas (EIP-8037). */
 export const transactionGasMax = 2n ** 24n
 
 /** Gas limit of a transaction from Amsterdam on, with what is for state; go-ethereum 1.17.10 and evmone have it. */
@@ -66,7 +63,7 @@ export const transactionTotalGasMax = 2n ** 32n - 1n
 /** The most gas that a block may have (go-ethereum, params.MaxGasLimit). */
 export const gasLimitMax = 2n ** 63n - 1n
 
-/** Most gas of a message: that of so many blocks with this limit; the kernel counts it in signed integers of 64 bits. */
+/** Most gas of a message: that of `blocks` blocks with this limit. The kernel counts gas in signed 64-bit integers. */
 export function messageGasMax(blockGasLimit: bigint, blocks: number): bigint {
   const gas = blockGasLimit * BigInt(blocks)
   return gas < gasLimitMax ? gas : gasLimitMax
@@ -94,7 +91,7 @@ export function intrinsicGas(shape: TransactionShape, fork: ForkName): bigint {
   return BigInt(gas)
 }
 
-/** EIP-2780: for the sender, the recipient and the value. */
+/** EIP-2780: gas for the sender, the recipient and the value. */
 function amsterdamBaseGas({ isCreation, isToSelf, hasValue }: TransactionShape): number {
   const { base, creation, recipient, value } = amsterdamGas
   if (isCreation) return base + creation

@@ -1,9 +1,9 @@
 /**
- * Public networks by the names that people and archives call them: chain id, genesis hash and forks. For chains of which
- * no genesis file is at hand; their state at genesis is not here.
+ * Public networks by their usual names: chain id, genesis hash and forks. For chains without a genesis file; their
+ * state at genesis is not here.
  *
  * Source: go-ethereum's params/config.go and core/genesis.go, as of 20 August 2026 (commit 02b73d4); and the time of
- * Sepolia's Amsterdam, 6 October 2026, 13:53:36 UTC. Where Amsterdam is not set, its time was not fixed then: a
+ * Sepolia's Amsterdam, 6 October 2026, 13:53:36 UTC. For the others, Amsterdam's time was not fixed then: a
  * configuration sets it with `forks`.
  */
 import type { ChainIdentity } from '../store/chainRows.js'
@@ -129,10 +129,10 @@ export function knownIdentity(name: string, chainId: number | undefined): ChainI
   return { chainId: id, networkId: id, genesisHash, config: JSON.stringify(config) }
 }
 
-/** Ethereum's own networks make a block in this time. */
+/** Time between two blocks of Ethereum's own networks. */
 const slotMs = 12_000
 
-/** What is known of a public network by its chain id; undefined for others. */
+/** Name, family and block time of a public network by its chain id; undefined for others. */
 export function networkOf(chainId: number): KnownName | undefined {
   const known = Object.entries(knownNetworks).find(([, { config }]) => config.chainId === chainId)
   return known === undefined

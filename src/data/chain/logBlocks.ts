@@ -5,9 +5,9 @@ import type { LogFilter } from './logFilter.js'
 
 /** Ascending block numbers with random access. */
 interface Ascending {
-  /** The first number from `from` on; Infinity where there is none. `from` must not decrease. */
+  /** The first number from `from` on; Infinity if there is none. `from` must not decrease. */
   seek(from: number): number
-  /** Density of numbers where the last {@link seek} read: numbers per block. */
+  /** Density of numbers at the last {@link seek}: numbers per block. */
   readonly density: number
 }
 
@@ -19,7 +19,7 @@ const unseenMax = 15
 
 /**
  * Canonical blocks that may contain logs of a filter, ascending: blocks with one of its keys at the rarest position,
- * and usually at each other restricted position. Whether a single log has all of them must be checked in the block.
+ * and usually at each other restricted position. A check in the block must show whether a single log has all of them.
  * Takes time linear in the numbers of the rarest position, and none for blocks between them.
  */
 export class LogBlocks {
@@ -43,7 +43,7 @@ export class LogBlocks {
     this.#others = positions.slice(1).map((each) => new Sampled(each))
   }
 
-  /** The first number from `from` on; Infinity where there is none. `from` must not decrease. */
+  /** The first number from `from` on; Infinity if there is none. `from` must not decrease. */
   seek(from: number): number {
     let number = this.#first.seek(from)
     for (let at = 0; at < this.#others.length && number < Number.POSITIVE_INFINITY; ) {
@@ -59,7 +59,7 @@ export class LogBlocks {
   }
 }
 
-/** Looks up fewer and fewer candidates while all of them are found. */
+/** Looks up ever fewer candidates while all of them are found. */
 class Sampled {
   readonly #numbers: Ascending
   #unseen = 0

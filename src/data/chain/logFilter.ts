@@ -37,7 +37,7 @@ export class LogFilter {
   readonly #counts: readonly number[]
   /** Offset of the keys in the name. */
   readonly #start: number
-  /** The three bloom bits of each key, in the order of the name; computed when first needed. */
+  /** The three bloom bits of each key, in the order of the name; computed at first use. */
   #bloomBits: Uint16Array | undefined
 
   constructor({ addresses, topics }: LogCriteria) {
@@ -76,8 +76,8 @@ export class LogFilter {
   }
 
   /**
-   * As {@link matches}, for the log at offset `log` of `receipts`, which are known to be well-formed. Allocates no
-   * object, because few of a block's logs match.
+   * As {@link matches}, for the log at offset `log` of well-formed `receipts`. Allocates no object, because few of a
+   * block's logs match.
    */
   matchesAt(receipts: Uint8Array, log: number): boolean {
     const address = rlpPayloadAt(receipts, log)

@@ -67,9 +67,9 @@ function writePositionMembers(json: JsonBytes, position: LogPosition, block: Blo
 }
 
 /**
- * Writes the log object of the RLP that begins at `log`; `index` is its index in the block. Members shared by the logs
- * of a transaction are written from `position` for the first log; this returns where, so that they are copied for the
- * others.
+ * Writes the log object of the RLP that begins at `log`; `index` is its index in the block. For the first log of a
+ * transaction, the shared members are written from `position`. Returns their place, so that they are copied for the
+ * other logs.
  */
 export function writeLog(
   json: JsonBytes,
@@ -110,7 +110,7 @@ interface ReceiptFields {
   readonly logs: number
 }
 
-/** The item of a block's receipts that begins at `at`, a byte string: RLP list (legacy), or type byte and RLP list. */
+/** Reads the byte string at `at` in a block's receipts: RLP list (legacy), or type byte and RLP list. */
 export function readReceipt(receipts: Uint8Array, at: number): ReceiptFields {
   const payload = rlpPayloadAt(receipts, at)
   const outcome = rlpPayloadAt(receipts, (receipts[payload] as number) >= 0xc0 ? payload : payload + 1)
@@ -119,7 +119,7 @@ export function readReceipt(receipts: Uint8Array, at: number): ReceiptFields {
   return { outcome, cumulativeGas, bloom, logs: rlpEndAt(receipts, bloom) }
 }
 
-/** What receipts have behind their logs, for each; most have nothing. */
+/** Fields after the logs of each receipt; most receipts have none. */
 export function* receiptTails(receipts: Uint8Array): Generator<readonly (number | bigint)[]> {
   const end = rlpEndAt(receipts, 0)
   for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
@@ -135,8 +135,7 @@ export function* receiptTails(receipts: Uint8Array): Generator<readonly (number 
 const logBytesExpected = 2_048
 
 /**
- * The logs of an executed block from index `first` on, in order, each made when it is asked for; `receipts` is the
- * store's row.
+ * The logs of an executed block from index `first` on, in order, generated one by one; `receipts` is the store's row.
  */
 export function* blockLogs(rows: BlockRows, receipts: Uint8Array, first = 0): Generator<BlockLog, void> {
   const json = new JsonBytes(logBytesExpected)

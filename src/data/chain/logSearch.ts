@@ -20,8 +20,8 @@ import { blockMembers, type LogPosition, writeLog } from './logJson.js'
 const logsBloomIndex = 6
 
 /**
- * Canonical blocks that may contain logs of a filter, ascending, by the blooms in their headers: for blocks that the
- * index of logs does not have. Takes time linear in the blocks of the range.
+ * Canonical blocks that may contain logs of a filter, ascending, by the blooms in their headers: for blocks outside the
+ * log index. Takes time linear in the blocks of the range.
  */
 class BloomBlocks {
   readonly #rows: ChainRows
@@ -37,7 +37,7 @@ class BloomBlocks {
     this.#onRead = onRead
   }
 
-  /** The first number from `from` on; Infinity where there is none. Throws NotHeldError. */
+  /** The first number from `from` on; Infinity if there is none. Throws NotHeldError. */
   seek(from: number): number {
     for (let number = from; number <= this.#last; number++) {
       this.#onRead()
@@ -77,23 +77,23 @@ export interface FoundLogs {
   readonly json: Uint8Array
   readonly count: number
   /**
-   * The block up to which these logs are complete: the last of the search, or the one before the block that did not
-   * fit.
+   * The block up to which these logs are complete: the last of the search, or the one before the first block that did
+   * not fit.
    */
   readonly last: number
 }
 
-/** Shared by all searches of a thread, which run one after the other. Begins with memory for most answers. */
+/** Shared by all searches of a thread, which run one after the other. Its initial memory suffices for most answers. */
 const json = new JsonBytes(16 * 1024)
 
-/** Throws FaultError for a chain of which no receipts are held, and so no logs. */
+/** Throws FaultError for a chain without stored receipts, and so without logs. */
 export function requireLogs({ hasReceipts }: StoreKind): void {
   if (!hasReceipts) throw new FaultError({ kind: 'NoReceipts' })
 }
 
 /**
- * Searches; returns undefined as soon as `shouldStop`, called before each read, returns true. The JSON of a brief search
- * is for use at once ({@link JsonBytes.finish}). Throws NotHeldError where a block is not held, FaultError for a
+ * Searches; returns undefined as soon as `shouldStop`, called before each read, returns true. With `isBrief`, use the
+ * JSON before the next call ({@link JsonBytes.finish}). Throws NotHeldError if a block is not stored, FaultError for a
  * non-canonical block that was never executed.
  */
 export function searchLogs(
@@ -132,7 +132,7 @@ const stopped = new Error('the search was stopped')
 /** Receipts that are fetched together: one batch, of some megabytes. */
 const receiptsAhead = 32
 
-/** An error for receipts that are not held, with those that the rest of the search lacks. */
+/** The error for missing receipts, extended by the other blocks of the search that lack theirs. */
 function withOthers(
   thrown: unknown,
   rows: ChainRows,
@@ -147,7 +147,7 @@ function withOthers(
       if (value === undefined) break
       if (!holdsReceipts(rows, value.hash)) others.push(value.hash)
     } catch {
-      // What lies further is asked for when it is its turn.
+      // Later missing blocks are reported at their turn.
       break
     }
   }
@@ -163,7 +163,7 @@ function holdsReceipts(rows: ChainRows, hash: Hash32): boolean {
   }
 }
 
-/** What the index has of a chain that is held whole. */
+/** The index range of a chain that is stored as a whole. */
 const wholeIndex = { isIndexed: true, last: Number.POSITIVE_INFINITY }
 
 type Range = Pick<LogSearch, 'head' | 'first' | 'last'>

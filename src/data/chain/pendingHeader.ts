@@ -4,14 +4,14 @@ import { nextDifficulty } from './feeMarket.js'
 import type { ForkSchedule } from './forks.js'
 import { emptyBlockAccessListHash, emptyRequestsHash, fieldsAt, type Header, toTimestamp } from './header.js'
 
-/** The slot after the parent's; zero where the parent has none, because it is not known here. */
+/** The slot after the parent's; zero if the parent has none, because then it is unknown here. */
 export function nextSlotNumber(parent: Header): bigint {
   return parent.slotNumber === undefined ? 0n : parent.slotNumber + 1n
 }
 
 /**
- * Header of an empty block on top of `parent`: values that follow from the parent; others are zero or the parent's. Its
- * time is one slot after the parent's: without a clock an answer depends only on the head.
+ * Header of an empty block on top of `parent`. Values follow from the parent; others are zero or the parent's. Its time
+ * is one slot after the parent's: without a clock, an answer depends only on the head.
  */
 export function buildPendingHeader(
   parent: Header,

@@ -1,11 +1,13 @@
-/** Contracts of the protocol, by the fork that introduced each: precompiled ones, and those that system calls call. */
+/**
+ * Contracts of the protocol, with the fork that introduced each: precompiled contracts, and targets of system calls.
+ */
 import { hexToBytes } from '../../primitives/bytes.js'
 import { familyOf } from './families/families.js'
 import { type ForkName, includesFork } from './forks.js'
 
 interface Precompile {
   readonly since: ForkName
-  /** In `eth_config` (EIP-7910). */
+  /** Name in `eth_config` (EIP-7910). */
   readonly name: string
 }
 
@@ -36,7 +38,7 @@ export const precompiledContracts: ReadonlyMap<number, Precompile> = new Map(
   Object.entries(byNumber).map(([number, contract]) => [Number(number), contract]),
 )
 
-/** Whether a fork has a precompiled contract; where it has none, the address is an ordinary account. */
+/** Whether a fork has a precompiled contract; if not, the address is an ordinary account. */
 export function hasPrecompile(fork: ForkName, number: number): number is PrecompileNumber {
   const since = precompiledContracts.get(number)?.since
   const own = familyOf(fork).execution?.precompiles?.since.get(number)
@@ -64,7 +66,7 @@ export const parentHashes: SystemContract = {
   address: hexToBytes('0000f90827f1c53a10cb7a02335b175320002935'),
 }
 
-/** In the order of their requests; those are of EIP-7002, EIP-7251 and, twice, EIP-8282. */
+/** In the order of their requests, which are from EIP-7002, EIP-7251 and, twice, EIP-8282. */
 export const systemContracts: readonly SystemContract[] = [
   beaconRoots,
   parentHashes,

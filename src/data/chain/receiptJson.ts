@@ -52,7 +52,7 @@ const closeBrace = ascii('}')
 const firstBlobName = ascii('{"blobGasPrice":')
 const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
 
-/** Writes a receipt object and moves `cursor` past it. `receipt` is where an item of the store's row begins. */
+/** Writes a receipt object and moves `cursor` past it. `receipt` is the offset of an item of the store's row. */
 export function writeReceipt(
   json: JsonBytes,
   receipts: Uint8Array,
@@ -109,7 +109,7 @@ export function writeReceipt(
   cursor.cumulativeGasUsed = cumulativeGasUsed
 }
 
-/** Moves `cursor` past a receipt that is not written. */
+/** Moves `cursor` past a receipt without writing it. */
 export function skipReceipt(receipts: Uint8Array, receipt: number, cursor: ReceiptCursor): void {
   const { cumulativeGas, logs } = readReceipt(receipts, receipt)
   cursor.cumulativeGasUsed = integerOfItem(receipts, cumulativeGas)
@@ -121,7 +121,7 @@ function difference(a: number | bigint, b: number | bigint): number | bigint {
   return typeof a === 'number' && typeof b === 'number' ? a - b : BigInt(a) - BigInt(b)
 }
 
-/** Before Byzantium a receipt holds the state root after its transaction, since then whether it succeeded (EIP-658). */
+/** A receipt has the state root after its transaction before Byzantium, and its status since (EIP-658). */
 function writeOutcome(json: JsonBytes, receipts: Uint8Array, outcome: number): void {
   const payload = rlpPayloadAt(receipts, outcome)
   const end = rlpEndAt(receipts, outcome)
@@ -134,7 +134,7 @@ function writeOutcome(json: JsonBytes, receipts: Uint8Array, outcome: number): v
   }
 }
 
-/** The nonce of a transaction without a signature, and the version of its receipt. */
+/** The nonce of an unsigned transaction, and the version of its receipt. */
 function writeTail(json: JsonBytes, receipts: Uint8Array, nonce: number, end: number): void {
   json.constant(name.depositNonce)
   writeQuantityItem(json, receipts, nonce)
@@ -144,7 +144,7 @@ function writeTail(json: JsonBytes, receipts: Uint8Array, nonce: number, end: nu
   writeQuantityItem(json, receipts, version)
 }
 
-/** Address of a contract that a transaction creates (yellow paper 7); `told` is a nonce that its receipt has. */
+/** Address of a contract that a transaction creates (yellow paper 7); `told` is the nonce from its receipt. */
 function createdAddress(
   transaction: Transaction,
   { senders, index }: TransactionPosition,

@@ -1,4 +1,4 @@
-/** Refusals of what was removed, for those who would otherwise find something else missing, or nothing at all. */
+/** Errors for removed data, so that an answer does not report it as missing or empty. */
 import type { Hash32 } from '../../primitives/bytes.js'
 import { largest } from '../../primitives/extremes.js'
 import { FaultError } from '../../primitives/faults.js'
@@ -6,8 +6,8 @@ import type { BlockName, ChainRows, TransactionLocation } from '../store/chainRo
 import type { ChainView } from './chainView.js'
 
 /**
- * Throws FaultError HistoryPruned for a block of the chain before which the state (`state`: its values, `trie`: its
- * tries) was removed. Of a block beside the chain that is not known before something is read.
+ * Throws FaultError HistoryPruned for a canonical block if the state before it was removed (`state`: its values,
+ * `trie`: its tries). For a non-canonical block, only reads find that out.
  */
 export function requireKeptBefore(
   rows: ChainRows,
@@ -21,8 +21,8 @@ export function requireKeptBefore(
 }
 
 /**
- * Location of a transaction, for answers that cannot say that there is none. Throws FaultError HistoryPruned where it may
- * be in a block that was removed: its hash went with it.
+ * Location of a transaction, for answers that cannot report absence. Throws FaultError HistoryPruned if the transaction
+ * may be in a removed block, because its hash was removed, too.
  */
 export function findKeptTransaction(chain: ChainView, hash: Hash32): TransactionLocation | undefined {
   const at = chain.findTransaction(hash)

@@ -1,6 +1,6 @@
 /**
- * Items of RLP as JSON, by the offsets at which they begin. The RLP is known to be canonical, since only such blocks are
- * stored. No item gets an object of its own: those of the receipts of 200 transactions were 580 KB of garbage.
+ * RLP items as JSON, by their offsets. The RLP is canonical, since only such blocks are stored. Items get no objects of
+ * their own: those for the receipts of 200 transactions were 580 KB of garbage.
  */
 import { integerAt } from '../../primitives/bytes.js'
 import { closeBracket, comma, type JsonBytes, openBracket } from '../../primitives/jsonBytes.js'
@@ -23,7 +23,7 @@ export function writeQuantityItem(json: JsonBytes, bytes: Uint8Array, at: number
   json.quantityOf(bytes, rlpPayloadAt(bytes, at), rlpEndAt(bytes, at))
 }
 
-/** Writes an array; `write` writes each item of the list at `list` and gets its offset and its index. */
+/** Writes an array; `write` writes each item of the list at `list`, and receives its offset and index. */
 export function writeItems(
   json: JsonBytes,
   bytes: Uint8Array,

@@ -10,14 +10,14 @@ const sampledPerBlock = 3
 const percentile = 60
 /** Tips below this many wei are ignored: bundles pay their builder in other ways. */
 const ignoredBelow = 2n
-/** Used where blocks give no sample. */
+/** Used if blocks give no sample. */
 const tipDefault = 1_000_000n
 const tipMax = 500_000_000_000n
 
 /**
- * The tip in wei per gas with which a transaction is likely to be in one of the next blocks: a percentile of the
- * lowest tips of the last blocks, from `first` on, without transactions of their miners. `readBlock` reads a block by its
- * number. Yields before each block that it reads.
+ * A tip in wei per gas that makes it likely that a transaction is in one of the next blocks. It is a percentile of the
+ * lowest tips in the last blocks, from `first` on, without transactions of their miners. `readBlock` reads a block by
+ * its number. Yields before each read.
  */
 export function* suggestTip(
   headNumber: number,

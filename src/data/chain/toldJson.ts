@@ -1,27 +1,27 @@
 /**
- * Blocks of chains of other families as JSON: what an upstream had, with members that no row has. What roots cover in it
- * was compared when it was stored (ingest/gateway/familyBlock.ts).
+ * Blocks of other families as JSON: the upstream's text, which has members that no row has. Its parts that roots cover
+ * were verified when it was stored (ingest/gateway/familyBlock.ts).
  */
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
 import type { ChainRows, ToldPart } from '../store/chainRows.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members of a block that its header does not have. */
+/** Members of a block that its header lacks. */
 const blockMembers: ReadonlySet<string> = new Set([
   ...['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty', 'blockExtraData'],
 ])
 
 export class ToldJson {
   readonly #store: ChainRows
-  /** What was parsed last: often transactions of one block are asked for one after the other. */
+  /** The last parsed value: clients often request transactions of one block in sequence. */
   #last: { readonly key: string; readonly value: unknown } | undefined
 
   constructor(store: ChainRows) {
     this.#store = store
   }
 
-  /** Of all of these undefined: the block is Ethereum's, and its rows have all of it. */
+  /** Undefined, here and below: the block is Ethereum's, and its rows contain all of it. */
   block(hash: Hash32, isFull: boolean): Uint8Array | undefined {
     const told = this.#store.readTold?.(hash, 'block')
     if (told === undefined || isFull) return told?.json
@@ -29,7 +29,7 @@ export class ToldJson {
     return bytesOf({ ...block, transactions: transactionsOf(block).map((each) => each.hash) })
   }
 
-  /** The members of its header; `hash` among them. */
+  /** The members of its header, including `hash`. */
   header(hash: Hash32): Uint8Array | undefined {
     const block = this.#read(hash, 'block') as Json | undefined
     return (
@@ -42,7 +42,7 @@ export class ToldJson {
     return block && bytesOf(transactionsOf(block)[index])
   }
 
-  /** Those from index `first` up to `end`. */
+  /** The receipts from index `first` up to `end`. */
   receipts(hash: Hash32, first = 0, end?: number): Uint8Array | undefined {
     const list = this.#read(hash, 'receipts') as readonly Json[] | undefined
     return list && bytesOf(list.slice(first, end))
@@ -54,7 +54,7 @@ export class ToldJson {
   }
 
   #read(hash: Hash32, part: ToldPart): unknown {
-    // Each time, since the store notes how it is known.
+    // Read each time, so that the store records how the answer is verified.
     const told = this.#store.readTold?.(hash, part)
     return told && this.#parsed(hash, part, told.json)
   }

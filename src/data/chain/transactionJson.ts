@@ -22,11 +22,11 @@ import {
 export interface Transaction {
   /** EIP-2718 type; 0 for legacy. */
   readonly type: number
-  /** The whole body, in which it is. */
+  /** The whole body that contains it. */
   readonly bytes: Uint8Array
-  /** Where its encoding begins: a list (legacy), or the type. */
+  /** Offset of its encoding: a list (legacy), or the type. */
   readonly start: number
-  /** Where its RLP fields begin, in the order of the type's definition, and where they end. */
+  /** Offset of its RLP fields, which are in the order of the type's definition, and their end. */
   readonly fieldsAt: number
   readonly end: number
   /** Indexes of fields that several types have. */
@@ -42,11 +42,11 @@ export interface TransactionPosition {
   readonly index: number
   /** Rows of the block's senders: sender (20 bytes) ‖ transaction hash (32 bytes). */
   readonly senders: Uint8Array
-  /** What the receipt of a transaction without a signature has behind its logs: its nonce, and a version. */
+  /** Fields after the logs in the receipt of an unsigned transaction: its nonce, and a version. */
   readonly told?: readonly (number | bigint)[]
 }
 
-/** In no block. */
+/** A transaction outside any block. */
 interface PendingPosition {
   readonly blockHash: undefined
   readonly told?: undefined
@@ -55,28 +55,28 @@ interface PendingPosition {
   readonly senders: Uint8Array
 }
 
-/** What is written of a type's transactions, and where in their RLP the fields are that are read by themselves. */
+/** JSON members of a type's transactions, and indices of the RLP fields that are read separately. */
 interface Layout {
-  /** Undefined where its receipt tells it. */
+  /** Undefined if only its receipt has the nonce. */
   readonly nonce: number | undefined
   /** Gas price of legacy and type 1; highest gas price of later types. Undefined for none. */
   readonly maxFee: number | undefined
   /** Undefined before EIP-1559. */
   readonly maxPriorityFee: number | undefined
   readonly to: number
-  /** Undefined where the type has no blobs. */
+  /** Undefined if the type has no blobs. */
   readonly blobHashes: number | undefined
-  /** Members of its JSON behind those of its block. */
+  /** Members of its JSON after those of its block. */
   readonly members: readonly Member[]
   readonly fieldCount: number
 }
 
-/** One walk over a table writes all members, as of blocks; see blockJson.ts. */
+/** One walk over a table writes all members, as for blocks; see blockJson.ts. */
 interface Member {
-  /** `,"name":`, of a constant its value too. */
+  /** `,"name":`, for a constant followed by its value. */
   readonly name: Constant
   readonly kind: 'quantity' | 'hex' | OwnKind
-  /** Index of its field; 0 for what is no field, because V8 is slow to find that an array has no element -1. */
+  /** Index of its field; 0 if it is no field, because reading a missing element -1 of an array is slow in V8. */
   readonly at: number
 }
 
@@ -90,7 +90,7 @@ type OwnKind =
   | 'index'
   | 'legacyChainId'
 
-/** As far as they were needed. */
+/** Layouts by type, filled at first use. */
 const layouts = new Map<TransactionType, Layout>()
 
 /** Throws RangeError for an unknown type. */
@@ -116,7 +116,7 @@ function layoutOf(number: number, types: ReadonlyMap<number, TransactionType>): 
 const feeNames = 'from gas gasPrice maxFeePerGas maxPriorityFeePerGas'.split(' ')
 const messageNames = 'hash input nonce to transactionIndex value type accessList chainId'.split(' ')
 
-/** In the order of go-ethereum: fees that hardly any type has are behind the others, its other fields before v, r and s. */
+/** In go-ethereum's order: rare fees come after the usual ones, the type's other fields before v, r and s. */
 function membersOf(type: TransactionType): readonly Member[] {
   const { names, fields, isSigned } = type
   const own = names.filter((name) => !feeNames.includes(name) && !messageNames.includes(name))
@@ -166,7 +166,7 @@ export function readTransaction(
   return { type, bytes, start: from, fieldsAt: rlpPayloadAt(bytes, list), end: rlpEndAt(bytes, list), layout }
 }
 
-/** Offset of a field that the transaction's type has. */
+/** Offset of a field; the transaction's type must have it. */
 export function fieldAt({ bytes, fieldsAt, end }: Transaction, position: number): number {
   let at = fieldsAt
   for (let before = 0; before < position && at < end; before++) at = rlpEndAt(bytes, at)
@@ -190,7 +190,7 @@ export function blobCount(transaction: Transaction): number {
   return (hashes.end - hashes.payload) / hashItemBytes
 }
 
-/** Effective gas price in wei (EIP-1559); the transaction's gas price before London; 0 for one that pays nothing. */
+/** Effective gas price in wei (EIP-1559); the transaction's gas price before London; 0 for one without fees. */
 export function effectiveGasPrice(
   transaction: Transaction,
   baseFeePerGas: number | bigint | undefined,
@@ -214,7 +214,7 @@ const nullText = ascii('null')
 const trueText = ascii('true')
 const noBlock = ascii('null,"blockNumber":null,"blockTimestamp":null')
 
-/** Where each field of the transaction that is being written begins, and where the last ends; no type has half as many. */
+/** Offsets of the fields of the transaction being written, and the end of the last one; no type has half as many. */
 const starts = new Int32Array(32)
 
 /** Writes the transaction object of the specification. */
@@ -246,7 +246,7 @@ export function writeTransaction(
   json.constant(closeBrace)
 }
 
-/** Writes a member that is no number and no bytes of a field, or may be absent. */
+/** Writes a member that is neither a number nor a field's bytes, or that may be absent. */
 function writeOwn(
   json: JsonBytes,
   name: Constant,
@@ -282,8 +282,8 @@ function writeTold(json: JsonBytes, [nonce = 0, version]: readonly (number | big
 }
 
 /**
- * The object of a signed transaction (`bytes` as blocks have it) that is in no block. As go-ethereum answers it, its gas
- * price is the highest that it would pay.
+ * The object of a signed transaction (`bytes` as in blocks) outside any block. As in go-ethereum, its gas price is the
+ * highest that it would pay.
  */
 export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, hash: Hash32): Uint8Array {
   const isList = (bytes[0] as number) > 0x7f

@@ -11,7 +11,7 @@ export function transactionTips(rows: BlockRows): bigint[] {
   const baseFee = BigInt(baseFeePerGas ?? 0)
   return rows.transactions.map((span) => {
     const transaction = rows.read(span)
-    // What is forced into a block pays nothing.
+    // A transaction forced into a block pays nothing.
     if (transaction.layout.maxFee === undefined) return 0n
     return BigInt(effectiveGasPrice(transaction, baseFeePerGas)) - baseFee
   })

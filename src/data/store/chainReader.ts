@@ -73,32 +73,32 @@ export interface ChainReaderOptions extends ChainStoreOptions {
   readonly guard?: ReadGuard
 }
 
-/** Rows of blocks up to this length are held where only their hash is asked for: the block is often next. */
+/** Limit for caching a block's row after a read of its hash: the block itself is often read next. */
 const heldRowMax = 8 * 1024
 
-/** They take some 0.1 ms. */
+/** Rows between two calls of `look`; they take some 0.1 ms. */
 const rowsPerLook = 64
 
 /** Number (8 bytes, big-endian) ‖ hash. */
 const blockNameBytes = 40
 
-/** Keys of the slot and the block that are read, which a table copies: a key for each read is 170 bytes of garbage. */
+/** Reused keys of single reads, which a table copies: a new key for each read is 170 bytes of garbage. */
 const askedSlot = new Uint8Array(52)
 const askedNumber = new Uint8Array(8)
 
 export class ChainReader implements ChainRows {
   readonly #pastChanges = new PastChanges((kind) => this.stateRows(kind))
-  /** The head as it was found last, and in which snapshot. */
+  /** The head of the last read, and its snapshot. */
   readonly #head = new Uint8Array(blockNameBytes)
   #headIn = Number.NaN
-  /** The array that was found last to be its hash: requests of one head ask with the same. */
+  /** The array that last equalled its hash: requests for one head pass the same array. */
   #headHash: Uint8Array | undefined
   readonly #snapshots: { readonly begun: number } | undefined
   readonly #guard: ReadGuard = (read) => read()
-  /** The block whose hash was asked for last, in {@link #lastMemory}; rows of one hash are always the same. */
+  /** The block whose hash was read last, in {@link #lastMemory}; rows of one hash never change. */
   #last: StoredBlock | undefined
   readonly #lastMemory = new LentMemory(heldRowMax)
-  /** The block that was found to be canonical last, and in which snapshot. */
+  /** The hash last found canonical, and its snapshot. */
   readonly #canonical = new Uint8Array(hashBytes)
   #canonicalIn = Number.NaN
   #trieForm: TrieForm | null | undefined
@@ -114,8 +114,9 @@ export class ChainReader implements ChainRows {
   }
 
   /**
-   * Opens a store for reading, also while another process writes it. Throws OperatorError for a missing store, a
-   * store without a chain, a file of another kind, or another schema version. `classOf` chooses how its rows are read.
+   * Opens a store for reading, also while another process writes it. Throws OperatorError for a missing store, a store
+   * without a chain, a file of another kind, or another schema version. `classOf` chooses the class that reads its
+   * rows.
    */
   static open(
     { guard, ...options }: ChainReaderOptions,
@@ -132,7 +133,7 @@ export class ChainReader implements ChainRows {
       const guarded = held && guard ? guardTables(held, guard) : held
       const Reader = identity ? classOf(identity) : ChainReader
       const reader = guarded && new Reader(options.path, environment, guarded, guard)
-      // A store of archives has an identity before it has the first of them whole.
+      // A store of archives has an identity before its first whole archive.
       if (reader?.readIdentity() !== undefined && reader.readHead() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
     } catch (error) {
@@ -159,7 +160,7 @@ export class ChainReader implements ChainRows {
     return checkSchema(this.tables.meta, this.path)
   }
 
-  /** Known from the first read on, since a chain keeps it. */
+  /** Cached at the first read, since it never changes. */
   get trieForm(): TrieForm | undefined {
     this.#trieForm ??= this.readIdentity()?.trieForm ?? null
     return this.#trieForm ?? undefined
@@ -173,7 +174,7 @@ export class ChainReader implements ChainRows {
     return readCheckpoint(this.tables.meta)
   }
 
-  /** What was imported of an epoch; undefined where nothing was, or not as a whole. */
+  /** The import record of an epoch; undefined if it was not imported as a whole. */
   readEpoch(epoch: number): Epoch | undefined {
     const row = this.tables.meta.getBinary(metaKeys.epoch(epoch))
     return row && (unpack(row) as Epoch)
@@ -216,8 +217,8 @@ export class ChainReader implements ChainRows {
   }
 
   /**
-   * `count` canonical blocks without their bodies from number `first` on, in order; fewer where there are no more. A walk
-   * over rows that stand together, at a third of what the same reads cost one by one.
+   * At most `count` canonical blocks without their bodies, in order from number `first` on. A walk over neighbouring
+   * rows, at a third of the cost of single reads.
    */
   *blocksFrom(first: number, count: number): Generator<StoredBlock> {
     const range = { start: numberKey(first), end: numberKey(first + count) }
@@ -229,13 +230,13 @@ export class ChainReader implements ChainRows {
     for (const { value } of this.tables.sideBlocks.getRange()) yield new StoredBlock(value)
   }
 
-  /** Number down to which a gateway holds all headers below its head; undefined before there is a head. */
+  /** Number down to which a gateway has all headers below its head; undefined before there is a head. */
   readLinkedFrom(): number | undefined {
     const row = this.tables.meta.getBinary(metaKeys.linkedFrom)
     return row && readUint64(row, 0)
   }
 
-  /** Which canonical blocks of a gateway are in the log index. */
+  /** Ranges of a gateway's canonical blocks that are in the log index. */
   readLogRanges(): LogRange[] {
     const row = this.tables.meta.getBrief(metaKeys.logRanges)
     return row === undefined ? [] : decodeLogRanges(row)
@@ -290,7 +291,7 @@ export class ChainReader implements ChainRows {
     })
   }
 
-  /** Each trie node, or each code, with its hash before it. */
+  /** Each trie node, or each code, preceded by its hash. */
   *hashed(table: 'nodes' | 'code'): Generator<readonly [Uint8Array, Uint8Array]> {
     for (const { key, value } of this.tables[table].getRange()) yield [key, value]
   }
@@ -311,7 +312,7 @@ export class ChainReader implements ChainRows {
     return new AllTries(this.tables)
   }
 
-  /** What does not fit in the numbers of contracts, a sentence each. */
+  /** Inconsistencies in the numbers of contracts, a sentence each. */
   contractFaults(): Iterable<string> {
     return new ContractIds(this.tables.contracts).faults()
   }
@@ -328,12 +329,12 @@ export class ChainReader implements ChainRows {
     return readLogChunk(this.tables.logs, key, from)
   }
 
-  /** Number of entries in the log index of blocks whose receipts are kept. Takes time linear in their number. */
+  /** Number of entries in the log index for blocks with stored receipts. Takes time linear in their number. */
   countLogIndex(): number {
     return countLogIndex(this.tables.logs, this.readOldestKept().receipts)
   }
 
-  /** Number of the snapshot that was read last; equal to no number where what was read may have changed since. */
+  /** Number of the last snapshot that was read; NaN, equal to no number, if the data may have changed since. */
   protected get snapshot(): number {
     return this.#snapshots?.begun ?? Number.NaN
   }
@@ -367,7 +368,7 @@ export class ChainReader implements ChainRows {
     return decodeOldestKept(this.tables.meta.getBrief(metaKeys.oldestKept))
   }
 
-  /** Nothing was found of block `number`. Throws FaultError where it may have been removed. */
+  /** Call it if a read of block `number` found nothing. Throws FaultError if the data may have been removed. */
   protected requireKept(kind: HistoryKind, number: number | undefined): undefined {
     const oldest = this.readOldestKept()[kind]
     if (number !== undefined && number < oldest) throw new FaultError({ kind: 'HistoryPruned', oldest })
@@ -397,7 +398,7 @@ export class ChainReader implements ChainRows {
     return changes
   }
 
-  /** Numbers of the blocks, of those that are kept, which changed a key: from block `from` on up, or down. */
+  /** Numbers of the stored blocks that changed a key, upwards or downwards from block `from`. */
   readChangesOf(key: Uint8Array, from: number, isBackward: boolean, limit: number): readonly number[] {
     return changesOf(this.tables, key, from, isBackward, limit)
   }
@@ -431,17 +432,17 @@ export class ChainReader implements ChainRows {
     yield* valuesAt(this.tables, 'slots', number)
   }
 
-  /** All rows of accounts or slots, by key. Takes time linear in all changes that are kept. */
+  /** All rows of accounts or slots, by key. Takes time linear in all stored changes. */
   stateRows(kind: StateKind): Iterable<StateRow> {
     return stateRows(this.tables, kind)
   }
 
-  /** What the writer says of all rows of accounts and slots. */
+  /** The writer's digests of all rows of accounts and slots. */
   readStateDigests(): StateDigests {
     return StateDigests.read(this.tables)
   }
 
-  /** Which keys canonical block `number` changed; undefined where the record is not kept. */
+  /** Keys that canonical block `number` changed; undefined if the record is not stored. */
   readUndo(number: number): UndoRecord | undefined {
     const row = this.tables.changes.getBinary(numberKey(number))
     return row && decodeUndo(row)
@@ -453,7 +454,10 @@ export class ChainReader implements ChainRows {
     return isPast ? this.#pastChanges.read(number) : undefined
   }
 
-  /** Addresses of the accounts that blocks `first` to `last` changed, each once or more often; calls `look` now and then, which may throw. */
+  /**
+   * Addresses of the accounts that blocks `first` to `last` changed, each at least once. Calls `look` regularly; it may
+   * throw.
+   */
   *accountsChangedIn(first: number, last: number, look: () => void): Generator<Uint8Array> {
     let next = first
     for (; next <= last; next++) {
@@ -472,8 +476,8 @@ export class ChainReader implements ChainRows {
   }
 
   /**
-   * The state that canonical block `number` replaced; undefined where it is not kept. Of a block deeper than undo records
-   * reach, which may take time linear in all rows of state for some hundred blocks at once.
+   * The state that canonical block `number` replaced; undefined if it is not stored. For a block without an undo record
+   * this may take time linear in all rows of state, once for some hundred blocks.
    */
   readReplacedState(number: number): ReplacedState | undefined {
     const undo = this.readUndo(number) ?? this.#readPastChanges(number)
@@ -487,8 +491,8 @@ export class ChainReader implements ChainRows {
   }
 
   /**
-   * Value after block `number` of an account (20 bytes) or slot (52 bytes), if that block changed it; empty where it
-   * was removed.
+   * Value after block `number` of an account (20 bytes) or slot (52 bytes), if that block changed it; empty if it was
+   * removed.
    */
   readChangeIn(number: number, key: Uint8Array): Uint8Array | undefined {
     return changeIn(this.tables, key, number)
@@ -497,7 +501,7 @@ export class ChainReader implements ChainRows {
   /** Value after canonical block `number` of an account (20 bytes) or slot (52 bytes). */
   readKeyAt(number: number, key: Uint8Array): Uint8Array | undefined {
     const value = valueAt(this.tables, key, number)
-    // What is found is right: a value goes only where another one took its place up to the oldest block that is kept.
+    // A value that is found is right: it is removed only if another one replaced it up to the oldest stored block.
     if (value === undefined) this.requireKept('state', number)
     return value === undefined || value.length === 0 ? undefined : value
   }
@@ -524,7 +528,7 @@ function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {
   return table.getBinary(key)
 }
 
-/** As {@link numberKey}, until the next call. */
+/** As {@link numberKey}; valid until the next call. */
 function blockKey(number: number): Uint8Array {
   writeUint64(askedNumber, number, 0)
   return askedNumber

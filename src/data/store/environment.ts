@@ -21,8 +21,8 @@ export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief
 export const mapBytesDefault = 2 ** 40
 
 /**
- * Reader slots of one store. Each reading thread of each process takes one: edges, pool threads, `verify`. A large
- * pool could exceed LMDB's default of 126; 1,024 slots take 64 KiB.
+ * Reader slots of one store. Each reading thread of each process takes one: edges, pool threads, `verify`. A large pool
+ * could exceed LMDB's default of 126; 1,024 slots take 64 KiB.
  */
 const readersMax = 1024
 
@@ -35,20 +35,20 @@ export interface EnvironmentOptions {
   readonly readOnly: boolean
   /** Bytes of address space; default {@link mapBytesDefault}. */
   readonly mapBytes?: number
-  /** Whether commits are seen before they are on disk: for copies of what others keep. */
+  /** Whether commits become visible before they are on disk: for copies of data that is stored elsewhere. */
   readonly isCopy?: boolean
 }
 
 /**
- * Time between two looks of a writer for readers that died while they read. Each keeps all pages that were in use then,
- * so that the store grows by every commit. A look takes some microseconds.
+ * Time between two checks of a writer for dead readers. Each of them blocks the reuse of all pages of its snapshot, so
+ * that the store grows by every commit. A check takes some microseconds.
  */
 const readerCheckMs = 2_000
 
-/** When a writer looked last. */
+/** Time of a writer's last check. */
 const checkedMs = new WeakMap<RootDatabase, number>()
 
-/** Frees the slots of dead readers, where that was not done lately. Called between two transactions. */
+/** Frees the slots of dead readers, unless that was done lately. Called between two transactions. */
 function freeDeadReaders(environment: RootDatabase): void {
   const nowMs = performance.now()
   if (nowMs - (checkedMs.get(environment) ?? Number.NEGATIVE_INFINITY) < readerCheckMs) return
@@ -56,14 +56,14 @@ function freeDeadReaders(environment: RootDatabase): void {
   environment.readerCheck()
 }
 
-/** How many snapshots the reads of an environment have begun in this thread. */
+/** Number of snapshots that the reads of an environment have begun in this thread. */
 interface Snapshots {
   begun: number
 }
 
 const snapshots = new WeakMap<RootDatabase, Snapshots>()
 
-/** Of a reader; what waits to be written is in no snapshot, so a writer has none. */
+/** The snapshots of a reader. A writer has none, because pending writes are in no snapshot. */
 export function snapshotsOf(environment: RootDatabase): Readonly<Snapshots> | undefined {
   return writablePaths.has(environment) ? undefined : snapshots.get(environment)
 }
@@ -72,12 +72,12 @@ export function snapshotsOf(environment: RootDatabase): Readonly<Snapshots> | un
 const writablePaths = new WeakMap<RootDatabase, string>()
 
 /**
- * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off where the store is no copy,
- * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a
- * failed commit rejects a promise that nobody can handle, which ends the process. A store that exists is opened for
- * writing also on a full disk: it can be read, and written once there is room. Throws OperatorError where the file is
- * missing, unreadable, truncated or not LMDB's, where there is not so much address space, and where a process of another
- * container reads it under the same pid; StoreError where it has to be made and the disk is full.
+ * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is only on for a copy, because with it
+ * a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a failed commit
+ * rejects a promise that no code can handle, which ends the process. An existing store opens for writing also on a full
+ * disk: it can be read, and written once there is room. Throws OperatorError if the file is missing, unreadable,
+ * truncated or not LMDB's, if the address space is too small, and if a process of another container reads it under the
+ * same pid. Throws StoreError if the file has to be created and the disk is full.
  */
 export function openEnvironment({
   path,
@@ -112,7 +112,7 @@ export function openEnvironment({
   } catch (error) {
     if (error instanceof OperatorError) throw error
     if (isFullDisk(error)) throw fullDisk(path, false)
-    // The other one began to read after it was looked for.
+    // The other process began to read after the check.
     if (/No transaction to renew/.test(errorText(error))) throw pidTaken(path)
     throw new OperatorError(
       `cannot open the store ${path}: ${errorText(error)}; check the path, its permissions and the free disk space`,
@@ -121,8 +121,8 @@ export function openEnvironment({
 }
 
 /**
- * Opens a table; a writer makes it where there is none. Undefined for a reader where no writer has made it yet. Throws
- * StoreError where it has to be made and the disk is full.
+ * Opens a table; a writer creates a missing one. Undefined for a reader if no writer has created it yet. Throws
+ * StoreError if it has to be created and the disk is full.
  */
 export function openTable(environment: RootDatabase, name: string): Table | undefined {
   const open = (create: boolean): Database<Uint8Array, Uint8Array> | undefined => {
@@ -138,9 +138,9 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
   if (table === undefined) return undefined
   const begun = snapshots.get(environment) ?? { begun: 0 }
   snapshots.set(environment, begun)
-  // Told before the first read of a snapshot; when lmdb ends one is not told.
+  // Emitted before the first read of a snapshot; lmdb emits no event at its end.
   emitterOf(table).addListener('begin-transaction', () => begun.begun++)
-  /** lmdb's own memory, which is the same for all reads until a row is longer; to ask a view for it is a call of V8. */
+  /** lmdb's own memory, the same for all reads until a longer row comes; asking a view for its memory is a V8 call. */
   let lent: Uint8Array | undefined
   let memory: ArrayBufferLike = noBytes.buffer
   let offset = 0
@@ -158,22 +158,22 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
         memory = value.buffer
         offset = value.byteOffset
       }
-      // lmdb sets `length` of one Buffer that it fills again and again; a view of its own has no other.
+      // lmdb sets `length` on one Buffer that it reuses; a view of ours has a fixed length.
       return new Uint8Array(memory, offset, value.length)
     },
   })
 }
 
-/** The package's types do not have this event, and its `on` takes only those that they have. */
+/** The package's types lack this event, and its `on` accepts only typed events. */
 function emitterOf(table: object): { addListener(event: 'begin-transaction', listener: () => void): void } {
   return table as never
 }
 
 /**
- * A commit failed, and nothing of it is stored. If `isLasting`, the environment cannot be used any more: after a
- * failed write of its meta page LMDB refuses even reads, in every thread of the process, and lmdb neither settles
- * later writes nor closes. Nor can it be reopened while a thread has it open. So the process must end; the next one
- * finds the store as it was before that commit.
+ * A commit failed, and nothing of it is stored. If `isLasting`, the environment cannot be used any more. After a failed
+ * write of its meta page, LMDB refuses even reads, in every thread of the process, and lmdb neither settles later
+ * writes nor closes. It cannot be reopened while a thread has it open. So the process must end; the next one finds the
+ * store as it was before that commit.
  */
 export class StoreError extends OperatorError {
   override readonly name = 'StoreError'
@@ -189,7 +189,7 @@ const broken = new WeakSet<RootDatabase>()
 
 /**
  * Runs `write` in one transaction and returns once it is on disk. If it throws, nothing of it remains. Throws
- * StoreError where the transaction could not be written.
+ * StoreError if the transaction could not be written.
  */
 export function commitSync<T>(environment: RootDatabase, path: string, write: () => T): T {
   assertRoom(path)
@@ -202,14 +202,14 @@ export function commitSync<T>(environment: RootDatabase, path: string, write: ()
 }
 
 /**
- * Runs `write`, whose puts and removals another thread carries out in one transaction. Settles when that is on disk; if
- * it rejects, with StoreError, nothing of it is stored. The values that are put must not change meanwhile.
+ * Runs `write`, whose puts and removals another thread executes in one transaction. Settles once that is on disk. If it
+ * rejects, with StoreError, nothing of it is stored. Values that are put must not change until then.
  */
 export async function commitBatch(environment: RootDatabase, path: string, write: () => void): Promise<void> {
   await settled(environment, path, () => environment.batch(write))
 }
 
-/** The same for what `write` does in this thread, in a later turn of the event loop, within a transaction of its own. */
+/** The same, but `write` runs in this thread, in a later turn of the event loop, within a transaction of its own. */
 export async function commitLater(environment: RootDatabase, path: string, write: () => void): Promise<void> {
   await settled(environment, path, () => environment.childTransaction(write))
 }
@@ -230,7 +230,7 @@ async function settled(
   environment.resetReadTxn()
 }
 
-/** The fault of a commit that failed for a reason that nobody foresaw. */
+/** The fault of a commit that failed for an unknown reason. */
 export function failedCommit(path: string, cause: unknown): StoreError {
   return new StoreError(`the store ${path} failed a commit: ${errorText(cause)}`, true)
 }
@@ -250,29 +250,29 @@ export async function closeEnvironment(environment: RootDatabase): Promise<void>
 }
 
 /**
- * Free disk space below which nothing is written: more than a transaction of some blocks takes; that of a genesis, or of
- * many blocks at once, may take more. The disk should not become full within one, because after a failed page write lmdb 3.5.6 writes an error message beyond the end of its
- * buffer (`last_error` in mdb.c).
+ * Free disk space below which nothing is written: more than a transaction of some blocks takes. A genesis, or many
+ * blocks at once, may take more. The disk should not become full within a transaction: after a failed page write, lmdb
+ * 3.5.6 writes an error message beyond the end of its buffer (`last_error` in mdb.c).
  */
 export const freeBytesMin = 64 * 2 ** 20
 
-/** Throws StoreError (not `isLasting`) where the disk is full. Call it before a transaction begins. */
+/** Throws StoreError (not `isLasting`) if the disk is full. Call it before a transaction begins. */
 export function assertRoom(path: string): void {
   if (!hasRoom(path)) throw fullDisk(path, false)
 }
 
-/** Whether the disk that holds a store has room for a transaction. */
+/** Whether the disk of a store has room for a transaction. */
 export function hasRoom(path: string): boolean {
   return freeBytesAt(path) >= freeBytesMin
 }
 
-/** Bytes that are free on the disk that holds a store, whose folder exists. */
+/** Free bytes on the disk of a store, whose folder exists. */
 export function freeBytesAt(path: string): number {
   const { bavail, bsize } = statfsSync(dirname(path))
   return bavail * bsize
 }
 
-/** Whether a write that failed found the disk full; a disk that fails may not tell. */
+/** Whether the disk is full after a failed write; false if a failing disk cannot report it. */
 function isFilled(path: string): boolean {
   try {
     return !hasRoom(path)
@@ -286,12 +286,12 @@ export function fullDisk(path: string, isLasting: boolean): StoreError {
   return new StoreError(message, isLasting)
 }
 
-/** Whether a call of the file system, or of LMDB, failed because there was no room. */
+/** Whether a call of the file system or of LMDB failed for lack of space. */
 export function isFullDisk(error: unknown): boolean {
   return /ENOSPC|EDQUOT|No space left|quota exceeded/i.test(errorText(error))
 }
 
-/** The StoreError of a failed commit; undefined where the store is not the cause. */
+/** The StoreError of a failed commit; undefined if the store is not the cause. */
 export function toStoreError(
   error: unknown,
   environment: RootDatabase,
@@ -321,7 +321,7 @@ export function toStoreError(
   )
 }
 
-/** Threads, of any process, that hold a reader slot of the store; each open one has one. */
+/** Number of threads, of any process, with a reader slot of the store; each open store of a thread takes one. */
 export function countReaders(environment: RootDatabase): number {
   return environment.readerList().match(/^\s*\d+ /gm)?.length ?? 0
 }

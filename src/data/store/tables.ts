@@ -1,7 +1,6 @@
 /**
- * Every table of a network's store: key layout → value. All integers in keys are 8 big-endian bytes, so that
- * byte order is number order. A name is never reused for another meaning; a changed layout raises
- * {@link schemaVersion}.
+ * Every table of a network's store: key layout → value. All integers in keys are 8 big-endian bytes, so that byte order
+ * is number order. A name is never reused for another meaning; a changed layout raises {@link schemaVersion}.
  */
 import type { RootDatabase } from 'lmdb'
 import { type Address, concatBytes, type Hash32, writeUint64 } from '../../primitives/bytes.js'
@@ -12,8 +11,8 @@ import type { ReadTable } from './readTable.js'
 export const schemaVersion = 6
 
 /**
- * Blocks that can be unwound: as deep as reorganisations may be configured to go, and as far as a development chain is
- * taken back.
+ * Number of blocks that can be unwound: the deepest configurable reorganisation, and the farthest revert of a
+ * development chain.
  */
 export const undoBlocks = 8_192
 
@@ -30,15 +29,15 @@ const tableNames = {
   receipts: 'receipts',
   /**
    * block hash → block access list (EIP-7928), RLP in Brotli (packedLists.ts). Executed canonical blocks from Amsterdam
-   * on. Stores of this version from before it was known have no such table until their next writer makes it.
+   * on. Older stores of this version lack the table until their next writer makes it.
    */
   accessLists: 'accessLists',
-  /** beginning of a transaction's hash → where it is in the canonical chain (locations.ts). */
+  /** beginning of a transaction's hash → its place in the canonical chain (locations.ts). */
   locations: 'locations',
   /** address → number of a contract that has rows in `slots` or `trie`, and number → address (contractIds.ts). */
   contracts: 'contracts',
   /**
-   * owner ‖ path → row of a trie at the head and before; with a block number behind it, as that block found it
+   * owner ‖ path → row of a trie at the head and before; with a block number after the key, the row before that block
    * (trieRows.ts). In the file an owner is the number of a contract, or 0 for the trie of accounts (contractRows.ts).
    */
   trie: 'trie',
@@ -46,27 +45,33 @@ const tableNames = {
   trieChanges: 'trieChanges',
   /** block number ‖ hash ‖ owner ‖ path → row of a trie after a block that was unwound. */
   sideTries: 'sideTries',
-  /** node hash → trie node (RLP) that was proved; gateways only. */
+  /** node hash → proved trie node (RLP); gateways only. */
   nodes: 'nodes',
   /** code hash → code. */
   code: 'code',
   /**
-   * address → account at the head and before, with blocks (stateValues.ts, slimAccounts.ts). The rows of its history stand
-   * behind it in the same table of the file: who changes both writes one page.
+   * address → account at the head and before, with blocks (stateValues.ts, slimAccounts.ts). Rows of its history follow
+   * it in the same table of the file, so that changing both writes one page.
    */
   accounts: 'accounts',
   /**
-   * address ‖ slot → value at the head and before, with blocks, without leading zeros. Zero slots are absent. In the file
-   * the number of the contract stands in place of its address (contractRows.ts).
+   * address ‖ slot → value at the head and before, with blocks, without leading zeros. Zero slots are absent. In the
+   * file the number of the contract replaces its address (contractRows.ts).
    */
   slots: 'slots',
-  /** address ‖ block number → what `accounts` had, where that block removed it or had no room for it. */
+  /**
+   * address ‖ block number → the row of `accounts` before this block, which removed it or had no room for its values.
+   */
   accountHistory: 'accounts',
-  /** address ‖ slot ‖ block number → what `slots` had, where that block removed it or had no room for it. */
+  /**
+   * address ‖ slot ‖ block number → the row of `slots` before this block, which removed it or had no room for its
+   * values.
+   */
   slotHistory: 'slots',
   /**
-   * block number → which accounts and slots the canonical block changed, to unwind it, and to remove what it replaced
-   * (undoRecord.ts). Of the newest {@link undoBlocks} blocks, where all state is kept; else of all whose state is.
+   * block number → accounts and slots that the canonical block changed, for unwinding it and for removing the values
+   * that it replaced (undoRecord.ts). If all state is kept, for the newest {@link undoBlocks} blocks; otherwise for all
+   * blocks with state.
    */
   changes: 'changes',
   /**
@@ -75,13 +80,14 @@ const tableNames = {
    */
   logs: 'logs',
   /**
-   * key → value that was proved, and the blocks after which it holds (heldRows.ts). Gateways only. Stores of this version
-   * from before it was known have no such table until their next writer makes it.
+   * key → proved value, and the blocks after which it holds (heldRows.ts). Gateways only. Older stores of this version
+   * lack the table until their next writer makes it.
    */
   held: 'held',
   /**
-   * block hash ‖ 0 for the block, 1 for its receipts → how it is known (0: roots cover it; 1: one upstream; 2: a quorum) ‖
-   * JSON as an upstream has it. Gateways to chains of other families only. Late as `held` is.
+   * block hash ‖ 0 for the block, 1 for its receipts → how it is verified (0: roots cover it; 1: one upstream reported
+   * it; 2: a quorum did) ‖ JSON in the upstream's form. Gateways to chains of other families only. Older stores lack
+   * it, as for `held`.
    */
   told: 'told',
   /** text → value: see {@link metaKeys}. */
@@ -90,10 +96,10 @@ const tableNames = {
 
 export type TableName = keyof typeof tableNames
 export type ChainTables = { readonly [name in TableName]: Table }
-/** Tables as readers see them. */
+/** The tables for readers. */
 export type ReadTables = { readonly [name in TableName]: ReadTable }
 
-/** Tables with numbers of contracts in their keys in the file. */
+/** Tables whose keys in the file contain numbers of contracts. */
 export type ContractTableName = 'slots' | 'slotHistory' | 'trie'
 
 /** Keys of the `meta` table. */
@@ -102,30 +108,30 @@ export const metaKeys = {
   identity: Buffer.from('identity'),
   /** number (8 bytes) ‖ hash of the newest canonical block. */
   head: Buffer.from('head'),
-  /** The same for the blocks that the source marked safe and finalized; absent where it marked none. */
+  /** The same for the blocks that the source reported as safe and finalized; absent if it reported none. */
   safe: Buffer.from('safe'),
   finalized: Buffer.from('finalized'),
-  /** numbers (8 bytes each) of the oldest blocks of which state, receipts and bodies are kept; absent where all are. */
+  /** numbers (8 bytes each) of the oldest blocks with stored state, receipts and bodies; absent if all are stored. */
   oldestKept: Buffer.from('oldestKept'),
   /** Digests (rowDigest.ts) of all rows of accounts, and of slots, the latest ones and those of history. */
   stateDigests: Buffer.from('stateDigests'),
-  /** How far the removal of old state is (cutByWalk.ts); only while it goes on. */
+  /** Progress of the removal of old state (keptHistory.ts); present only while it runs. */
   stateWalk: Buffer.from('stateWalk'),
-  /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */
+  /** msgpack {@link Epoch}: a whole epoch of blocks from an archive. */
   epoch: (epoch: number) => concatBytes(Buffer.from('epoch'), numberKey(epoch)),
-  /** hash of a block ‖ address of an account that has the code with this hash there; gateways only. */
+  /** hash of a block ‖ address of an account that has the code with this hash after that block; gateways only. */
   codeOwner: (codeHash: Uint8Array) => concatBytes(Buffer.from('codeOwner'), codeHash),
-  /** number (8 bytes) of the block down to which the chain of headers is whole; gateways only. */
+  /** number (8 bytes) of the block down to which the chain of headers has no gaps; gateways only. */
   linkedFrom: Buffer.from('linkedFrom'),
-  /** from which blocks on what is in table `held` holds (heldRows.ts); gateways only. */
+  /** the blocks from which on rows in table `held` are valid (heldRows.ts); gateways only. */
   held: Buffer.from('held'),
   /** first and last number (8 bytes each) of each range of blocks whose logs are in the index; gateways only. */
   logRanges: Buffer.from('logRanges'),
-  /** slot (8 bytes) ‖ root ‖ anchor of where a light client goes on; only where a light client says what the head is. */
+  /** slot (8 bytes) ‖ root ‖ anchor from which a light client continues; only if a light client determines the head. */
   checkpoint: Buffer.from('checkpoint'),
 } as const
 
-/** Opens all tables; undefined for a reader where no writer has made them yet. */
+/** Opens all tables; undefined for a reader if no writer has made them yet. */
 export function openChainTables(environment: RootDatabase): ChainTables | undefined {
   const tables: Partial<Record<TableName, Table>> = {}
   for (const name of Object.keys(tableNames) as TableName[]) {
@@ -136,7 +142,7 @@ export function openChainTables(environment: RootDatabase): ChainTables | undefi
   return tables as ChainTables
 }
 
-/** The same for the writer, which makes those that are missing: all or none, in 2 ms; each by itself took 8. */
+/** The same for the writer, which makes missing tables: all or none, in 2 ms; one by one they took 8 ms each. */
 export function makeChainTables(environment: RootDatabase): ChainTables {
   const tables = environment.transactionSync(() => openChainTables(environment))
   if (tables === undefined) throw new Error('a writer could not make its tables')
@@ -165,11 +171,11 @@ export function historyKey(prefix: Uint8Array, number: number): Uint8Array {
   return key
 }
 
-/** More than any key has. */
+/** Longer than any key. */
 export const keyBytesMax = 128
 const lastKey = new Uint8Array(keyBytesMax).fill(0xff)
 
-/** A key after all keys that begin with `prefix`, and before all others that are after those. */
+/** The first key after all keys that begin with `prefix`. */
 export function keyAfterPrefix(prefix: Uint8Array): Uint8Array {
   const key = Uint8Array.from(prefix)
   for (let i = key.length - 1; i >= 0; i--) {

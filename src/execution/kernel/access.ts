@@ -14,7 +14,7 @@ export function accessed(operand: usize): Account {
   return account
 }
 
-/** Records what an instruction names that could not begin: go-ethereum's access lists have it, too. */
+/** Records accounts and slots of an instruction that could not begin: go-ethereum's access lists include them. */
 export function noteRefused(frame: Frame, opcode: u32, sp: usize, stackWords: u32): void {
   if (isRecording) return
   switch (opcode) {
@@ -34,7 +34,7 @@ export function accessGas(account: Account): i64 {
   return warm(account) ? warmAccessGas : coldAccountGas
 }
 
-/** What a first access costs besides the gas of the opcode, which is that of any other access. */
+/** Additional gas of a first access; the opcode's gas is that of any later access. */
 @inline
 export function coldGas(account: Account): i64 {
   return has(Fork.Berlin) && !warm(account) ? coldAccountGas - warmAccessGas : 0

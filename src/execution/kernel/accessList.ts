@@ -1,6 +1,7 @@
 /**
- * What instructions accessed, for `eth_createAccessList`; for a block's access list (EIP-7928) also what the protocol
- * accessed, and what each transaction changed. Owns which accounts and slots were seen, whatever was undone since.
+ * Accesses of instructions, for `eth_createAccessList`; for a block's access list (EIP-7928) also accesses of the
+ * protocol and changes of each transaction. Owns the sets of seen accounts and slots, which include accesses undone
+ * since.
  */
 import { Account, codeOf, Slot } from './accounts'
 import { Arena } from './heap'
@@ -9,7 +10,7 @@ import { clearWord, copyWord, equals } from './word'
 /** The first account and slot of those seen since {@link startSeen}; the others follow by `nextSeen`. */
 export let seenAccounts: Account | null = null
 export let seenSlots: Slot | null = null
-/** Marks what was seen; those of earlier marks were not. */
+/** Current mark: an account or slot with an earlier mark was not seen. */
 let mark: u32 = 0
 
 /** Whether changes are recorded, over several transactions. */
@@ -22,14 +23,14 @@ enum Kind {
   Code,
 }
 
-/** That an account or a slot has another value after a transaction than before it. */
+/** A value of an account or a slot that differs after a transaction from before it. */
 @unmanaged
 export class Change {
   before: Change | null
   kind: Kind
   /** The account or slot. */
   target: usize
-  /** Number that the host gave the transaction: the block access index. */
+  /** Number of the transaction, set by the host: the block access index. */
   index: u32
   /** Address and length of the new code. */
   code: usize
@@ -37,7 +38,7 @@ export class Change {
   pad0: u32
   pad1: u32
 
-  // Two words follow; of a nonce only the first eight bytes are written, of code its hash.
+  // Two words follow; for a nonce only the first eight bytes are written, for code its hash.
   @inline
   get old(): usize {
     return changetype<usize>(this) + offsetof<Change>()
@@ -52,7 +53,7 @@ export let newestChange: Change | null = null
 let index: u32 = 0
 const changes = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
 
-/** An account before a transaction that changes it. */
+/** Values of an account before a transaction that changes it. */
 @unmanaged
 class Before {
   next: Before | null
@@ -86,14 +87,14 @@ export function forgetAccesses(): void {
   changes.forget()
 }
 
-/** Forgets what was seen. */
+/** Clears the sets of seen accounts and slots. */
 export function startSeen(): void {
   mark++
   seenAccounts = null
   seenSlots = null
 }
 
-/** Begins to record a block, with what comes before its transactions. */
+/** Begins to record a block, including system calls before its transactions. */
 export function recordAccesses(): void {
   startSeen()
   isRecording = true
@@ -121,7 +122,7 @@ function seeSlot(slot: Slot): void {
   seenSlots = slot
 }
 
-/** Counts what an instruction names, paid or not, as go-ethereum's `eth_createAccessList` does. */
+/** Counts operands of an instruction, paid or not, as go-ethereum's `eth_createAccessList` does. */
 @inline
 export function seeNamed(account: Account): void {
   if (!isRecording) see(account)
@@ -132,7 +133,7 @@ export function seeNamedSlot(slot: Slot): void {
   if (!isRecording) seeSlot(slot)
 }
 
-/** Counts what a block accesses: instructions, once they are paid, and the protocol itself. */
+/** Counts accesses of a block: by instructions, once paid, and by the protocol itself. */
 @inline
 export function seePaid(account: Account): void {
   if (isRecording) see(account)
@@ -155,7 +156,7 @@ function addChange(kind: Kind, target: usize): Change {
 
 /** Records a slot that a transaction wrote, once it has ended. */
 export function recordSlot(slot: Slot): void {
-  // Of an account that was destroyed nothing is left.
+  // A destroyed account has no slots left.
   if (slot.incarnation != slot.account.incarnation || equals(slot.original, slot.value)) return
   const change = addChange(Kind.Slot, changetype<usize>(slot))
   copyWord(slot.original, change.old)
@@ -165,7 +166,9 @@ export function recordSlot(slot: Slot): void {
 /** The accounts that the ending transaction changed. */
 let changed: Before | null = null
 
-/** What is known of an account before the transaction; first what it is now. `arena` lives as long as that. */
+/**
+ * Values of an account before the transaction, initially its current values. `arena` lives as long as the transaction.
+ */
 export function beforeOf(account: Account, arena: Arena): Before {
   if (account.before != 0) return changetype<Before>(account.before)
   const before = changetype<Before>(arena.take(offsetof<Before>()))
@@ -179,7 +182,7 @@ export function beforeOf(account: Account, arena: Arena): Before {
   return before
 }
 
-/** Records what is different in the accounts of {@link beforeOf}. */
+/** Records the differences of the accounts of {@link beforeOf}. */
 export function recordAccounts(): void {
   let at = changed
   while (at !== null) {

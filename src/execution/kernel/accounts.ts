@@ -1,6 +1,6 @@
 /**
- * Records of the accounts and slots that were accessed: values from the host, and changes since. Owns the records and
- * finding them; journal.ts owns undoing.
+ * Records of the accessed accounts and slots: values from the host, and later changes. Owns the records and their
+ * look-up; journal.ts owns undoing.
  */
 import { Code, emptyCodeHash, findCode } from './code'
 import { Arena } from './heap'
@@ -12,7 +12,7 @@ import { clearWord, copyWord, equals, isZero, reverseWord, writeAddress } from '
 /** An account. Members that end in `Tx` are the number of the transaction for which the property holds. */
 @unmanaged
 export class Account extends Record {
-  /** Its code, once it was read; 0 before. */
+  /** Its code, once read; 0 before. */
   code: usize
   exists: u32
   /** EIP-2929. */
@@ -23,11 +23,11 @@ export class Account extends Record {
   seen: u32
   nextSeen: Account | null
   before: usize
-  /** How often the account was destroyed. Slots of an earlier incarnation are zero. */
+  /** Number of times that the account was destroyed. Slots of an earlier incarnation are zero. */
   incarnation: u32
   /** Number of its precompiled contract; 0 for none. */
   precompile: u32
-  /** Whether it had storage when the host was asked; then no contract may be created there (EIP-7610). */
+  /** Whether it had storage when the host was asked; if so, no contract may be created there (EIP-7610). */
   hasStorage: bool
   /** Whether it is warm at the beginning of each transaction. */
   isAlwaysWarm: bool
@@ -65,7 +65,7 @@ export class Slot extends Record {
   account: Account
   /** EIP-2929. */
   warmTx: u32
-  /** The transaction for which `original` was stored; where it is an older one, the current value is the original. */
+  /** The transaction for which `original` was stored; if that is an older one, the current value is the original. */
   originalTx: u32
   /** See accessList.ts. */
   seen: u32
@@ -165,7 +165,7 @@ function loadSlot(account: Account, key: usize): Slot {
   slot.incarnation = account.incarnation
   slot.nextOfAccount = account.slots
   account.slots = slot
-  // For an account that was destroyed and created again, the host has the slots of the former one.
+  // For an account that was destroyed and created again, the host has the old account's slots.
   if (account.incarnation == 0 && account.exists != 0) {
     writeAddress(account.address, exchange)
     reverseWord(key, exchange + 20)

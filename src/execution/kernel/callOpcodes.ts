@@ -56,8 +56,8 @@ import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, WORD } from '.
 export let hasEntered: bool = false
 
 /**
- * Gas for an inner frame that requests `wanted` (a word) of `available`. Since EIP-150 it is at most 63 of 64 parts;
- * as in go-ethereum, a lack of gas counts there as a number without sign.
+ * Gas for an inner frame that requests `wanted` (a word) of `available`. Since EIP-150 it is at most 63 of 64 parts; as
+ * in go-ethereum, negative gas is read there as an unsigned number.
  */
 function gasForFrame(wanted: usize, available: i64): i64 {
   if (!has(Fork.TangerineWhistle)) return load<u64>(wanted) as i64
@@ -177,7 +177,7 @@ function isNewAccount(target: Account, sendsValue: bool): bool {
   return target.exists == 0
 }
 
-/** Bytes of initcode that are hashed and searched for jump destinations in a step. */
+/** Bytes of initcode hashed and searched for jump destinations in a step. */
 const initcodePerStep: u64 = 32
 
 /** CREATE and CREATE2; otherwise as {@link call}. */
@@ -208,7 +208,7 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   frame.sp = isSalted ? sp - 4 * WORD : length
   frame.callStateGas = 0
   if (newAccountStateGas != 0) {
-    // What cannot begin has looked at no address (EIP-7928), and is no frame of a trace.
+    // A creation that cannot begin has accessed no address (EIP-7928), and is no frame of a trace.
     if (creationRefusal(frame.depth + 1, creator, value) != Failure.None) {
       clearReturned()
       clearWord(frame.sp)
@@ -256,7 +256,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   if (left < 0) return failAfter(gas, Failure.OutOfGas)
   gas = left
   traceCost(0xff, gas)
-  // As go-ethereum, the log is the contract's own and comes before all that tells of the transfer.
+  // As in go-ethereum, the log is the contract's own and comes before all events of the transfer.
   logMove(account.address, heir.address, account.balance)
   traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
   logTransfer(account.address, heir.address, account.balance)

@@ -1,6 +1,6 @@
 /**
- * Calls and creations: how a frame begins and ends (yellow paper, sections 7 and 8). Owns what happens between
- * frames; callOpcodes.ts owns the instructions' stack arguments and gas.
+ * Calls and creations: how a frame begins and ends (yellow paper, sections 7 and 8). Owns the steps between frames;
+ * callOpcodes.ts owns the instructions' stack arguments and gas.
  */
 import { seePaid } from './accessList'
 import { Account, codeOf, findAccount, hasCode } from './accounts'
@@ -46,7 +46,7 @@ function failed(reason: Failure, gas: i64): Begun {
   return Begun.Failed
 }
 
-/** A frame that does not begin; its transfer is no longer logged. */
+/** A frame that does not begin; the log of its transfer is dropped. */
 function failedAfter(logged: Log | null, reason: Failure, gas: i64): Begun {
   setNewestLog(logged)
   return failed(reason, gas)
@@ -59,7 +59,7 @@ function succeeded(gas: i64): Begun {
   return Begun.Succeeded
 }
 
-/** The account to which an account delegates (EIP-7702); null where its code is no delegation. */
+/** The account to which an account delegates (EIP-7702); null if its code is not a delegation. */
 export function delegateOf(account: Account): Account | null {
   if (!has(Fork.Prague) || !hasCode(account)) return null
   const code = codeOf(account)
@@ -69,9 +69,9 @@ export function delegateOf(account: Account): Account | null {
 }
 
 /**
- * Begins a call of `kind` by a frame at `depth - 1`, or by the transaction at depth 0. `payer` is the calling
- * account, in which CALLCODE and DELEGATECALL run; `target` is the account of the code. `caller` and `value` are
- * words that the frame sees, `gas` is what it gets.
+ * Begins a call of `kind` by a frame at `depth - 1`, or by the transaction at depth 0. `payer` is the calling account,
+ * in which CALLCODE and DELEGATECALL run; `target` is the account of the code. `caller` and `value` are the words that
+ * CALLER and CALLVALUE return, `gas` is the frame's gas.
  */
 export function beginCall(
   depth: u32,
@@ -179,7 +179,7 @@ function callPrecompile(
   return failed(used < 0 ? Failure.PrecompileFailed : Failure.OutOfGas, 0)
 }
 
-/** Why a creation cannot begin, before its address is looked at; {@link Failure.None} if it can. */
+/** The reason why a creation cannot begin, before its address is accessed; {@link Failure.None} if it can. */
 export function creationRefusal(depth: u32, creator: Account, value: usize): Failure {
   if (depth > depthMax) return Failure.DepthReached
   if (!isZero(value) && isBelow(creator.balance, value)) return Failure.InsufficientBalance
@@ -261,7 +261,7 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
   } else keepStateGas(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1))
   const end = why == Failure.None ? End.Succeeded : why == Failure.Reverted ? End.Reverted : End.Burnt
   leaveNeeds(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1), frame.gasLimit - gasBack, end)
-  // Also what a creation returned that is refused as code.
+  // This includes the output of a creation that is refused as code.
   traceExit(why, gasBack, from, length)
   releaseMemory(frame)
   if (frame.ownCode != 0) releaseBlock(frame.ownCode, frame.ownCodeBytes)
@@ -286,7 +286,9 @@ function deploy(frame: Frame, from: usize, length: u32): void {
   setCode(frame.account, keepCode(from, length, scratchWords))
 }
 
-/** EIP-8037: the hash of the code, and its bytes as state. Returns the remaining gas, negative for a failure. */
+/**
+ * EIP-8037: pays for hashing the code, and for its bytes as state. Returns the remaining gas, negative for a failure.
+ */
 function payDeposit(frame: Frame, length: u32): i64 {
   const gas = gasBack - (((length + 31) >> 5) as i64) * hashWordGas
   return gas < 0 ? gas : payStateGas(frame, (length as i64) * codeByteStateGas, gas)

@@ -1,6 +1,6 @@
 /**
- * When a run asks the host whether it may continue. The clock is gas, of which cheap instructions take a nanosecond;
- * instructions that take longer count more.
+ * Decides when a run asks the host whether it may continue. The clock is gas: cheap instructions take a nanosecond per
+ * unit; slower instructions count more.
  */
 import { mayGoOn, StopReason, stop } from './host'
 
@@ -12,8 +12,8 @@ export function setLookEvery(gas: i64): void {
 /** Gas of cheap instructions in a step of 0.1 µs. */
 const stepGas: i64 = 100
 /*
- * What slow instructions count towards that besides their own gas, of which cheap instructions take a nanosecond: DIV
- * and its relatives, ADDMOD and MULMOD, for each gas of EXP, and for KECCAK256 once and for each gas of its length.
+ * Gas that slow instructions count on this clock in addition to their own: DIV and its relatives; ADDMOD and MULMOD;
+ * for each gas of EXP; and for KECCAK256 once and for each gas of its length.
  */
 export const divisionGas: i64 = 60
 export const moduloGas: i64 = 120
@@ -23,7 +23,7 @@ export const hashLengthGas: i64 = 8
 /** Gas counted towards that for beginning or ending a frame. */
 export const frameLookGas: i64 = 100
 
-/** Least gas at which instructions run without a question, if the host is asked at `lookAt`, which may be negative. */
+/** Least gas at which instructions run without asking, if the host is asked at `lookAt`, which may be negative. */
 @inline
 export function floorFor(lookAt: i64): i64 {
   return lookAt > 0 ? lookAt : 0

@@ -1,4 +1,4 @@
-/** Words of the block and the transaction, which the host writes before it runs one. */
+/** Words of the block and the transaction, which the host writes before the run. */
 import { contextWords } from './layout'
 
 export const originWord: usize = contextWords

@@ -1,12 +1,14 @@
 /** The operands of DUPN, SWAPN and EXCHANGE (EIP-8024). */
 
-/** The place on the stack that the operand of DUPN and SWAPN means, from 17 to 235; 0 for an invalid one. */
+/** The stack position that the operand of DUPN and SWAPN encodes, from 17 to 235; 0 for an invalid one. */
 @inline
 export function distance(operand: u32): u32 {
   return operand > 90 && operand < 128 ? 0 : (operand + 145) & 0xff
 }
 
-/** The two places that the operand of EXCHANGE means, the lower one in the low byte; 0 for an invalid one. */
+/**
+ * The two stack positions that the operand of EXCHANGE encodes, the lower one in the low byte; 0 for an invalid one.
+ */
 @inline
 export function distances(operand: u32): u32 {
   if (operand > 81 && operand < 128) return 0

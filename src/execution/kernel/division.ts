@@ -83,7 +83,7 @@ function divideByDigit(used: usize, divisor: u64): void {
   putDigit(dividendDigits, 0, rest)
 }
 
-/** Subtracts `guess` times the divisor from the dividend's digits from `at` on; true where the result is negative. */
+/** Subtracts `guess` times the divisor from the dividend's digits from `at` on; true if the result is negative. */
 function subtractMultiple(at: usize, divisorLength: usize, guess: u64): bool {
   let carry: u64 = 0
   let borrow: i64 = 0

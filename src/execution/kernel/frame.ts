@@ -1,11 +1,11 @@
 /**
- * The records of a call frame: the frame itself, its newest log, and the parts of which its need of gas is made. Owns
- * their members, what makes a frame, and why one fails; not what is done with them.
+ * The records of a call frame: the frame itself, its newest log, and the parts that form its need of gas. Owns their
+ * members and the reasons of failures; not the operations on them.
  */
 import { Account } from './accounts'
 import { frameBytes, frames } from './layout'
 
-/** Why a frame failed; the host has the messages. */
+/** Reason of a failed frame; the host has the messages. */
 export enum Failure {
   None = 0,
   OutOfGas,
@@ -27,15 +27,15 @@ export enum Failure {
   PrecompileFailed,
   NonceOverflow,
   Reverted,
-  /** A part of the cost could not be paid, for which go-ethereum does not compute the rest. */
+  /** A part of the cost could not be paid; then go-ethereum does not compute the rest. */
   PartUnpaid,
-  /** A cost of more than 64 bits, of memory or for an inner frame. */
+  /** A cost of more than 64 bits, for memory or for an inner frame. */
   CostOverflow,
   /** EIP-2200. */
   SentryReached,
-  /** A write in a static frame by an instruction for which go-ethereum looks at that before it computes the cost. */
+  /** A write in a static frame, by an instruction for which go-ethereum checks that before it computes the cost. */
   WriteRefused,
-  /** EIP-8024: the words that an operand names are not there, or it names none. */
+  /** EIP-8024: the stack lacks the words that an operand names, or the operand is invalid. */
   OperandUnderflow,
   InvalidOperand,
 }
@@ -57,7 +57,7 @@ export class Part {
   pad: u32
   /** Greatest need of this part, counted from its beginning. */
   need: i64
-  /** Gas consumed in this part, the call's own cost included. */
+  /** Gas consumed in this part, including the call's own cost. */
   consumed: i64
   /** Gas that the call requested. */
   asked: i64
@@ -73,7 +73,7 @@ export class Log {
   account: Account | null
   topicCount: u32
   dataLength: u32
-  /** Its number among those since the kernel was cleared that were not undone. */
+  /** Position among the logs and transfers since the kernel was cleared, without those undone. */
   index: u32
 
   @inline
@@ -93,7 +93,7 @@ export class Frame {
   jumps: usize
   /** Address of the next instruction. */
   pc: usize
-  /** Behind the topmost word. */
+  /** Address after the topmost word. */
   sp: usize
   stack: usize
   memory: usize
@@ -128,7 +128,7 @@ export class Frame {
   callAsked: i64
   callStipend: i64
   parts: Part | null
-  /** State gas of the new account that the running call or creation pays for; see stateGas.ts, like the next three. */
+  /** State gas for a new account in the current call or creation; see stateGas.ts, also for the next three. */
   callStateGas: u32
   spilled: i64
   reservoirBefore: i64

@@ -1,7 +1,7 @@
 /**
- * What the frames at work have: their EVM memory and its gas, why the current instruction cannot be executed, and the
- * data that the last inner frame returned. Frames are records in linear memory (frame.ts), so that call depth takes no
- * native stack.
+ * Data of the active frames: their EVM memory and its gas, the reason why the current instruction cannot be executed,
+ * and the data that the last inner frame returned. Frames are records in linear memory (frame.ts), so that call depth
+ * takes no native stack.
  */
 import { Failure, Frame } from './frame'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
@@ -9,10 +9,10 @@ import { lookBefore, stop, StopReason } from './host'
 import { copyWordGas } from './rules'
 import { clamped, isSmall } from './word'
 
-/** Why the current instruction cannot be executed. */
+/** Reason why the current instruction cannot be executed. */
 export let failure: Failure = Failure.None
 
-/** Whether the whole cost of that instruction is known, and the gas after it, which is negative if it was not paid. */
+/** Whether the whole cost of that instruction is known, and the gas after it, which is negative if unpaid. */
 export let isCostKnown: bool = false
 export let gasAfterCost: i64 = 0
 
@@ -23,7 +23,7 @@ export function fail(why: Failure): i64 {
   return -1
 }
 
-/** As {@link fail}, once the cost is known and left `gas`. */
+/** As {@link fail}, for a known cost; `gas` is the gas after it. */
 export function failAfter(gas: i64, why: Failure): i64 {
   fail(why)
   isCostKnown = true
@@ -77,10 +77,10 @@ function memoryGas(words: u64): u64 {
 
 /** Largest memory, as in go-ethereum; its cost fits in 64 bits. */
 export const memoryBytesMax: u64 = 0x1fffffffe0
-/** The end of a range whose bytes, as whole words, are more than 64 bits count. */
+/** The end of a range whose size, in whole words, does not fit 64 bits. */
 export const tooFar: u64 = u64.MAX_VALUE
 
-/** End of the memory that an instruction uses from `offset`, a word on the stack, on. */
+/** End of the memory that an instruction uses; it starts at `offset`, a word on the stack. */
 export function endOf(offset: usize, length: u64): u64 {
   if (length == 0) return 0
   if (!isSmall(offset)) return tooFar
@@ -100,7 +100,7 @@ export function expansionGas(frame: Frame, end: u64): i64 {
 }
 
 /**
- * Pays for memory up to `end` and allocates it. `gas` is what the other costs left, negative where it was not enough.
+ * Pays for memory up to `end` and allocates it. `gas` is the gas after the other costs, negative if it was not enough.
  * Returns the remaining gas, negative for a failure.
  */
 export function expand(frame: Frame, end: u64, gas: i64): i64 {
@@ -111,17 +111,17 @@ export function expand(frame: Frame, end: u64, gas: i64): i64 {
   return gas
 }
 
-/** Allocates memory up to `end`, which is paid. */
+/** Allocates memory up to `end`, which was paid before. */
 @inline
 export function grow(frame: Frame, end: u64): void {
   if (end <= (frame.memoryBytes as u64)) return
   const bytes = ((end + 31) >> 5) << 5
-  // Linear memory ends before, whatever gas there is.
+  // Linear memory is smaller, so this fails for any amount of gas.
   if (bytes > (u32.MAX_VALUE as u64)) stop(StopReason.Memory)
   provide(frame, bytes as u32)
 }
 
-/** Bytes of new memory that are provided in a step, page faults of the system included. */
+/** Bytes of new memory that a step provides, including the system's page faults. */
 const providedPerStep: u64 = 256
 
 function provide(frame: Frame, bytes: u32): void {
@@ -144,7 +144,10 @@ export function releaseMemory(frame: Frame): void {
   frame.memoryRoom = 0
 }
 
-/** Gas of copying or hashing `length` bytes (a word on the stack); any number where no memory holds so many. */
+/**
+ * Gas of copying or hashing `length` bytes (a word on the stack). The result is arbitrary for a length beyond any
+ * memory.
+ */
 @inline
 export function wordsGas(length: usize, wordGas: i64): i64 {
   return (((load<u64>(length) + 31) >> 5) as i64) * wordGas

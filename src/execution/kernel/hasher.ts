@@ -1,10 +1,12 @@
 /**
- * Keccak-256 alone, for the host (primitives/keccak.ts): a module of its own, because a kernel takes 35 MB of address
- * space.
+ * Keccak-256 alone, for the host (primitives/keccak.ts). It is a separate module, because a kernel takes 35 MB of
+ * address space.
  */
 import { absorbBlocks, finishHash, rate, startHash } from './keccak'
 
-/** Where the host writes what is hashed, in pieces of at most {@link inputBytes}; behind all of layout.ts that is used. */
+/**
+ * The host writes the input here, in pieces of at most {@link inputBytes}. It lies after all used parts of layout.ts.
+ */
 export const input: usize = 0x2000
 export const inputBytes: usize = 896 * rate
 /** Where the hash is written. */

@@ -1,6 +1,6 @@
 /**
- * Memory allocated at run time: blocks, whose sizes are powers of two and which are freed one by one, and arenas,
- * whose pieces are freed together. Allocated memory is not zeroed.
+ * Memory allocated at run time: blocks with sizes of powers of two, freed one by one, and arenas, whose pieces are
+ * freed together. Allocated memory is not zeroed.
  */
 import { freeBlocks, heapStart } from './layout'
 import { stop, StopReason } from './host'
@@ -11,7 +11,7 @@ const arenaBlockBytes: usize = 0x10000
 /** Header of each block of an arena: the previous block, and its size. */
 const arenaHeadBytes: usize = 16
 
-/** End of all memory that was ever allocated. */
+/** End of all memory ever allocated. */
 let heapEnd: usize = heapStart
 /** Bytes of allocated blocks. */
 export let heapBytes: usize = 0
@@ -39,7 +39,7 @@ export function blockBytes(bytes: usize): usize {
   return (1 as usize) << bitsFor(bytes)
 }
 
-/** Allocates a block of at least `bytes`; stops the run where that exceeds its memory limit. */
+/** Allocates a block of at least `bytes`; stops the run if that exceeds its memory limit. */
 export function takeBlock(bytes: usize): usize {
   if (bytes > heapBytesMax) stop(StopReason.Memory)
   const bits = bitsFor(bytes)
@@ -96,7 +96,6 @@ export class Arena {
     return block + arenaHeadBytes
   }
 
-  /** Frees all its memory. */
   clear(): void {
     let block = this.block
     while (block != 0) {

@@ -3,7 +3,7 @@
  * big-endian.
  */
 
-/** Why a run was stopped. The host reads it after the trap, and clears the kernel. */
+/** Reason why a run was stopped. The host reads it after the trap, and clears the kernel. */
 export enum StopReason {
   None = 0,
   /** The run would exceed its memory limit. */
@@ -25,9 +25,9 @@ export function stop(reason: StopReason): void {
 }
 
 /**
- * Reads the account whose address (20 bytes) is in the exchange; returns whether it exists. Writes to the exchange
- * its nonce (8 bytes), balance (32), code hash (32), a byte for whether it has storage, at 73 a byte for whether each
- * transaction finds it warm, and at 76 the number (4 bytes, little-endian) of its precompiled contract.
+ * Reads the account whose address (20 bytes) is in the exchange; returns whether it exists. Writes to the exchange its
+ * nonce (8 bytes), balance (32), code hash (32), and a byte for whether it has storage. Byte 73 is set if each
+ * transaction finds it warm. At 76 is the number (4 bytes, little-endian) of its precompiled contract.
  */
 @external('host', 'readAccount')
 export declare function readAccount(): bool
@@ -42,20 +42,20 @@ export declare function readSlot(): bool
 @external('host', 'readCode')
 export declare function readCode(): usize
 
-/** Writes the hash of an ancestor to the exchange; false where there is none. */
+/** Writes the hash of an ancestor to the exchange; false if there is none. */
 @external('host', 'readBlockHash')
 export declare function readBlockHash(number: u64): bool
 
 /**
- * Runs precompiled contract `id` on `length` bytes at `input`. Writes its output where `placeOutput` says, and
- * returns the gas used; -1 for a failure, which uses all.
+ * Runs precompiled contract `id` on `length` bytes at `input`. Writes its output to the address that `placeOutput`
+ * returns. Returns the gas used, or -1 for a failure, which uses all gas.
  */
 @external('host', 'runPrecompile')
 export declare function runPrecompile(id: u32, input: usize, length: usize, gas: i64): i64
 
 /**
- * Called at intervals, and before work on many bytes: whether the run may continue. `steps` is the time since the last
- * interval, or of that work, in steps of about 0.1 µs.
+ * Called at intervals, and before work on many bytes; returns whether the run may continue. `steps` is the time since
+ * the last interval, or of that work, in steps of about 0.1 µs.
  */
 @external('host', 'mayGoOn')
 export declare function mayGoOn(steps: u32): bool
@@ -63,7 +63,7 @@ export declare function mayGoOn(steps: u32): bool
 /** Bytes of an instruction's work above which the host is asked first. */
 const muchBytes: u64 = 4096
 
-/** Asks the host before work on `bytes`, of which a step does `bytesPerStep`; stops the run if it may not continue. */
+/** Asks the host before work on `bytes`, at `bytesPerStep` per step; stops the run if it may not continue. */
 @inline
 export function lookBefore(bytes: u64, bytesPerStep: u64): void {
   if (bytes > muchBytes && !mayGoOn((bytes / bytesPerStep) as u32)) stop(StopReason.Host)

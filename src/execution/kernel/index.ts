@@ -49,7 +49,7 @@ export { bindsOutermost, isLinear, neededGas }
 export { reservoir, startStateGas, stateGas }
 export { failedOpcode, failedOperand, failedOperandWords, failedStackWords, lacksCode, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
-// Of the tracing binary alone.
+// Only in the tracing binary.
 export { tellsFrames, toldOpcodes }
 
 // Offsets at which the host reads members of records.
@@ -167,7 +167,7 @@ export function changeCode(account: Account, from: usize, length: u32): void {
   setCode(account, keepCode(from, length, scratchWords))
 }
 
-/** Removes an account's storage, for good. */
+/** Removes an account's storage, without an undo record. */
 export function wipeStorage(account: Account): void {
   account.incarnation++
   list(account)

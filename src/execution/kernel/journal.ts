@@ -1,6 +1,6 @@
 /**
- * The undo log of state changes within a transaction, and everything else that lasts as long as a transaction:
- * refunds, accesses (EIP-2929), destroyed accounts.
+ * The undo log of state changes within a transaction, and all other data with a transaction's lifetime: refunds,
+ * accesses (EIP-2929), destroyed accounts.
  */
 import { beforeOf, isRecording, recordAccounts, recordSlot } from './accessList'
 import { Account, isEmpty, list, Slot } from './accounts'
@@ -12,10 +12,10 @@ import { add, clearWord, copyWord, isZero, subtract } from './word'
 /** Number of the current transaction. */
 export let transaction: u32 = 0
 
-/** Whether it is the protocol's own call, in which precompiled contracts are cold as all others. */
+/** Whether it is a system call, in which precompiled contracts are cold like all others. */
 let isSystemCall: bool = false
 
-/** Gas to refund at its end. Whoever undoes changes must restore it too. */
+/** Gas to refund at its end. Code that undoes changes must restore it, too. */
 export let refund: i64 = 0
 
 export function setRefund(gas: i64): void {
@@ -57,7 +57,7 @@ class Undo {
 /** The newest record; 0 for none. */
 let newest: usize = 0
 
-/** The account of the RIPEMD-160 contract once touched: that is never undone, as in block 2,675,119 of mainnet. */
+/** The account of the RIPEMD-160 contract once touched: the touch is never undone, as in block 2,675,119 of mainnet. */
 let stickyTouch: Account | null = null
 
 @inline
@@ -76,7 +76,7 @@ export function mark(): usize {
   return newest
 }
 
-/** Undoes all changes after a mark; 0 is the beginning. */
+/** Undoes all changes after the position that {@link mark} returned; 0 is the beginning. */
 export function undoTo(marked: usize): void {
   while (newest != marked) {
     const undo = changetype<Undo>(newest)
@@ -141,7 +141,7 @@ export function endAccounts(): void {
   newest = 0
 }
 
-/** Records what the transaction changed. The oldest value of each member is the one before the transaction. */
+/** Records the changes of the transaction. The oldest value of each member is the one before the transaction. */
 function record(): void {
   for (let at = newest; at != 0; at = changetype<Undo>(at).before) {
     const undo = changetype<Undo>(at)

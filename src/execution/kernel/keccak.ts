@@ -1,5 +1,5 @@
 /**
- * Keccak-256 (the padding of the Keccak submission, not of SHA-3) with a cache for inputs of 64 bytes, from which
+ * Keccak-256 (the padding of the Keccak submission, not of SHA-3) with a cache for inputs of 64 bytes, from which the
  * slots of mapping entries are computed.
  */
 import { keccakCache, keccakState } from './layout'
@@ -141,7 +141,6 @@ function absorb(from: usize, bytes: usize): void {
   }
 }
 
-/** Begins a hash. */
 export function startHash(): void {
   memory.fill(keccakState, 0, 200)
 }
@@ -157,7 +156,7 @@ export function absorbBlocks(from: usize, length: usize): usize {
   return length
 }
 
-/** Writes the hash of what was added and the last `length` bytes, at `from`, to `out`, in their usual order. */
+/** Writes the hash of the absorbed data and the last `length` bytes, at `from`, to `out`, in the usual byte order. */
 export function finishHash(from: usize, length: usize, out: usize): void {
   const left = absorbBlocks(from, length)
   from += length - left
@@ -172,7 +171,7 @@ export function finishHash(from: usize, length: usize, out: usize): void {
   memory.copy(out, keccakState, 32)
 }
 
-/** Writes the hash of `length` bytes at `from` to `out`, 32 bytes in their usual order. */
+/** Writes the hash of `length` bytes at `from` to `out`, 32 bytes in the usual order. */
 export function keccak256(from: usize, length: usize, out: usize): void {
   startHash()
   finishHash(from, length, out)

@@ -36,5 +36,4 @@ export const frameBytes: usize = 256
 /** Operand stacks of all frames, one after another: at most 1,025 times 1,024 words. */
 export const stacks: usize = 0x80000
 
-/** Where the heap begins. */
 export const heapStart: usize = stacks + 1025 * 1024 * 32

@@ -17,7 +17,7 @@ export function setTransferLogs(isOn: bool): void {
   logsTransfers = isOn
 }
 
-/** Before a transaction, whose first log has the index after all that stay. */
+/** Call it before a transaction. The index of its first log follows all logs that stay. */
 export function startLogs(): void {
   newestLog = null
   firstIndex = logCount
@@ -67,7 +67,7 @@ export function logMove(from: usize, to: usize, value: usize): void {
   traceLog(log)
 }
 
-/** Logs a transfer where that is wanted; the arguments are words. */
+/** Logs a transfer if transfers are logged; the arguments are words. */
 export function logTransfer(from: usize, to: usize, value: usize): void {
   if (!logsTransfers || isZero(value)) return
   const log = addLog(null, 2, WORD as u32)

@@ -1,9 +1,9 @@
 /**
  * The instruction loop: runs frames until the outermost one has ended. Program counter, stack pointer and gas, which
- * every instruction uses, are local variables; they are stored in the frame where another function reads them.
+ * every instruction uses, are local variables; they are stored in the frame before another function reads them.
  *
- * Gas also serves as a clock: an instruction that finds less than `floor` gas either has too little, or is the one at
- * which the host is asked whether the run may continue. So there is no separate check per instruction.
+ * Gas also serves as a clock. An instruction that finds less than `floor` gas either has too little, or must first ask
+ * the host whether the run may continue. So there is no separate check per instruction.
  */
 import { noteRefused } from './access'
 import { call, createContract, finishCall, finishCreation, hasEntered, selfdestruct } from './callOpcodes'
@@ -47,7 +47,7 @@ export function setGasLeft(gas: i64): void {
 /** At the last failure of a frame: the opcode, and the number of words on its stack. */
 export let failedOpcode: u32 = 0
 export let failedStackWords: u32 = 0
-/** At the last failure of EIP-8024: the operand, and how many words it needs. */
+/** At the last failure of EIP-8024: the operand, and the number of words that it needs. */
 export let failedOperand: u32 = 0
 export let failedOperandWords: u32 = 0
 
@@ -61,7 +61,7 @@ export function run(): void {
   // Gas at which to ask the host; may be negative.
   let lookAt = gas - lookEvery
   let floor = floorFor(lookAt)
-  // Whether the host was told of the current instruction already.
+  // Whether the current instruction was traced already.
   let isTold = false
   for (;;) {
     // Instructions without function calls: in a loop without calls the variables stay in registers.
@@ -172,7 +172,7 @@ export function run(): void {
       gas += load<u16>(entry) as i64
       break
     }
-    // All other instructions, and those above that cannot be executed or need more than the inner loop does.
+    // All other instructions, and those above that cannot be executed or need more than the inner loop offers.
     const opcode = load<u8>(pc) as u32
     const entry = load<u64>(opcodeTable + ((opcode as usize) << 3))
     const stackBytes = (sp - stack) as u32
@@ -286,7 +286,7 @@ export function run(): void {
     sp = frame.sp
     stack = frame.stack
     gas = frame.gas
-    // Frames may be shorter than the interval, so what is left of it goes on in the next one.
+    // Frames may be shorter than the interval, so the rest of it continues in the next one.
     let untilLook = gasBefore - ((entry & 0xffff) as i64) - frameLookGas - lookAt
     if (untilLook <= 0) {
       askHost()
@@ -302,7 +302,7 @@ function isCall(opcode: u32): bool {
   return opcode == 0xf1 || opcode == 0xf2 || opcode == 0xf4 || opcode == 0xfa
 }
 
-/** Whether an instruction cannot begin, for which it sets the reason; if it can, it was time to ask the host. */
+/** Whether an instruction cannot begin; sets the reason. If it can, the host was due to be asked. */
 function isRefusedBy(entry: u64, stackBytes: u32, gas: i64): bool {
   const taken = ((entry >> 16) as u32) & 0xffff
   if (taken == missingOpcode) fail(Failure.InvalidOpcode)
@@ -316,7 +316,7 @@ function isRefusedBy(entry: u64, stackBytes: u32, gas: i64): bool {
   return true
 }
 
-/** DUPN, SWAPN and EXCHANGE whose operand means nothing, or more words than there are. */
+/** DUPN, SWAPN and EXCHANGE with an invalid operand, or with too few words on the stack. */
 function failOperand(opcode: u32, operand: u32): i64 {
   const reach = opcode == 0xe8 ? distances(operand) >> 8 : distance(operand)
   failedOperand = operand
@@ -331,7 +331,7 @@ function enter(frame: Frame, pc: usize, gas: i64): Frame {
   return hasEntered ? frameAt(frame.depth + 1) : frame
 }
 
-/** Ends a frame and returns the one that continues; null where it was the outermost. */
+/** Ends a frame and returns the one that continues; null if it was the outermost. */
 function leave(frame: Frame, reason: Failure, from: usize, length: u32, gas: i64): Frame {
   endFrame(frame, reason, from, length, gas)
   if (frame.depth == 0) {

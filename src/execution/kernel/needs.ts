@@ -24,7 +24,6 @@ export enum End {
   Burnt,
 }
 
-/** A request for all available gas. */
 export const askAll: i64 = -1
 
 /** Free list of parts. */
@@ -38,7 +37,7 @@ export let neededGas: i64 = 0
  */
 export let isLinear: bool = true
 /**
- * Whether with one unit less the outermost frame itself would run out of gas, and no inner one before it, which its
+ * Whether the outermost frame itself would run out of gas with one unit less, and no inner one before it, which its
  * caller might survive.
  */
 export let bindsOutermost: bool = true
@@ -80,7 +79,7 @@ function partNeed(frame: Frame): i64 {
   return max(frame.ownNeed, frame.innerNeed)
 }
 
-/** Records that a frame has spent all but `gas`, of which it may get some back. */
+/** Records that a frame has only `gas` left, though some of the rest may be given back. */
 @inline
 export function noteSpent(frame: Frame, gas: i64): void {
   needOwn(frame, frame.partGas - gas)
@@ -96,7 +95,7 @@ export function noteSstore(frame: Frame, gas: i64): void {
   if (has(Fork.Istanbul)) needOwn(frame, frame.partGas - gas + sstoreSentryGas + 1)
 }
 
-/** Records a call or creation after its own cost was paid: `gas` remains, `asked` is requested of it. */
+/** Records a call or creation after its own cost was paid: `gas` remains; the call requests `asked` of it. */
 export function noteCall(frame: Frame, gas: i64, asked: i64, stipend: i64): void {
   frame.callConsumed = frame.partGas - gas
   frame.callAsked = asked
@@ -122,7 +121,7 @@ export function returnNeed(caller: Frame, need: i64, hasParts: bool, gasUsed: i6
   const given = end == End.Burnt || need <= stipend ? 0 : need - stipend
   const atCall = leastToGive(given)
   if (end != End.Burnt && !hasParts) {
-    // One that needs no more than the stipend asks nothing of its caller.
+    // A frame that needs no more than the stipend takes nothing from its caller.
     if (given > 0) caller.innerNeed = max(caller.innerNeed, caller.callConsumed + atCall)
     return
   }
@@ -159,7 +158,7 @@ function leastToGive(given: i64): i64 {
   return has(Fork.TangerineWhistle) && given > 0 ? given + (given - 1) / 63 : given
 }
 
-/** Least gas at a call whose inner frame burns all it gets for the caller to keep `rest`. */
+/** Least gas at a call, whose inner frame burns all its gas, for the caller to keep `rest`. */
 function leastToKeep(rest: i64, asked: i64): i64 {
   if (!has(Fork.TangerineWhistle)) return rest + max<i64>(asked, 0)
   const from64th = rest * 64

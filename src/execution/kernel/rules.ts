@@ -5,7 +5,7 @@
  */
 import { opcodeTable } from './layout'
 
-/** Forks in the order in which they became active; numbers as in `chain/forks.ts`. */
+/** Forks in the order in which they became active; numbers as in `chain/forkNames.ts`. */
 export namespace Fork {
   export const Frontier: i32 = 0
   export const Homestead: i32 = 1
@@ -27,7 +27,7 @@ export namespace Fork {
 
 export let fork: i32 = -1
 
-/** Whether the rules of a fork hold. */
+/** Whether the rules of a fork apply. */
 @inline
 export function has(since: i32): bool {
   return fork >= since
@@ -35,7 +35,7 @@ export function has(since: i32): bool {
 
 /** EXP, for each byte of the exponent (EIP-160). */
 export let exponentByteGas: i64 = 0
-/** SSTORE to a warm slot, besides what follows (EIP-8038). */
+/** SSTORE to a warm slot, besides the prices below (EIP-8038). */
 export let warmWriteGas: i64 = 0
 /** SSTORE to a slot that this transaction wrote before, or that keeps its value (EIP-1283, 2200, 2929). */
 export let dirtySlotGas: i64 = 0
@@ -52,7 +52,7 @@ export let selfdestructRefund: i64 = 0
 export let coldAccountGas: i64 = 0
 /** EXTCODESIZE and EXTCODECOPY, for the code besides the account (EIP-8038). */
 export let codeAccessGas: i64 = 0
-/** A call that sends value, its stipend included (EIP-8038). */
+/** A call that sends value, including its stipend (EIP-8038). */
 export let valueTransferGas: i64 = 0
 /** A call (EIP-161), and SELFDESTRUCT, that makes an account exist. */
 export let newAccountGas: i64 = 0
@@ -75,9 +75,9 @@ export const hashWordGas: i64 = 6
 export const copyWordGas: i64 = 3
 export const logGas: i64 = 375
 export const logTopicGas: i64 = 375
-/** EXP, besides that for each byte. */
+/** EXP, without the gas for each byte. */
 export const exponentGas: i64 = 10
-/** SELFDESTRUCT before Berlin, when it was no part of the opcode's gas (EIP-150). */
+/** SELFDESTRUCT before Berlin, when it was not part of the opcode's gas (EIP-150). */
 export const selfdestructGas: i64 = 5000
 export const logByteGas: i64 = 8
 /** EIP-3860: for each word of initcode. */
@@ -91,9 +91,9 @@ export const depthMax: u32 = 1024
 const stackMax: u32 = 1024
 
 /**
- * First and last opcode, first fork, static gas, words taken, words left. Of rows with the same opcode the last one that
- * applies counts. Static gas is what go-ethereum charges before it looks at operands, and shows as the cost of an
- * instruction whose other gas could not be computed.
+ * First and last opcode, first fork, static gas, words taken, words left. Of several rows for an opcode, the last
+ * applicable one counts. Static gas is the part that go-ethereum charges before it reads operands. It shows this part
+ * as the cost of an instruction whose other gas could not be computed.
  */
 const opcodes: StaticArray<u16> = [
   0x00, 0x00, 0, 0, 0, 0,
@@ -165,7 +165,7 @@ const opcodes: StaticArray<u16> = [
   0xa2, 0xa2, 0, 0, 4, 0,
   0xa3, 0xa3, 0, 0, 5, 0,
   0xa4, 0xa4, 0, 0, 6, 0,
-  0xe6, 0xe6, 24, 3, 1, 2, // EIP-8024; how many words they need besides is in an operand
+  0xe6, 0xe6, 24, 3, 1, 2, // EIP-8024; the operand sets the number of further words needed
   0xe7, 0xe8, 24, 3, 2, 2,
   0xf0, 0xf0, 0, 32000, 3, 1,
   0xf0, 0xf0, 24, 12000, 3, 1, // EIP-8038

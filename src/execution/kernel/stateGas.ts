@@ -1,13 +1,13 @@
 /**
- * State gas (EIP-8037): what new accounts, slots and code cost besides the work of writing them. It is paid from the
- * transaction's reservoir first, then from the frame's gas; what is undone is given back in the opposite order.
+ * State gas (EIP-8037): costs of new accounts, slots and code besides the work of writing them. It is paid from the
+ * transaction's reservoir first, then from the frame's gas. Gas of undone changes is given back in the opposite order.
  */
 import { Failure, Frame } from './frame'
 import { fail } from './frames'
 import { noteSpent } from './needs'
 import { traceStateGas } from './trace'
 
-/** Gas that only state gas is paid from: what exceeds the limit of a transaction's other gas (EIP-7825). */
+/** Gas that may pay only for state: the part above the limit of a transaction's other gas (EIP-7825). */
 export let reservoir: i64 = 0
 /** State gas of the transaction so far. */
 export let stateGas: i64 = 0
@@ -38,7 +38,7 @@ export function payStateGas(frame: Frame, amount: i64, gas: i64): i64 {
   return gas - spilled
 }
 
-/** Gives state gas back, to the frame's gas up to what it spent on it. Returns what the frame gets. */
+/** Gives state gas back: to the frame's gas up to its own payments, then to the reservoir. Returns the frame's part. */
 export function refillStateGas(frame: Frame, amount: i64): i64 {
   const returned = min<i64>(amount, frame.spilled)
   frame.spilled -= returned
@@ -54,7 +54,7 @@ export function keepStateGas(frame: Frame, caller: Frame | null): void {
   if (caller !== null) caller.spilled += frame.spilled
 }
 
-/** After a frame that failed: all is undone. Returns the gas that a revert leaves besides the rest. */
+/** After a frame that failed: all is undone. Returns the additional gas that a revert leaves. */
 @inline
 export function undoStateGas(frame: Frame): i64 {
   reservoir = frame.reservoirBefore
@@ -62,7 +62,7 @@ export function undoStateGas(frame: Frame): i64 {
   return frame.spilled
 }
 
-/** After a call or creation that ended, with or without a frame. Returns what its caller gets. */
+/** After a call or creation that ended, with or without a frame. Returns the gas for its caller. */
 @inline
 export function settleStateGas(caller: Frame, isSuccess: bool): i64 {
   if (isSuccess) return repayStateGas(caller)
@@ -70,8 +70,8 @@ export function settleStateGas(caller: Frame, isSuccess: bool): i64 {
 }
 
 /**
- * A frame that gives back what its caller paid can only put it into the reservoir. The caller takes it from there, so
- * that no frame has both a reservoir and state gas that it paid from its own.
+ * A frame can return state gas that its caller paid only into the reservoir. The caller takes it from there, so that no
+ * frame has both a reservoir and state gas paid from its own.
  */
 function repayStateGas(caller: Frame): i64 {
   const repaid = min<i64>(reservoir, caller.spilled)

@@ -42,7 +42,7 @@ export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64
   noteSstore(frame, gas)
   if (has(Fork.Istanbul) && gas <= sstoreSentryGas) return fail(Failure.SentryReached)
   if (has(Fork.Berlin)) gas -= warmSlot(slot) ? warmWriteGas : coldSlotGas
-  // What remains above the sentry pays for any access.
+  // Gas above the sentry always pays for the access.
   seePaidSlot(slot)
   const isNet = has(Fork.Istanbul) || (has(Fork.Constantinople) && !has(Fork.Petersburg))
   gas -= isNet ? netGas(slot, value) : grossGas(slot, value)

@@ -92,13 +92,13 @@ function mix(hash: u64, value: u64): u64 {
   return hash ^ (hash >> 32)
 }
 
-/** `otherOffset` for records with only a key: compares the hash instead. */
+/** Use it as `otherOffset` for records with only a key: then the hash is compared. */
 export const hashOffset: usize = offsetof<Record>('hash')
 
 /** Hash of a word; equal words in different scopes get different hashes. */
 @inline
 export function hashOfWord(word: usize, scope: u64): u32 {
   const low = mix(mix(scope ^ seed, load<u64>(word)), load<u64>(word, 8))
-  // Once more, so that the last 16 bits of the word, too, reach the low bits by which a place is chosen.
+  // Mixed once more, so that the word's last 16 bits also affect the low bits, which select a place.
   return mix(mix(mix(low, load<u64>(word, 16)), load<u64>(word, 24)), seed) as u32
 }

@@ -5,10 +5,10 @@ import { isTracing } from './flags'
 import { Failure, Frame, Log } from './frame'
 import { WORD } from './word'
 
-/** One byte per opcode: whether the host is told of its steps. The host writes it. */
+/** One byte per opcode: whether its steps are reported to the host. The host writes it. */
 export const toldOpcodes: usize = memory.data(256)
 
-/** Whether the host is told of frames and logs. */
+/** Whether frames and logs are reported to the host. */
 export let tellsFrames: bool = true
 
 /**
@@ -29,19 +29,19 @@ declare function tellStep(
 ): void
 
 /**
- * Called within an instruction that can begin a frame, end one, or name an account or a slot, once it is paid:
- * `gasLeft` is the gas after its cost, before a creation takes its part; state gas (EIP-8037) is not in the cost.
+ * Called within an instruction that can begin a frame, end one, or name an account or a slot, once it is paid.
+ * `gasLeft` is the gas after its cost, before a creation takes its part. State gas (EIP-8037) is not in the cost.
  */
 @external('trace', 'cost')
 declare function tellCost(gasLeft: i64): void
 
-/** Called within CREATE and CREATE2, once they are paid: the address (a word) at which they are to create. */
+/** Called within CREATE and CREATE2, once they are paid, with the address (a word) of the new contract. */
 @external('trace', 'creation')
 declare function tellCreation(address: usize): void
 
 /**
- * Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it; 64 bits
- * without sign.
+ * Called when an instruction fails, before its frame ends. `cost` is the part of its gas that go-ethereum computes, as
+ * an unsigned 64-bit number.
  */
 @external('trace', 'fault')
 declare function tellFault(failure: Failure, cost: i64): void
@@ -69,7 +69,7 @@ declare function tellExit(failure: Failure, gasLeft: i64, output: usize, outputL
 @external('trace', 'log')
 declare function tellLog(log: Log): void
 
-/** State gas (EIP-8037) that the current instruction took from the gas of its frame; negative where it gave some back. */
+/** State gas (EIP-8037) that the current instruction took from its frame's gas; negative if it gave some back. */
 let stateGasPaid: i64 = 0
 
 @inline

@@ -1,4 +1,4 @@
-/** Transient storage (EIP-1153): slots that are zero at first and last as long as the transaction. */
+/** Transient storage (EIP-1153): slots that are initially zero and last as long as the transaction. */
 import { Account, keyOffset, ownerOffset, Slot, slotBytes } from './accounts'
 import { transactionArena } from './journal'
 import { hashOfWord, Table } from './table'

@@ -69,7 +69,7 @@ export function isSmall(word: usize): bool {
   return (load<u64>(word, 8) | load<u64>(word, 16) | load<u64>(word, 24)) == 0
 }
 
-/** The word, or the largest 64-bit number where it is larger. */
+/** The word, or the largest 64-bit number if the word is larger. */
 @inline
 export function clamped(word: usize): u64 {
   return isSmall(word) ? load<u64>(word) : u64.MAX_VALUE
@@ -373,7 +373,7 @@ function limbFrom(from: usize, end: isize): u64 {
   return end > 0 ? bswap(load<u64>(from)) >> ((64 - (end << 3)) as u64) : 0
 }
 
-/** Writes the 20 bytes of an address that is a word. */
+/** Writes the 20 bytes of an address given as a word. */
 export function writeAddress(word: usize, out: usize): void {
   store<u32>(out, bswap(load<u32>(word, 16)))
   store<u64>(out, bswap(load<u64>(word, 8)), 4)

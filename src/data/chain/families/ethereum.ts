@@ -1,4 +1,4 @@
-/** Ethereum, and all chains that have its rules. */
+/** Ethereum, and all chains with its rules. */
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
 import { gasPerBlob, nextBaseFee, nextExcessBlobGas } from '../feeMarket.js'
 import { type ForkName, forkNames, includesFork } from '../forkNames.js'

@@ -3,7 +3,7 @@ import { ethereum } from './ethereum.js'
 import type { ChainFamily } from './family.js'
 import { optimism } from './optimism/optimism.js'
 
-/** Those that are recognized by their `config`; what is of none is of Ethereum's. */
+/** Families recognized by their `config`; any other chain is of Ethereum's family. */
 const others: readonly ChainFamily[] = [optimism]
 
 export function familyOfConfig(config: Readonly<Record<string, unknown>>): ChainFamily {
@@ -12,7 +12,7 @@ export function familyOfConfig(config: Readonly<Record<string, unknown>>): Chain
 
 export const families: readonly ChainFamily[] = [...others, ethereum]
 
-/** Whether its rules are not Ethereum's. */
+/** Whether its rules differ from Ethereum's. */
 export function hasOwnRules(family: ChainFamily): boolean {
   return others.includes(family)
 }

@@ -1,10 +1,10 @@
 /**
- * What differs between families of chains: one object for each, chosen once by a chain's genesis `config`
- * (`familyOfConfig`) and found again by any of its forks (`familyOf`), because no two families share one. All else asks
- * the object, and nothing outside this folder knows which families there are.
+ * The differences between families of chains: one object for each, chosen once by a chain's genesis `config`
+ * (`familyOfConfig`) and found again by any of its forks (`familyOf`), because no two families share one. All other
+ * code uses the object, and no code outside this folder knows the list of families.
  *
- * A family that is only proved, not executed, needs `config`, `forks`, `transactionTypes`, `proofs` and the rules of
- * headers; what it leaves out is as on Ethereum. What executes blocks has `execution` besides. A new family is a folder
+ * A family that is only proved, not executed, needs `config`, `forks`, `transactionTypes`, `proofs` and the header
+ * rules; members that it omits are as on Ethereum. Executed families also have `execution`. A new family is a folder
  * here, and a line in `families.ts`; its forks are a line in `forkNames.ts`.
  */
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
@@ -14,38 +14,38 @@ import type { BlobParameters, ChainConfig, ForkName } from '../forkNames.js'
 import type { Header } from '../header.js'
 
 export interface ChainFamily {
-  /** What operators and clients read of it, such as "OP Stack". */
+  /** Name for operators and clients, such as "OP Stack". */
   readonly title: string
   /** The forks that its chains can have, in order. */
   readonly forks: readonly ForkName[]
   readonly config: FamilyConfig
-  /** By number. */
+  /** By type number. */
   readonly transactionTypes: ReadonlyMap<number, TransactionType>
   readonly headers: HeaderRules
   readonly proofs: FamilyProofs
-  /** What is advised as a tip, in wei per gas, by the head; undefined where that is as on Ethereum. */
+  /** Suggested tip, in wei per gas, for a head; undefined if it is as on Ethereum. */
   suggestTip?(head: PaidBlock): bigint
-  /** Undefined where its blocks cannot be executed here. */
+  /** Undefined if its blocks cannot be executed here. */
   readonly execution?: FamilyExecution
 }
 
-/** What its `config` has besides Ethereum's members. */
+/** Members of its `config` besides Ethereum's. */
 export interface FamilyConfig {
   /** Whether a genesis `config` is of this family. */
   isOf(config: Readonly<Record<string, unknown>>): boolean
-  /** Members by which forks begin, at a block or a time (unix seconds). */
+  /** Members that set the start of forks, by block or time (unix seconds). */
   readonly blocks: ReadonlyMap<string, ForkName>
   readonly times: ReadonlyMap<string, ForkName>
   /** Members that set no fork. */
   readonly others: ReadonlySet<string>
-  /** Checks the whole, and adds what follows from it. Throws RangeError that names a member. */
+  /** Checks the whole, and adds derived members. Throws RangeError that names a member. */
   complete(parsed: ChainConfig, config: Readonly<Record<string, unknown>>): ChainConfig
 }
 
-/** Throws for a field of a header that is not as it has to be. */
+/** Throws unless `holds`; names the wrong field of a header. */
 export type Must = (holds: boolean, field: string, got: unknown, want: string) => void
 
-/** A block that is about to be on a parent, by the rules of its fork. */
+/** The next block on a parent, by the rules of its fork. */
 export interface Child {
   readonly number: number
   /** Unix seconds. */
@@ -56,9 +56,11 @@ export interface Child {
   readonly blobs: BlobParameters | undefined
 }
 
-/** Which fields a header has is in `header.ts` for all families, and what proof of stake wants in `blockRules.ts`. */
+/**
+ * Rules of headers. `header.ts` owns the list of fields of all families, `blockRules.ts` the rules of proof of stake.
+ */
 export interface HeaderRules {
-  /** Seconds from a block to the next, as they are expected. */
+  /** Expected seconds between two blocks. */
   readonly slotSeconds: number
   /** Longest block in RLP; undefined for none. */
   blockBytesMax(fork: ForkName): number | undefined
@@ -69,42 +71,41 @@ export interface HeaderRules {
     parent: Header,
     child: Child,
   ): Pick<Header, 'gasLimit' | 'extraData' | 'blobGasUsed' | 'excessBlobGas' | 'withdrawalsRoot'>
-  /** Checks a header's gas limit, base fee, extra data and fields of blobs against its parent. */
+  /** Checks a header's gas limit, base fee, extra data and blob fields against its parent. */
   check(header: Header, parent: Header, child: Child, must: Must): void
 }
 
-/** Which parts of a block are covered by a root of its header, and in which form. */
+/** Parts of a block that a root of its header covers, and their hashed form. */
 export interface FamilyProofs {
   /** Whether the withdrawals root is that of a body's withdrawals; otherwise the body has an empty list. */
   hasWithdrawals(fork: ForkName): boolean
-  /** What the receipt of a transaction without a signature has behind its logs, by the nonce that its sender had. */
+  /** Fields after the logs in the receipt of an unsigned transaction, from its sender's nonce. */
   receiptTail?(nonce: bigint, fork: ForkName): readonly bigint[]
-  /** A receipt as the trie under the receipts root has it, from one as it is kept and served. */
+  /** A receipt as in the trie under the receipts root, from its stored form. */
   receiptInTrie?(receipt: Uint8Array, fork: ForkName): Uint8Array
-  /** Names of the members that {@link receiptMembers} writes; a decimal is a text. */
+  /** Names of the members that {@link receiptMembers} writes; `decimal` is written as a string. */
   readonly receiptForms?: Readonly<Record<string, 'quantity' | 'decimal'>>
   /**
-   * Writes members of receipts that follow from the block alone; undefined where a block's have none. Their first comma
-   * is written too.
+   * Writes members of receipts that follow from the block alone, starting with a comma; undefined if a block has none.
    */
   receiptMembers?(block: ReceiptBlock): ((json: JsonBytes, transaction: Uint8Array) => void) | undefined
 }
 
-/** What a block's transactions used and paid, in order. */
+/** Gas and tips of a block's transactions, in order. */
 export interface PaidBlock {
   readonly header: Header
   readonly gasUsed: readonly number[]
   readonly tips: readonly bigint[]
 }
 
-/** What the members of a block's receipts are made from. */
+/** Inputs for the members of a block's receipts. */
 export interface ReceiptBlock {
   readonly fork: ForkName
-  /** The bytes of its first transaction; undefined where it has none. */
+  /** The bytes of its first transaction; undefined if there is none. */
   readonly first: Uint8Array | undefined
 }
 
-/** The accounts of a block that is executed; handles are valid within it. A kernel is one. */
+/** The accounts of a block in execution; handles are valid within it. A kernel implements this. */
 export interface BlockAccounts {
   account(address: Uint8Array): number
   credit(account: number, wei: bigint): void
@@ -113,14 +114,14 @@ export interface BlockAccounts {
   slotOf(account: number, key: Uint8Array): Uint8Array
 }
 
-/** A transaction as it stands in a block. */
+/** A transaction as in a block. */
 export interface BlockItem {
   readonly type: number
   /** A list (legacy), or bytes of type and list. */
   readonly item: RlpItem
 }
 
-/** A transaction as rules of a block see it. */
+/** The parts of a transaction that block rules use. */
 export interface RuledTransaction extends BlockItem {
   /** 20 bytes. */
   readonly sender: Uint8Array
@@ -128,47 +129,47 @@ export interface RuledTransaction extends BlockItem {
   readonly data: Uint8Array
 }
 
-/** A block that is about to be made here. */
+/** A block that this program is about to make. */
 export interface MadeBlock {
   readonly number: number
   readonly fork: ForkName
-  /** Of its parent. */
+  /** The fork of its parent. */
   readonly forkBefore: ForkName
   /** A slot of the state before it, 32 bytes. */
   slot(address: Uint8Array, slot: Uint8Array): Uint8Array
-  /** An account that gets ether which nobody loses. */
+  /** An account to credit with new ether. */
   readonly payment: { readonly address: Uint8Array; readonly wei: bigint } | undefined
 }
 
-/** What a block has in any case. */
+/** Mandatory transactions of a block. */
 export interface Opening {
-  /** The bytes of its first transactions, of which the payment is one. */
+  /** The bytes of its first transactions, including the payment. */
   readonly transactions: readonly Uint8Array[]
-  /** Whether it has no others. */
+  /** Whether the block has no further transactions. */
   readonly isAlone: boolean
 }
 
 export interface FamilyExecution {
   /** Whether blocks end with requests (EIP-7685); otherwise their hash is that of none. */
   readonly hasRequests: boolean
-  /** Who gets the base fee, which traces of state show; undefined where nobody does. */
+  /** Receiver of the base fee, which traces of state show; undefined if there is none. */
   readonly baseFeeReceiver?: Uint8Array
-  /** Undefined where a transaction costs its gas alone, and its base fee goes to nobody. */
+  /** Undefined if a transaction costs only its gas, and its base fee has no receiver. */
   fees?(accounts: BlockAccounts, block: FeeBlock, transaction: RlpItem | undefined): TransactionFees
   /** Changes accounts before the first transaction, as a transaction of its own. */
   beginBlock?(accounts: BlockAccounts, header: Header, config: ChainConfig): void
   /**
-   * Whether a transaction that a block has in any case counts with the gas that it used; otherwise with all, or none where
-   * the protocol sends it.
+   * Whether a forced transaction counts with its used gas. Otherwise all its gas counts, or none if the protocol sends
+   * it.
    */
   countsForcedGas?(fork: ForkName): boolean
-  /** Why a block must not have these transactions, in this order. */
+  /** Reason why a block must not have these transactions, in this order; undefined if it may. */
   refuseTransactions?(transactions: readonly RuledTransaction[], fork: ForkName): string | undefined
-  /** What the header's blob gas counts instead of blobs. Throws RangeError where that cannot be told. */
+  /** The blob gas in the header, if it does not count blobs. Throws RangeError if it cannot be computed. */
   blobGas?(transactions: readonly BlockItem[], fork: ForkName): bigint
-  /** What a block begins with that is made here; undefined where it is empty, and withdrawals pay. */
+  /** First transactions of a block made here. Without it, blocks start empty, and withdrawals pay. */
   openBlock?(block: MadeBlock): Opening
-  /** Account whose storage root after the block is the withdrawals root; undefined where it is that of withdrawals. */
+  /** Account whose storage root after the block is the withdrawals root; undefined if it is the root of withdrawals. */
   withdrawalsAccount?(fork: ForkName): Uint8Array | undefined
   readonly precompiles?: FamilyPrecompiles
   /** Whether the family's nodes trace slots as digits without 0x. */
@@ -180,22 +181,22 @@ export interface FeeBlock {
   readonly baseFee: bigint
 }
 
-/** What a transaction costs besides its gas, in wei. None of it is gas. */
+/** Costs of a transaction besides its gas, in wei. */
 export interface TransactionFees {
-  /** Taken at first from the sender, whatever happens. */
+  /** Wei taken from the sender at the start, whatever the outcome. */
   taken(gasLimit: bigint): bigint
-  /** Given back to the sender. */
+  /** Wei given back to the sender. */
   returned(gasLimit: bigint, gasUsed: bigint): bigint
-  /** Credits the accounts that get the base fee and what the sender paid. */
+  /** Credits the receivers of the base fee and of the sender's payments. */
   pay(gasUsed: bigint): void
 }
 
-/** Where precompiled contracts are not those of Ethereum's forks. */
+/** Differences from the precompiled contracts of Ethereum's forks. */
 export interface FamilyPrecompiles {
-  /** Forks from which on there are contracts, by their numbers, that Ethereum has since later ones. */
+  /** First forks of contracts, by their numbers, that Ethereum has only since later forks. */
   readonly since: ReadonlyMap<number, ForkName>
-  /** Gas in place of Ethereum's; undefined where it is the same. */
+  /** Gas that replaces Ethereum's; undefined if it is the same. */
   gas(number: number, fork: ForkName): bigint | undefined
-  /** Longest input; a longer one fails. Undefined for any. */
+  /** Longest input; a longer one fails. Undefined for no limit. */
   inputBytesMax(number: number, fork: ForkName): number | undefined
 }

@@ -28,7 +28,7 @@ const executed = all('executed')
 const told = all('told')
 
 const nothing: Unjudged = { opcodes: new Set(), addresses: new Set() }
-/** CLZ is of Osaka, which chains take in part, as they do P256VERIFY at 0x100. */
+/** CLZ belongs to Osaka, of which chains adopt parts, such as P256VERIFY at 0x100. */
 const clz = 0x1e
 const blockHash = 0x40
 const number = 0x43
@@ -43,7 +43,7 @@ function addresses(...ranges: readonly (readonly [first: number, last: number])[
 }
 
 const estimates = ['eth_estimateGas', 'eth_createAccessList'] as const
-/** Searches of logs, of chains whose blooms do not have all of them. */
+/** Log searches, for chains whose blooms do not cover all logs. */
 const searches = ['eth_getLogs', 'tidegate_getLogs', 'tidegate_getVerified'] as const
 
 const base = {
@@ -57,20 +57,20 @@ const base = {
 
 const forms = { i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag', o: 'optional' } as const
 
-/** Members in the order of their RLP, as `name:form`, each form by its first letter. */
+/** Members in the order of their RLP, as `name:form`; each form is its first letter. */
 function fieldsOf<F extends OwnForm>(text: string): Readonly<Record<string, F>> {
   const pairs = text.split(' ').map((each) => each.split(':') as [string, keyof typeof forms])
   return Object.fromEntries(pairs.map(([name, form]) => [name, forms[form] as F]))
 }
 
-/** A type that nobody signs. */
+/** A type without a signature. */
 function unsigned(text: string, more?: Partial<OwnType>): OwnType {
   return { fields: fieldsOf(text), ...more }
 }
 
 const message = 'gas:i to:r value:i input:b'
 const capped = `maxFeePerGas|gasPrice:i ${message}`
-/** Of a fee in another currency. */
+/** With a fee in another currency. */
 const inCurrency = `chainId:i nonce:i maxPriorityFeePerGas:i maxFeePerGas:i ${message} accessList:a feeCurrency:r`
 
 const depositReceipt = { receiptFields: ['depositNonce', 'depositReceiptVersion'] }
@@ -91,7 +91,7 @@ const list: readonly ProvedFamily[] = [
     types: new Map([[0x7e, deposit]]),
     reads: opReads,
     runs: { fork: 'prague', from: 1_746_806_401 },
-    // Inputs of pairings and sums are limited, to other lengths at each fork.
+    // Inputs of pairings and sums are limited, to different lengths at each fork.
     unjudged: {
       opcodes: new Set([clz]),
       addresses: addresses([0x05, 0x05], [0x08, 0x08], [0x0b, 0x11], [0x100, 0x100]),
@@ -100,7 +100,7 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'base',
-    // Tokens of Beryl are precompiled contracts, whose addresses are not fixed.
+    // Tokens of Beryl are precompiled contracts without fixed addresses.
     parts: { ...opParts, calls: 'told' },
     loose: ['bodies', 'receipts'],
     types: new Map([[0x7e, deposit]]),
@@ -109,9 +109,9 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'celo',
-    // CELO is a token of a precompiled contract, and fees may be paid in others.
+    // CELO is a token of a precompiled contract, and fees may be paid in other tokens.
     parts: { ...opParts, calls: 'told' },
-    // Older nodes leave `baseFee` out of receipts.
+    // Older nodes omit `baseFee` from receipts.
     loose: ['receipts'],
     types: new Map([
       [0x7e, deposit],
@@ -151,7 +151,7 @@ const list: readonly ProvedFamily[] = [
     ]),
     runs: { fork: 'prague', from: 1_767_830_400 },
     unjudged: {
-      // Numbers and hashes of blocks are those of the chain below; code of Stylus is WebAssembly.
+      // Numbers and hashes of blocks are those of the parent chain; Stylus code is WebAssembly.
       opcodes: new Set([clz, blockHash, number, prevRandao]),
       addresses: addresses([0x64, 0x74], [0xc8, 0xc9], [0xff, 0x100]),
       codePrefix: 'eff000',
@@ -162,7 +162,7 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'polygon',
-    // JSON does not show what 0x7f carries; before Madhugiri a transaction of state sync was in no root.
+    // JSON lacks the payload of 0x7f; before Madhugiri a transaction of state sync was in no root.
     loose: ['bodies', 'receipts'],
     runs: { fork: 'prague', from: 1_779_321_600 },
     unjudged: { opcodes: new Set([clz, prevRandao]), addresses: addresses([0x100, 0x100]) },
@@ -188,7 +188,7 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'avalanche',
-    // Since Helicon a header has the roots of blocks that were settled meanwhile, and a bound for the base fee.
+    // Since Helicon a header has the roots of blocks settled since its parent, and a bound for the base fee.
     parts: { ...proved, calls: 'told' },
     loose: ['receipts', 'state'],
     headerFields: fieldsOf(
@@ -196,7 +196,7 @@ const list: readonly ProvedFamily[] = [
     ),
     hashedMembers: { blockExtraData: 'extDataHash' },
     settlingField: 'targetExponent',
-    // The lowest bit of a key's first byte tells slots from balances of several coins.
+    // The lowest bit of a key's first byte separates slots from multi-coin balances.
     trieForm: { accountItems: 5, slotMask: 0xfe },
     asked: ['eth_getProof', 'debug_storageRangeAt', ...searches],
     reads: ['avax_*', 'eth_baseFee', 'eth_suggestPriceOptions'],
@@ -206,7 +206,7 @@ const list: readonly ProvedFamily[] = [
     name: 'scroll',
     types: new Map([[0x7e, unsigned('queueIndex:i gas:i to:r value:i input:b sender|from:b')]]),
     runs: { fork: 'prague', from: 1_766_041_200 },
-    // Of Osaka's rules it has only some.
+    // It has only some of Osaka's rules.
     unjudged: {
       opcodes: new Set([clz, prevRandao]),
       addresses: addresses([0x02, 0x03], [0x09, 0x11], [0x100, 0x100]),
@@ -222,7 +222,7 @@ const list: readonly ProvedFamily[] = [
     unjudged: { opcodes: new Set([clz]), addresses: addresses([0x100, 0x100]) },
   },
   { ...base, name: 'zksync', parts: told, asked: searches, reads: ['zks_*'] },
-  // What nobody knows is proved where its blocks have Ethereum's shape.
+  // An unknown chain is proved as far as its blocks have Ethereum's form.
   {
     ...base,
     name: 'other',
@@ -242,7 +242,7 @@ export function provedFamilyOf({ family = 'ethereum' }: Pick<ChainIdentity, 'fam
   return found
 }
 
-/** How each part of a network is known to be right: what `/health`, OpenRPC, the dashboard and docs/networks.md say. */
+/** The verification of each part of a network, for `/health`, OpenRPC, the dashboard and docs/networks.md. */
 export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'history'>): NetworkBasis {
   const { state, hasReceipts } = storeKindOf(identity)
   if (state === 'none')
@@ -258,17 +258,17 @@ export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'hi
     transactions: shown('bodies'),
     receipts: shown('receipts'),
     state: shown('state'),
-    // They run here, on proved state; what a run must not judge is told.
+    // They run here, on proved state; a run that ends at a differing feature is passed to an upstream.
     calls: parts.calls === 'proved' ? 'executed or told' : parts.calls,
   }
 }
 
-/** The family of a chain whose genesis has this `config`; undefined where no member of it names one. */
+/** The family of a chain with this genesis `config`; undefined if no member names one. */
 export function provedFamilyOfConfig(config: object): string | undefined {
   return configMembers.find(([member]) => member in config)?.[1]
 }
 
-/** Members that only the `config` of one family has. Celo and Mantle are OP Stack, too. */
+/** Members found only in one family's `config`. Celo and Mantle are OP Stack, too. */
 const configMembers: readonly (readonly [member: string, family: string])[] = [
   ...([
     ['arbitrum', 'arbitrum'],
@@ -292,7 +292,10 @@ export function provedNetworkOf(chainId: number): KnownName | undefined {
   return found && { name: found[1], family: found[2], blockMs: found[3] }
 }
 
-/** The identity of a chain of another family, whose first block is `genesisHash`: by which rules its calls run, if any. */
+/**
+ * The identity of a chain of another family with first block `genesisHash`. Its `config` has the rules of calls, if
+ * any.
+ */
 export function familyIdentity(chainId: string, genesisHash: string, name: string): ChainIdentity {
   const { runs, trieForm } = provedFamilyOf({ family: name })
   const config = {

@@ -1,75 +1,77 @@
 /**
- * What a chain is like that is not Ethereum: which of its parts a root covers, and in which form they are hashed. A
- * network's family is chosen once, by its identity; whoever checks a part asks the family how. Families that are
- * executed here differ from these by having rules of blocks; all others are lines of {@link provedFamilies}.
+ * Properties of chains that are not Ethereum's: the parts that a root covers, and their hashed form. A network's family
+ * is chosen once, by its identity; checks of a part use the family. Families that are executed here also have rules of
+ * blocks; all others are lines of {@link provedFamilies}.
  */
 import type { TrieForm } from '../../store/chainRows.js'
 
 /**
- * How a part is known to be right: it was executed here; a hash or a Merkle proof covers it; or an upstream says so, or
- * as many of them as the quorum is.
+ * How a part is verified: it was executed here; a hash or a Merkle proof covers it; or it is only reported by an
+ * upstream, or by a quorum of them.
  */
 export type Basis = 'executed' | 'proved' | 'told'
 
-/** Parts of a network of which each is known in its own way. */
+/** Parts of a network, each with its own kind of verification. */
 export const networkParts = ['headers', 'bodies', 'receipts', 'withdrawals', 'state', 'calls'] as const
 export type NetworkPart = (typeof networkParts)[number]
 
-/** As it is shown: some blocks or calls of a part may be told where others are not. */
+/** The displayed kind: some blocks or calls of a part may be unverified (`told`) while others are not. */
 export type ShownBasis = Basis | 'proved or told' | 'executed or told'
 
-/** Parts of a network as they are shown. */
+/** Parts of a network for display. */
 export const shownParts = ['headers', 'transactions', 'receipts', 'state', 'calls'] as const
 
-/** What a network lacks is absent. */
+/** Parts that a network lacks are absent. */
 export type NetworkBasis = Readonly<Partial<Record<(typeof shownParts)[number], ShownBasis>>>
 
 /**
- * How a field of a transaction stands in its RLP: an integer without leading zeros, bytes as they are, …; `optional` is an
- * integer that is left out where it is absent.
+ * The RLP form of a transaction's field: an integer without leading zeros, unchanged bytes, …; `optional` is an integer
+ * that is omitted if absent.
  */
 export type OwnForm = 'integer' | 'bytes' | 'recipient' | 'accessList' | 'flag' | 'optional'
 
-/** A type of transactions that Ethereum does not have. */
 export interface OwnType {
-  /** Members of its JSON in the order of its RLP, each with its form; of `a|b` the first that is there. */
+  /** Members of its JSON in the order of its RLP, each with its form; for `a|b`, the first one present. */
   readonly fields: Readonly<Record<string, OwnForm>>
-  /** Who sent it, where no field says so. */
+  /** Its sender, if no field has it. */
   readonly sender?: string
   /** Whether yParity, r and s follow. */
   readonly isSigned?: true
-  /** Integers of its receipt's RLP after the logs, by their names in JSON; one that is absent is left out. */
+  /** Integers of its receipt's RLP after the logs, by their JSON names; an absent one is omitted. */
   readonly receiptFields?: readonly string[]
 }
 
 export interface ProvedFamily {
   readonly name: string
   readonly parts: Readonly<Record<NetworkPart, Basis>>
-  /** Parts that some of its blocks prove and others do not: a root that does not fit is no lie, and the part is told. */
+  /** Parts that only some of its blocks prove: a root that does not match is no error; the part is then unverified. */
   readonly loose: readonly NetworkPart[]
-  /** Types of transactions beside Ethereum's, by number. Of others only their raw bytes prove anything. */
+  /**
+   * Types of transactions besides Ethereum's, by number. Transactions of unknown types are proved only by their raw
+   * bytes.
+   */
   readonly types: ReadonlyMap<number, OwnType>
-  /** Fields of a header after `nonce`, in order, with whether each is an integer; absent: Ethereum's. */
+  /** Fields of a header after `nonce`, in order, each with its form; absent: Ethereum's. */
   readonly headerFields?: Readonly<Record<string, 'integer' | 'bytes'>>
-  /** Members of blocks beside the header, each with the field that holds the hash of its RLP; zero where it covers none. */
+  /** Members of blocks besides the header, each with the field for the hash of its RLP; zero if it covers none. */
   readonly hashedMembers?: Readonly<Record<string, string>>
-  /** Field of headers whose roots of state and receipts are those of earlier blocks. */
+  /** A field of headers whose roots of state and receipts belong to earlier blocks. */
   readonly settlingField?: string
-  /** Its state trie, where that is not Ethereum's. */
+  /** Its state trie, if that differs from Ethereum's. */
   readonly trieForm?: TrieForm
-  /** By which rules calls run here, and from which block time on these hold; absent: no call runs here. */
+  /** The rules of calls here, and the first block time for them; absent: no call runs here. */
   readonly runs?: { readonly fork: 'prague' | 'osaka'; readonly from: number }
-  /** What a run meets that is not Ethereum's. */
+  /** Features that differ from Ethereum's, at which a run ends. */
   readonly unjudged: Unjudged
-  /** Methods that upstreams are asked besides those of told parts: its gas or fees are not Ethereum's. */
+  /** Methods passed to upstreams besides those of unverified parts: their gas or fees differ from Ethereum's. */
   readonly asked: readonly string[]
-  /** Methods of its own that read, as `passThrough` has them. */
+  /** Its own reading methods, in the form of `passThrough`. */
   readonly reads: readonly string[]
-  /** Transaction at the end of a block that is in no root, and whose hash is that of this text, the number and the hash. */
+  /** Text before number and hash in the preimage of the hash of a block's last transaction, which no root covers. */
   readonly unrootedPrefix?: string
 }
 
-/** What an EVM with Ethereum's rules may not judge: a run that touches one of these is given up. */
+/** Features that an EVM with Ethereum's rules cannot execute correctly: a run that uses one ends. */
 export interface Unjudged {
   readonly opcodes: ReadonlySet<number>
   /** Addresses, lower-case hex without 0x. */
@@ -78,7 +80,7 @@ export interface Unjudged {
   readonly codePrefix?: string
 }
 
-/** How people call a public network, its family where that is not Ethereum, and the time between two of its blocks. */
+/** A public network's usual name, its family if that is not Ethereum, and the time between two of its blocks. */
 export interface KnownName {
   readonly name: string
   readonly family: string | undefined

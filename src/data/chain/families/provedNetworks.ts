@@ -2,8 +2,8 @@
 export type ProvedNetwork = readonly [chainId: number, name: string, family: string, blockMs: number]
 
 /**
- * The largest public networks of other families. Their genesis blocks and rules are what upstreams say. Source: the
- * superchain registry (ac4e485) and the documentation of each, as of November 2026.
+ * The largest public networks of other families. Their genesis blocks and rules come from upstreams. Sources: the
+ * superchain registry (ac4e485) and each network's documentation, as of November 2026.
  */
 export const provedNetworks: readonly ProvedNetwork[] = [
   [10, 'optimism', 'optimism', 2_000],

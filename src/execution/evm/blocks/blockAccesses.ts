@@ -1,5 +1,5 @@
 /**
- * The access list of an executed block (EIP-7928), from what the kernel recorded. Owns which accesses become entries;
+ * The access list of an executed block (EIP-7928), built from the kernel's records. Owns which accesses become entries;
  * chain/blockAccessList.ts owns their form.
  */
 import {
@@ -12,7 +12,7 @@ import { keccak256 } from '../../../primitives/keccak.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { Change } from '../engine/kernelAccesses.js'
 
-/** What a block does to one account; slots by {@link latin1Key}. */
+/** Accesses and changes of a block for one account; slots by {@link latin1Key}. */
 interface AccountRecord {
   readonly address: Uint8Array
   readonly reads: Map<string, Uint8Array>
@@ -37,7 +37,7 @@ export function buildBlockAccessList(kernel: Kernel): Uint8Array {
   const { addresses, slots } = kernel.readSeen()
   for (const address of addresses) recordOf(address)
   for (const [address, slot] of slots) recordOf(address).reads.set(latin1Key(slot), slot)
-  // The kernel has the last one first.
+  // The kernel returns the last one first.
   for (const change of kernel.readChanges().reverse()) addChange(recordOf(change.address), change)
   return encodeBlockAccessList([...accounts.values()].sort(byBytes(({ address }) => address)).map(toEntry))
 }
@@ -50,7 +50,7 @@ function addChange(record: AccountRecord, change: Change): void {
   else append(written.changes, change)
 }
 
-/** Several calls and payments may have one index; only what is different before and after all of them counts. */
+/** Several calls and payments may have one index; only the values before and after all of them count. */
 function append(changes: Change[], change: Change): void {
   const last = changes.at(-1)
   if (last?.index !== change.index) {

@@ -10,16 +10,16 @@ import { FaultError } from '../../../primitives/faults.js'
 import type { BlockWords } from '../engine/blockWords.js'
 import type { BlockOverrides, BlockReference } from '../messages/executionRequest.js'
 
-/** A block as its transactions see it. */
+/** The rules and values of a block that its transactions use. */
 export interface BlockRules extends BlockWords {
   readonly fork: ForkName
 }
 
-/** The block as a message sees it. */
+/** The block in which a message runs. */
 export interface BlockContext extends BlockRules {
   /** Whether the block or an override has a base fee; a block keeps it even if overrides choose an earlier fork. */
   readonly hasBaseFee: boolean
-  /** Hash of an ancestor; undefined where there is none or none before the block itself. */
+  /** Hash of an ancestor; undefined if there is none. The block itself is not its own ancestor. */
   readonly ancestorHash: (number: number) => Hash32 | undefined
 }
 
@@ -44,7 +44,7 @@ const contextsMax = 8
 /** Reads contexts of one store's blocks, and caches the last ones; a block's context never changes. */
 export class BlockContexts {
   readonly #kept = new LRUCache<string, ResolvedContext>({ max: contextsMax })
-  /** The one read last, which most jobs use again: to make its key takes longer than to compare. */
+  /** The context read last, which most jobs use again: making its key takes longer than a comparison. */
   #last:
     | { readonly hash: Uint8Array; readonly isPending: boolean; readonly context: ResolvedContext }
     | undefined
@@ -56,7 +56,7 @@ export class BlockContexts {
     this.#schedule = schedule
   }
 
-  /** Reads the context of a block and applies overrides. Throws FaultError where the block is not known. */
+  /** Reads the context of a block and applies overrides. Throws FaultError if the block is unknown. */
   read(block: BlockReference, overrides?: BlockOverrides): ResolvedContext {
     if (overrides !== undefined) return readBlockContext(this.#store, this.#schedule, block, overrides)
     const last = this.#last
@@ -76,7 +76,7 @@ export class BlockContexts {
   }
 }
 
-/** Throws FaultError for a block of which it is not known by which rules it is executed. */
+/** Throws FaultError for a block of an unknown fork, because its execution rules are unknown. */
 export function refuseUnknownFork(header: Header): void {
   const why = unknownForkOf(header)
   if (why !== undefined) throw new FaultError({ kind: 'ExecutionFailed', why })
@@ -149,7 +149,7 @@ function toForkInteger(value: bigint): number {
   return Number(value > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : value)
 }
 
-/** A header as its transactions see it. Prices that it does not have are 0. */
+/** The block values that transactions of a header use. Prices that it lacks are 0. */
 export function blockRules(
   header: Header,
   fork: ForkName,
@@ -170,7 +170,7 @@ export function blockRules(
   }
 }
 
-/** Ancestors of a block by number, up to 256; `hash` undefined: of the pending one. */
+/** Ancestors of a block by number, up to 256; if `hash` is undefined, those of the pending block. */
 export function ancestorsOf(
   store: ChainRows,
   header: Header,

@@ -26,7 +26,7 @@ import { InvalidTransactionError } from '../transactions/transactionChecks.js'
 
 type BlockPart = 'body' | 'receipts'
 
-/** Makes the error for a part that is wrong; `what` goes on after its name: "has …", "is …". */
+/** Makes the error for a wrong part; `what` is the text after its name: "has …", "is …". */
 export type PartFault = (part: BlockPart, what: string) => Error
 
 /** The decoded RLP of a block's body. */
@@ -37,7 +37,10 @@ export interface BodyItems {
   readonly withdrawals: readonly RlpItem[] | undefined
 }
 
-/** Splits a body (RLP). Throws RlpError where it is none; the header says whether it may have parts of a later fork. */
+/**
+ * Splits a body (RLP). Throws RlpError for another shape, UnknownForkError for extra lists under an unknown fork's
+ * header.
+ */
 export function readBody(body: Uint8Array, header: Header): BodyItems {
   if (emptyBody.equals(body)) return { transactions: [], uncles: [], withdrawals: undefined }
   const items = decodeRlpList(body)
@@ -49,7 +52,7 @@ export function readBody(body: Uint8Array, header: Header): BodyItems {
   return { transactions, uncles, withdrawals: items[2] && rlpList(items[2]) }
 }
 
-/** What is encoded is hashed at once. */
+/** Encoded bytes are hashed at once, so one buffer is enough. */
 const slab = new Slab()
 
 /** The fields of a header that follow from a body. */
@@ -63,7 +66,7 @@ export function bodyHashes({ transactions, uncles, withdrawals }: BodyItems) {
   }
 }
 
-/** Root over receipts as they are kept. */
+/** Root over receipts in their stored encoding. */
 export function receiptsRootOf(receipts: readonly Uint8Array[], fork: ForkName): Hash32 {
   const { receiptInTrie } = familyOf(fork).proofs
   return indexedRoot(receiptInTrie ? receipts.map((receipt) => receiptInTrie(receipt, fork)) : receipts)
@@ -79,7 +82,7 @@ export class BlockParts {
   readonly #keys: Pick<RecoveredKeys, 'senderOf'>
   readonly #schedule: ForkSchedule
 
-  /** `keys` says who sent a transaction; asked in the order of the block. */
+  /** `keys` returns the senders of transactions; it is called in the order of the block. */
   constructor(schedule: ForkSchedule, keys: Pick<RecoveredKeys, 'senderOf'> = new RecoveredKeys()) {
     this.#schedule = schedule
     this.#keys = keys
@@ -87,7 +90,7 @@ export class BlockParts {
 
   /**
    * Checks a body (RLP list: transactions, uncles and, since Shanghai, withdrawals) and returns sender (20 bytes) ‖
-   * transaction hash (32 bytes), per transaction. `isMerged`: whether the block is one of proof of stake.
+   * transaction hash (32 bytes), per transaction. `isMerged`: whether the block is after the Merge.
    */
   checkBody(body: Uint8Array, header: Header, isMerged: boolean, fault: PartFault): Uint8Array {
     const expect = (field: string, got: Uint8Array | undefined, want: Uint8Array | undefined) =>
@@ -121,7 +124,7 @@ export class BlockParts {
     })
   }
 
-  /** Checks a block access list (EIP-7928) by its hash, to which its form is bound where the header is right. */
+  /** Checks a block access list (EIP-7928) by its hash; with a valid header, the hash also fixes its form. */
   checkAccessList(rlp: Uint8Array, header: Header, fault: (what: string) => Error): void {
     expectHash(fault, 'hash', blockAccessListHash(rlp), header.blockAccessListHash)
   }
@@ -157,7 +160,7 @@ function reading<T>(part: BlockPart, fault: PartFault, read: () => T): T {
   }
 }
 
-/** Throws what `fault` makes where the two hashes differ. */
+/** Throws the error from `fault` if the two hashes differ. */
 export function expectHash(
   fault: (what: string) => Error,
   field: string,

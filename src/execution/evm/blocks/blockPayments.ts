@@ -18,7 +18,7 @@ export interface Reward {
   readonly wei: bigint
 }
 
-/** What a block pays before the Merge: for itself last. `uncles` are RLP items of headers. */
+/** Rewards of a block before the Merge; the block's own is last. `uncles` are RLP items of headers. */
 export function rewardsOf(header: Header, uncles: readonly RlpItem[], fork: ForkName): Reward[] {
   const reward = blockReward(fork)
   const rewards: Reward[] = uncles.map((item) => {

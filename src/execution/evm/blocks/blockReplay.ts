@@ -1,7 +1,7 @@
 /**
- * A block's transactions, executed again one after the other on the state after its parent, so that a tracer can
- * follow any of them. Owns where header, body, senders and state come from; executeBlock.ts executes blocks whose
- * outcome is not known yet.
+ * Executes a block's transactions again in order, on the state after its parent, so that a tracer can follow any of
+ * them. Owns the sources of header, body, senders and state. executeBlock.ts executes blocks whose outcome is not known
+ * yet.
  */
 import { type BlobParameters, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
@@ -29,7 +29,7 @@ export interface ReplayedBlock {
   readonly context: BlockContext
   readonly blobs: BlobParameters | undefined
   readonly transactions: readonly SignedTransaction[]
-  /** What it pays to miners. */
+  /** Rewards of its miners. */
   readonly rewards: readonly Reward[]
 }
 
@@ -50,7 +50,7 @@ export class BlockReplays {
     this.#states = new BlockStates(store)
   }
 
-  /** The state after a block. Throws NotHeldError where it is not held. */
+  /** The state after a block. Throws NotHeldError if it is not stored. */
   stateAfter(hash: Uint8Array, { number, stateRoot }: Header): StateView {
     const block = { number, hash }
     return this.#states.open(statusOf(this.#store, block), block, stateRoot)
@@ -67,7 +67,7 @@ export class BlockReplays {
     return decodeHeader(row)
   }
 
-  /** Reads a block. Throws FaultError where it, or the state before it, is not kept, and for the genesis block. */
+  /** Reads a block. Throws FaultError if the block or the state before it is not stored, and for the genesis block. */
   read(hash: Uint8Array): ReplayedBlock {
     const header = this.readHeader(hash)
     if (header.number === 0) throw messageRefused('genesis is not traceable')
@@ -99,7 +99,7 @@ export class BlockReplays {
   /** The hashes of the chain that ends with `head`, by number. Throws FaultError HeaderNotFound. */
   hashesUpTo(head: BlockName): (number: number) => Hash32 {
     const store = this.#store
-    /** Of the blocks that are not canonical, newest first. */
+    /** Hashes of the blocks that are not canonical, newest first. */
     const beside: Hash32[] = []
     let { number: base, hash } = head
     for (; !store.isCanonical(base, hash); base--) {

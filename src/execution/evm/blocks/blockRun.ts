@@ -1,6 +1,6 @@
 /**
- * How a kernel takes up a block, or a part of one, and runs its transactions. Owns the limits of such kernels; what the
- * transactions come to is the caller's.
+ * Prepares a kernel for a block, or a part of one, and runs its transactions. Owns the limits of such kernels. The
+ * caller collects the outcomes.
  */
 import type { BlobParameters, ForkName, ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, headerFromItems } from '../../../data/chain/header.js'
@@ -18,18 +18,19 @@ import { type BlockGas, InvalidTransactionError } from '../transactions/transact
 import { type BlockRules, blockRules } from './blockContext.js'
 import { InvalidBlockError } from './invalidBlock.js'
 
-/** Hash of a canonical ancestor by number, for BLOCKHASH; undefined where the chain has none. */
+/** Hash of a canonical ancestor by number, for BLOCKHASH; undefined if the chain has none. */
 export type AncestorHash = (number: number) => Hash32 | undefined
 
 /**
- * Memory limit of a block's execution. 36 million gas pay for 25 MB of memory and stacks. Code stays until the end of the
- * block: one that only looks at the code of contracts of 24 KiB, tens of thousands of them, gets there with 88 million gas.
+ * Memory limit of a block's execution. 36 million gas pay for 25 MB of memory and stacks. Code stays until the end of
+ * the block: a block that loads the code of tens of thousands of contracts of 24 KiB reaches the limit with 88 million
+ * gas.
  */
 const memoryBytesMax = 2 ** 30
 /** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 2 ** 27
 
-/** The parts of a block that execution looks at. */
+/** The parts of a block that execution uses. */
 export interface ReadBlock {
   readonly header: Header
   readonly transactions: readonly SignedTransaction[]
@@ -43,7 +44,7 @@ export class BlockRunner {
   readonly schedule: ForkSchedule
   readonly #keys: RecoveredKeys
 
-  /** `keys` has public keys that need not be recovered again. */
+  /** `keys` caches public keys, which are then not recovered again. */
   constructor(schedule: ForkSchedule, keys: RecoveredKeys) {
     this.schedule = schedule
     this.#keys = keys
@@ -73,7 +74,7 @@ export class BlockRunner {
     return this.schedule.blobParametersAt(fork)
   }
 
-  /** An empty kernel on a state, the same one each time. */
+  /** The runner's one kernel, emptied and set to a state. */
   prepare(rules: BlockRules, state: StateView, ancestorHash: AncestorHash, watch?: JobWatch): Kernel {
     this.#own.trim()
     const { kernel } = this.#own
@@ -83,8 +84,8 @@ export class BlockRunner {
   }
 
   /**
-   * Runs the transaction at `index`. `used`: the gas of those before it, undefined where the caller looks whether it
-   * fits. Throws {@link InvalidBlockError}.
+   * Runs the transaction at `index`. `used`: the gas of those before it; undefined if the caller checks the block's gas
+   * limit. Throws {@link InvalidBlockError}.
    */
   run(
     kernel: Kernel,
@@ -121,7 +122,7 @@ export function sendersOf(transactions: readonly Pick<SignedTransaction, 'sender
   return senders
 }
 
-/** Throws {@link InvalidBlockError} where the blobs of the transactions are not those of the header. */
+/** Throws {@link InvalidBlockError} if the blob gas of the transactions differs from the header's. */
 export function checkBlobGas(header: Header, blobGas: bigint): void {
   if (header.blobGasUsed !== undefined && header.blobGasUsed !== blobGas) {
     throw new InvalidBlockError(`blobGasUsed is ${header.blobGasUsed}, expected ${blobGas}`)

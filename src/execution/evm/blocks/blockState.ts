@@ -5,7 +5,7 @@ import type { ChainRows } from '../../../data/store/chainRows.js'
 import { equalBytes, type Hash32, toHash32 } from '../../../primitives/bytes.js'
 import type { BlockReference } from '../messages/executionRequest.js'
 
-/** Whether a block is the head, canonical or neither; decides from which tables its state is read. */
+/** Whether a block is the head, canonical or neither; selects the tables from which its state is read. */
 export type BlockStatus = 'head' | 'canonical' | 'side'
 
 type NamedBlock = Pick<BlockReference, 'number' | 'hash'>
@@ -29,8 +29,8 @@ export function statusOf(store: ChainRows, { number, hash }: NamedBlock): BlockS
 }
 
 /**
- * Does `work` on the state after a block, by its status. If that changed meanwhile, rows of two states may have been
- * mixed: then calls `drop`, and does the work again. Throws what the last one throws.
+ * Does `work` on the state after a block, given the block's status. If the status changed meanwhile, rows of two states
+ * may be mixed: then calls `drop` and repeats the work. Throws the error of the last attempt.
  */
 export function atOneStatus<T>(
   store: ChainRows,
@@ -55,7 +55,9 @@ export function atOneStatus<T>(
   }
 }
 
-/** States after blocks of one store. The last one is cached, because to make a view takes longer than to read an account. */
+/**
+ * States after blocks of one store. Caches the last one, because making a view takes longer than reading an account.
+ */
 export class BlockStates {
   readonly #store: ChainRows
   #opened: { readonly status: BlockStatus; readonly number: number; readonly view: StateView } | undefined

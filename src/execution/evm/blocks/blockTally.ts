@@ -1,4 +1,4 @@
-/** What the transactions of a block come to, one after the other: gas, receipts, logs, and which accounts changed. */
+/** Sums up the transactions of a block in order: gas, receipts, logs, and the accounts that changed. */
 import { familyOf } from '../../../data/chain/families/families.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
@@ -23,7 +23,7 @@ export class BlockTally {
   readonly #blooms = new Blooms()
   readonly #changed = new Set<number>()
 
-  /** `kernel` runs the transactions on `state`; `recent` has nodes of tries that need not be read. */
+  /** `kernel` runs the transactions on `state`; `recent` caches trie nodes. */
   constructor(
     readonly kernel: Kernel,
     readonly fork: ForkName,
@@ -31,7 +31,7 @@ export class BlockTally {
     readonly recent: RecentTries | undefined,
   ) {}
 
-  /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */
+  /** As in the header: from Amsterdam on, the larger of the two dimensions (EIP-8037). */
   get gasUsed(): bigint {
     const { executionGas, stateGas } = this.used
     return executionGas > stateGas ? executionGas : stateGas
@@ -59,12 +59,12 @@ export class BlockTally {
     for (const log of logs) this.logs.push(log)
   }
 
-  /** What changed until now. */
+  /** State changes up to now. */
   changes(): StateChanges {
     return buildChanges(this.kernel, this.takeChanged(), this.state, this.recent)
   }
 
-  /** Handles of all accounts that changed until now. */
+  /** Handles of all accounts that changed up to now. */
   takeChanged(): ReadonlySet<number> {
     for (const account of this.kernel.takeChanged()) this.#changed.add(account)
     return this.#changed

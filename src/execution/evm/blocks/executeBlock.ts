@@ -25,7 +25,7 @@ import { beginBlock, requestsHashOf } from './systemCalls.js'
 
 export interface ExecutedBlock {
   readonly changes: StateChanges
-  /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */
+  /** As in the header: from Amsterdam on, the larger of the two dimensions (EIP-8037). */
   readonly gasUsed: bigint
   /** 256 bytes. */
   readonly logsBloom: Uint8Array
@@ -34,7 +34,7 @@ export interface ExecutedBlock {
   readonly receiptsRoot: Hash32
   /** EIP-7685; undefined before Prague. */
   readonly requestsHash: Hash32 | undefined
-  /** Where it is the root of an account's storage after the block. */
+  /** Set on forks where it is the root of an account's storage after the block. */
   readonly withdrawalsRoot?: Hash32
   /** RLP of the block access list (EIP-7928); undefined before Amsterdam. */
   readonly blockAccessList: Uint8Array | undefined
@@ -47,10 +47,7 @@ export class BlockExecutor {
   readonly #recent: RecentTries | undefined
   readonly #isDevelopment: boolean
 
-  /**
-   * `keys` has public keys that need not be recovered again, `recent` nodes that need not be read. A development chain
-   * may lack the protocol's contracts.
-   */
+  /** `keys` caches public keys, `recent` trie nodes. A development chain may lack the protocol's contracts. */
   constructor(
     schedule: ForkSchedule,
     keys: RecoveredKeys,
@@ -62,9 +59,9 @@ export class BlockExecutor {
   }
 
   /**
-   * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
-   * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
-   * {@link InvalidBlockError} where a transaction is invalid; errors of the store and of `watch` pass through.
+   * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent. `items`
+   * is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws {@link InvalidBlockError} if a
+   * transaction is invalid; errors of the store and of `watch` pass through.
    */
   execute(
     items: readonly RlpItem[],
@@ -137,7 +134,7 @@ export class BlockExecutor {
   }
 }
 
-/** As {@link FamilyExecution.blobGas}; undefined where blobs count. Throws {@link InvalidBlockError}. */
+/** As {@link FamilyExecution.blobGas}; undefined if the family has no such rule. Throws {@link InvalidBlockError}. */
 function blobGasOf(transactions: readonly BlockItem[], fork: ForkName): bigint | undefined {
   try {
     return familyOf(fork).execution?.blobGas?.(transactions, fork)

@@ -1,7 +1,7 @@
 /**
- * Witnesses: everything that is needed to execute a block without its chain, which is trie nodes of the state after
- * its parent, code, and headers. Found by executing the block on the tries and recording all reads, including those
- * for the new state root.
+ * Witnesses: all data for executing a block without its chain. These are trie nodes of the state after its parent,
+ * code, and headers. The block is executed on the tries; all reads are recorded, including those for the new state
+ * root.
  */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'
@@ -39,7 +39,7 @@ const jsonBytesExpected = 64 * 1024
 /** Steps of {@link JobWatch.take} for a node: reading, hashing and parsing it. */
 const stepsPerNode = 200
 
-/** Bytes that are written as hex digits in a step. */
+/** Bytes written as hex digits in a step. */
 const bytesPerStep = 32
 
 /** Makes witnesses of blocks of one store, one after the other. */
@@ -61,10 +61,10 @@ export class Witnesses {
   }
 
   /**
-   * The witness of a block as JSON in go-ethereum's form: headers from the oldest whose hash the block reads to its
-   * parent; code and nodes sorted, without duplicates; no keys. Throws FaultError for a block that is unknown, has no
-   * parent or is invalid, and what `watch` throws; NotHeldError where the parent's state is not held. Half of the
-   * time is for recovering senders (ecrecover.ts).
+   * The witness of a block as JSON in go-ethereum's form. Headers go from the oldest whose hash the block reads to its
+   * parent; code and nodes are sorted, without duplicates; there are no keys. Throws FaultError for a block that is
+   * unknown, has no parent or is invalid, and the errors of `watch`; NotHeldError if the parent's state is not stored.
+   * Recovering senders (ecrecover.ts) takes half of the time.
    */
   buildJson({ hash }: WitnessRequest, watch: JobWatch): Uint8Array {
     const headerRow = this.#store.readHeader(hash as Hash32)
@@ -148,7 +148,7 @@ class Ancestors {
   }
 }
 
-/** What was read, by hash. */
+/** The nodes and code read, by hash. */
 class NotedReads implements Pick<ChainRows, 'readCode' | 'knowsCode'> {
   /** {@link latin1Key} of the hash → node or code. */
   readonly nodes = new Map<string, Uint8Array>()

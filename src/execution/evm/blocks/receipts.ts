@@ -1,16 +1,18 @@
-/** Receipts of a block: their consensus encoding (EIP-2718, EIP-658) and the bloom of their logs (yellow paper 4.3.1). */
+/**
+ * Receipts of a block: their consensus encoding (EIP-2718, EIP-658) and the bloom of their logs (yellow paper 4.3.1).
+ */
 import { bloomBytes, latin1Key, toMinimalBytes } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import { Slab } from '../../../primitives/slab.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
 
-/** Receipts live until their block is stored. */
+/** A buffer for receipts, which live until their block is stored. */
 const slab = new Slab()
 
 export interface Receipt {
   readonly type: number
-  /** Whether the transaction succeeded; before Byzantium the state root after it. */
+  /** Whether the transaction succeeded; before Byzantium, the state root after it. */
   readonly outcome: boolean | Uint8Array
   /** Cumulative gas used, up to and including this transaction. */
   readonly gasUsed: bigint

@@ -24,22 +24,22 @@ export interface StateChanges {
   readonly stateRoot: Hash32
   readonly accounts: readonly Change[]
   readonly slots: readonly Change[]
-  /** Rows of tries that change, where those below are rows. */
+  /** Changed rows of tries, if the underlying state stores tries as rows. */
   readonly trie: readonly Change[]
-  /** New nodes of tries by their hashes, where those below are not rows. */
+  /** New nodes of tries by their hashes, if it does not. */
   readonly nodes: readonly NewNode[]
   readonly code: readonly Change[]
 }
 
-/** Steps of {@link JobWatch.take} for a node that is made and hashed, and for an account and a slot that are compared. */
+/** Steps of {@link JobWatch.take} for making and hashing a node, and for comparing an account or a slot. */
 const stepsPerNode = 100
 const stepsPerSlot = 50
 
 type NewNode = readonly [hash: Hash32, node: TrieNode]
 
 /**
- * What `kernel` changed of the accounts (handles) `changed`; nodes of `recent` are not read from `below`. Throws what the
- * watch of a job throws.
+ * Changes that `kernel` made to the accounts (handles) `changed`. Nodes of `recent` are not read from `below`. Throws
+ * the errors of the job's watch.
  */
 export function buildChanges(
   kernel: Kernel,
@@ -68,7 +68,7 @@ export function buildChanges(
     const before = below.account(address)
     const own = changedSlots(kernel, handle, address, below, before)
     for (const [slot, value] of own.changed) slots.push([concatBytes(address, slot), value])
-    // Rows of a trie that goes are found by removing each slot; nodes by their hashes just stay.
+    // Removing each slot finds the rows of a deleted trie; nodes stored by hash simply stay.
     const isNew = own.isWiped && !below.hasRows
     const storageRoot = isNew
       ? update(emptyTrieRoot, slotChanges(own.written), address)
@@ -96,7 +96,7 @@ export function buildChanges(
   }
 }
 
-/** As {@link rowSink}; rows are counted as steps where a job is watched. */
+/** As {@link rowSink}; counts rows as steps if the job has a watch. */
 function watchedSink(rows: Change[], address: Address | undefined, watch: JobWatch | undefined): RowSink {
   const put = rowSink(rows, address)
   if (watch === undefined) return put
@@ -106,7 +106,7 @@ function watchedSink(rows: Change[], address: Address | undefined, watch: JobWat
   }
 }
 
-/** Whether two accounts, or none, are alike. */
+/** Whether two accounts, or absences of one, are equal. */
 export function isSameAccount(a: Account | undefined, b: Account | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return (
@@ -132,7 +132,7 @@ function changedSlots(
   below: StateView,
   account: Account | undefined,
 ): OwnSlots {
-  // An empty account that has slots loses them when it goes.
+  // An empty account with slots loses them when it is removed.
   const hadSlots = account !== undefined && !equalBytes(account.storageRoot, emptyTrieRoot)
   const isGone = hadSlots && !kernel.exists(handle)
   const isWiped = isGone || kernel.isWiped(handle)

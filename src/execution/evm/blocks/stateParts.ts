@@ -1,7 +1,7 @@
 /**
- * Parts of states as whole tries have them, in go-ethereum's form (`debug_` methods): accounts and slots in the order
- * of their hashes, roots within a block, accounts that blocks changed. Owns the names behind the hashes of a trie, which
- * are found by looking through rows. Does not own single reads (state/stateReader.ts).
+ * Parts of whole states, in go-ethereum's form (`debug_` methods): accounts and slots in the order of their hashes,
+ * roots within a block, accounts that blocks changed. Owns the search for the addresses and slots behind a trie's
+ * hashes, which scans rows. Does not own single reads (state/stateReader.ts).
  */
 import type { Header } from '../../../data/chain/header.js'
 import { requireKeptBefore } from '../../../data/chain/removedHistory.js'
@@ -64,7 +64,7 @@ export type StatePartsRequest =
   /** Accounts that differ between two canonical blocks and are there after the later one. */
   | { readonly kind: 'modified'; readonly first: NamedBlock; readonly last: NamedBlock }
 
-/** Accounts that are compared for one answer: their names and rows take 200 MB. */
+/** Limit of accounts compared for one answer: their names and rows take 200 MB. */
 const modifiedMax = 500_000
 
 /** Memory above which the kernel is replaced, because WebAssembly never frees any. */
@@ -83,8 +83,8 @@ export class StateParts {
   }
 
   /**
-   * JSON. Throws FaultError for blocks that are not known, for exceeded limits and where tries are not held as a
-   * whole.
+   * Builds the JSON answer. Throws FaultError for unknown blocks, for exceeded limits, and if the store lacks whole
+   * tries.
    */
   buildJson(request: StatePartsRequest, shouldStop: () => boolean): Uint8Array {
     this.#store.refresh()
@@ -151,7 +151,7 @@ export class StateParts {
     let bytes = 0
     for (const { hash, account } of found) {
       const address = names.get(hash)
-      // One of a branch that was left may be known by its hash alone, and is passed over as in go-ethereum.
+      // Accounts of an abandoned branch may be known by hash alone. They are skipped, as in go-ethereum.
       if (address === undefined) continue
       const code =
         withCode && !equalBytes(account.codeHash, emptyCodeHash) && this.#store.readCode(account.codeHash)
@@ -181,7 +181,7 @@ export class StateParts {
     return Object.fromEntries(slots.map(({ hash, value }) => [names.get(hash) ?? hash, value]))
   }
 
-  /** Slots in the order of their hashes, value as digits; undefined where the account has none at all. */
+  /** Slots in the order of their hashes, values as digits; undefined if the account has none at all. */
   #slotsFrom(
     block: NamedBlock,
     address: Uint8Array,
@@ -203,7 +203,7 @@ export class StateParts {
     return slots
   }
 
-  /** Hash → key of these slots, as far as rows of the canonical chain tell. */
+  /** Hash → key of these slots, as far as rows of the canonical chain contain them. */
   #slotNames(
     block: NamedBlock,
     address: Uint8Array,
@@ -218,7 +218,7 @@ export class StateParts {
     return namesOf(rows, wanted, watch, bytesToHex)
   }
 
-  /** Hash → address of these accounts. Most of them are there at the head, where fewer rows are to be looked through. */
+  /** Hash → address of these accounts. Most exist at the head, where fewer rows have to be searched. */
   #addresses(block: NamedBlock, wanted: Set<string>, watch: JobWatch): Map<string, Uint8Array> {
     const copy = (address: Uint8Array) => address.slice()
     const names = namesOf(this.#store.accounts(), wanted, watch, copy)
@@ -226,7 +226,7 @@ export class StateParts {
     return new Map([...names, ...namesOf(this.#store.accountsAt(block.number), wanted, watch, copy)])
   }
 
-  /** A block before which the state is kept with its tries. Throws FaultError as {@link BlockReplays.read}. */
+  /** Reads a block before which the state is stored with its tries. Throws FaultError as {@link BlockReplays.read}. */
   #readWithTries(hash: Uint8Array): ReplayedBlock {
     const block = this.#replays.read(hash)
     const name = { number: block.header.number, hash: toHash32(Uint8Array.from(hash)) }
@@ -289,7 +289,7 @@ export class StateParts {
   }
 }
 
-/** Hash → name of the rows whose key has a wanted hash, which is no longer wanted then. */
+/** Hash → name of the rows whose key has a wanted hash. Removes found hashes from `wanted`. */
 function namesOf<T>(
   rows: Iterable<readonly [key: Uint8Array, value: Uint8Array]>,
   wanted: Set<string>,

@@ -1,6 +1,6 @@
 /**
- * System calls: the protocol's own calls of contracts before and after a block's transactions. They begin with nothing
- * accessed (EIP-2929), as in execution-specs; go-ethereum warms the called contract and the address 0.
+ * System calls: the protocol's own calls of contracts before and after a block's transactions. They begin with an empty
+ * set of accessed addresses (EIP-2929), as in execution-specs; go-ethereum warms the called contract and the address 0.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { familyOf } from '../../../data/chain/families/families.js'
@@ -46,8 +46,8 @@ export function beginBlock(kernel: Kernel, header: Header, fork: ForkName, { con
 
 /**
  * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. Throws
- * {@link InvalidBlockError} where a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282); on a development
- * chain, which anvil makes without them, one without code has no requests.
+ * {@link InvalidBlockError} if a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282). On a development chain,
+ * which anvil creates without these contracts, a contract without code has no requests.
  */
 export function requestsHashOf(
   kernel: Kernel,

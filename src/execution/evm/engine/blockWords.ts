@@ -1,10 +1,9 @@
-/** What instructions read of a block, in the kernel's memory; see src/execution/kernel/context.ts. */
+/** Block values that instructions read, in the kernel's memory; see src/execution/kernel/context.ts. */
 import type { KernelMemory } from './kernelMemory.js'
 
 /** As in src/execution/kernel/layout.ts. */
 export const contextWords = 0x1b00
 
-/** Values of a block that instructions read. */
 export interface BlockWords {
   readonly coinbase: Uint8Array
   readonly timestamp: bigint

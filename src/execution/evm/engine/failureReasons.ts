@@ -1,10 +1,10 @@
-/** Why a frame of any depth failed, in go-ethereum's messages (core/vm/errors.go), by the kernel's report. */
+/** Reasons of failed frames of any depth, in go-ethereum's messages (core/vm/errors.go), from the kernel's report. */
 import { codeBytesMax, initcodeBytesMax } from '../../../data/chain/intrinsicGas.js'
 import type { Kernel } from './kernel.js'
 import type { KernelFailure } from './kernelOutcome.js'
 import { opcodeNames } from './opcodeNames.js'
 
-/** Why a frame failed. `isOutOfGas`: more gas may help. */
+/** The reason of a failed frame. `isOutOfGas`: more gas may help. */
 interface FailureReason {
   readonly isOutOfGas: boolean
   readonly why: string
@@ -27,7 +27,7 @@ const texts: Partial<Record<KernelFailure, string>> = {
   invalidCode: 'invalid code: must not begin with 0xef',
 }
 
-/** Messages of failures that more gas may cure. */
+/** Messages of failures that more gas may avoid. */
 const gasTexts: Partial<Record<KernelFailure, string>> = {
   outOfGas: 'out of gas',
   partUnpaid: 'out of gas: out of gas',
@@ -83,7 +83,7 @@ export function failureReason(
     }
     case 'initcodeTooLarge':
       return {
-        // As go-ethereum has it.
+        // go-ethereum treats it as out of gas.
         isOutOfGas: true,
         why: `out of gas: max initcode size exceeded: code size ${kernel.refusedCodeBytes} limit ${initcodeBytesMax(kernel.fork)}`,
       }

@@ -11,7 +11,7 @@ export interface JobLimits {
 /** Steps of about 0.1 µs between two readings of the clock. */
 const stepsPerLook = 512
 
-/** Stops a job that takes too long, by a thrown FaultError that no contract can catch. */
+/** Stops a job that takes too long with a FaultError that no contract can catch. */
 export class JobWatch {
   /** Steps until the next reading. */
   #steps = 0
@@ -32,7 +32,7 @@ export class JobWatch {
     if (this.#steps < 0) this.look()
   }
 
-  /** Throws FaultError ExecutionTimedOut once the time is over or the job is told to stop. */
+  /** Throws FaultError ExecutionTimedOut once the time is over or the job must stop. */
   look(): void {
     this.#steps = stepsPerLook
     if (performance.now() >= this.#endsAt || this.#shouldStop())

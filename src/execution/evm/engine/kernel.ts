@@ -29,14 +29,14 @@ import { type KernelTracer, traceImports } from './kernelTrace.js'
 
 // As in src/execution/kernel/layout.ts.
 const heapStart = 0x80000 + 1_025 * 1_024 * 32
-/** Most bytes of its heap: free blocks of other sizes may double what it takes of WebAssembly's 4 GB. */
+/** Most bytes of the heap: free blocks of other sizes may double its share of WebAssembly's 4 GB. */
 const heapBytesMax = 3 * 2 ** 29
 /** StopReason.Memory of src/execution/kernel/host.ts. */
 const outOfMemory = 1
 
 /** Where a kernel runs. */
 export interface KernelPlace extends Omit<KernelHost, 'precompiles'> {
-  /** What is not as the fork has it. */
+  /** Precompiled contracts that differ from the fork's. */
   readonly precompiles?: Partial<PrecompileSet>
 }
 
@@ -64,7 +64,7 @@ export class Kernel {
     if (tracer !== undefined) this.tell('all')
   }
 
-  /** With a tracer: the opcodes of whose steps and costs it is told, and whether it is told anything else. */
+  /** With a tracer: sets the opcodes whose steps and costs it receives, and whether it receives any other event. */
   tell(opcodes: 'all' | readonly number[], tellsFrames = true): void {
     const at = this.#exports.toldOpcodes.value
     this.#memory.bytes.fill(opcodes === 'all' ? 1 : 0, at, at + 256)
@@ -77,7 +77,9 @@ export class Kernel {
     this.#exports.clear(this.#seed)
   }
 
-  /** Sets rules and precompiled contracts of a fork, and who answers reads. For another state also call {@link clear}. */
+  /**
+   * Sets a fork's rules and precompiled contracts, and the host of reads. For another state also call {@link clear}.
+   */
   attach(fork: ForkName, place: KernelPlace): void {
     this.fork = fork
     this.#exports.setFork(forkNumber(fork), codeBytesMax(fork), initcodeBytesMax(fork))
@@ -94,7 +96,7 @@ export class Kernel {
     this.attach(fork, place)
   }
 
-  /** Bytes of cached rows and code, and of a run. */
+  /** Bytes of cached rows and code, and of the current run. */
   get heldBytes(): number {
     return this.#exports.heapBytes.value
   }
@@ -104,13 +106,13 @@ export class Kernel {
     return this.#exports.memory.buffer.byteLength - heapStart
   }
 
-  /** Limits the memory of the following runs, besides what is held already. */
+  /** Limits the memory of the following runs, beyond the bytes already in use. */
   limitMemory(bytesMax: number): void {
     this.#memoryBytesMax = bytesMax
     this.#exports.limitHeap(Math.min(this.heldBytes + bytesMax, heapBytesMax))
   }
 
-  /** Gas after which a run asks whether it may continue, instead of 200,000: at least some hundreds of instructions. */
+  /** Sets the gas between two checks of the host (default 200,000): at least some hundreds of instructions. */
   setLookEvery(gas: number): void {
     this.#exports.setLookEvery(BigInt(gas))
   }
@@ -126,7 +128,7 @@ export class Kernel {
     writeBlockWords(this.#memory, words)
   }
 
-  /** Begins a transaction, or a call `ofSystem`, which finds nothing warm; changes of the previous one are final. */
+  /** Begins a transaction, or a call `ofSystem`, in which nothing is warm; changes of the previous one become final. */
   begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[], ofSystem = false): void {
     this.#exports.beginTransaction(ofSystem)
     this.#memory.putReversed(contextWords, origin, 20)
@@ -247,7 +249,7 @@ export class Kernel {
 
   /**
    * Runs a message to the end. `to` undefined: a creation with the given nonce. `reservoir` is gas for state alone
-   * (EIP-8037). Throws what the host threw, and FaultError ExecutionOutOfMemory; the kernel is empty then.
+   * (EIP-8037). Throws an error of the host, or FaultError ExecutionOutOfMemory; the kernel is empty then.
    */
   run(
     sender: number,
@@ -293,7 +295,7 @@ export class Kernel {
     return this.#memory.bytes.subarray(returned.value, returned.value + returnedLength.value)
   }
 
-  /** The gas need of a successful run, and of what was paid before it. */
+  /** The gas need of a successful run, plus the gas paid before it. */
   needAfter(paidBefore: bigint): GasNeed {
     const { neededGas, isLinear, bindsOutermost } = this.#exports
     return {
@@ -327,18 +329,18 @@ export class Kernel {
     return readLogs(this.#memory, this.#exports.newestLog.value)
   }
 
-  /** Counts an account that the protocol accesses, not an instruction, where a block is recorded. */
+  /** Counts an account that the protocol accesses outside an instruction, if a block is recorded. */
   see(account: number): void {
     this.#exports.seeAccount(account)
   }
 
-  /** What was seen since {@link begin}, or {@link recordAccesses}, unordered. */
+  /** Accounts and slots accessed since {@link begin}, or {@link recordAccesses}, unordered. */
   readSeen(): Accesses {
     const { seenAccounts, seenSlots } = this.#exports
     return readAccesses(this.#memory, this.#at, seenAccounts.value, seenSlots.value)
   }
 
-  /** Begins to record what a block's transactions access and change, until the kernel is emptied. */
+  /** Begins to record the accesses and changes of a block's transactions, until the kernel is emptied. */
   recordAccesses(): void {
     this.#exports.recordAccesses()
   }
@@ -348,7 +350,7 @@ export class Kernel {
     this.#exports.setAccessIndex(index)
   }
 
-  /** What the recorded transactions changed, the last first. */
+  /** Changes of the recorded transactions, the last first. */
   readChanges(): Change[] {
     return readChanges(this.#memory, this.#at, this.#exports.newestChange.value)
   }
@@ -388,8 +390,8 @@ export class Kernel {
   }
 
   /**
-   * Runs `work` in the kernel. After a trap its state is invalid, so everything is dropped, by the outermost call: a
-   * tracer, which the kernel calls, may call it as well.
+   * Runs `work` in the kernel. A trap leaves an invalid state, so the outermost call drops everything. Calls nest,
+   * because a tracer, which the kernel calls, may call the kernel too.
    */
   #enter<T>(work: () => T): T {
     this.#depth++
@@ -402,7 +404,7 @@ export class Kernel {
       if (isOutOfMemory) {
         throw new FaultError({ kind: 'ExecutionOutOfMemory', limitBytes: this.#memoryBytesMax })
       }
-      // What an answer or a tracer threw comes through the kernel as it is.
+      // An error from a host answer or a tracer passes through the kernel unchanged.
       if (!isTrap(error)) throw error
       throw new Error('the EVM kernel has trapped', { cause: error })
     } finally {

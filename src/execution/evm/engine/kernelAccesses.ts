@@ -1,15 +1,15 @@
-/** What transactions accessed and changed, read from the kernel's memory; see src/execution/kernel/accessList.ts. */
+/** Accesses and changes of transactions, read from the kernel's memory; see src/execution/kernel/accessList.ts. */
 import { readAddress } from './kernelLogs.js'
 import type { KernelMemory } from './kernelMemory.js'
 import type { Offsets } from './kernelModule.js'
 
-/** Addresses, and slots as address and key. Slots that follow each other share the bytes of an address. */
+/** Addresses, and slots as address and key. Consecutive slots share the bytes of an address. */
 export interface Accesses {
   readonly addresses: Uint8Array[]
   readonly slots: (readonly [address: Uint8Array, key: Uint8Array])[]
 }
 
-/** That something has another value after a transaction than before it. */
+/** A value that differs after a transaction from before it. */
 export interface Change {
   readonly kind: ChangeKind
   readonly address: Uint8Array

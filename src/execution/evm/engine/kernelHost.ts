@@ -16,7 +16,7 @@ import type { JobWatch } from './jobWatch.js'
 import type { KernelMemory } from './kernelMemory.js'
 import type { KernelExports, KernelImports } from './kernelModule.js'
 
-/** A precompiled contract: its output and the gas used; undefined where it fails. */
+/** A precompiled contract: returns its output and the gas used; undefined if it fails. */
 type PrecompileRun = (
   data: Uint8Array,
   gas: bigint,
@@ -41,11 +41,11 @@ export interface KernelHost {
   readonly precompiles: PrecompileSet
   /** Checked every 200,000 gas ({@link Kernel.setLookEvery}), before work on many bytes, and by answers. */
   readonly watch: JobWatch | undefined
-  /** Absent: nothing. */
+  /** Features that differ on this chain, at which a run ends with NotProved; absent: none. */
   readonly unjudged?: Unjudged | undefined
 }
 
-/** Ends a run that met what is not Ethereum's: only a node of the chain can judge it. */
+/** Throws NotProved for a feature that differs from Ethereum's: only a node of the chain can execute it. */
 export function giveUp(what: string): never {
   throw new FaultError({ kind: 'NotProved', why: `${what} has another meaning on this chain` })
 }
@@ -56,7 +56,7 @@ export const exchange = 0x1800
 /** Steps counted per read: some microseconds at the head, a tenth of a millisecond for non-canonical blocks. */
 const answerSteps = 32
 
-/** Blocks whose hashes the BLOCKHASH of one block can tell. */
+/** Blocks whose hashes BLOCKHASH can return in one block. */
 const hashesMax = 256
 
 /** Bytes of code that are copied, and searched for jump destinations, in a step. */
@@ -66,7 +66,7 @@ export class KernelAnswers implements KernelImports {
   host: KernelHost | undefined
   #memory!: KernelMemory
   #exports!: KernelExports
-  /** Hashes that this host was asked for. */
+  /** Hashes that this host returned. */
   readonly #hashes = new Map<bigint, Hash32>()
   #hashesOf: KernelHost | undefined
 

@@ -7,11 +7,11 @@ export interface KernelLog {
   readonly data: Uint8Array
 }
 
-/** A log, or where the kernel logs transfers of ether also one of those. */
+/** A log or, if the kernel logs transfers of ether, a transfer. */
 export interface NumberedLog {
   /** For a transfer `topics` are its two accounts, 32 bytes each, and `data` is its value. */
   readonly isTransfer: boolean
-  /** Its number among those since the kernel was cleared that were not undone. */
+  /** Position among the logs and transfers since the kernel was cleared, without those undone. */
   readonly index: number
   readonly log: KernelLog
 }

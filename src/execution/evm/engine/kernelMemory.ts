@@ -1,7 +1,7 @@
 /**
- * The kernel's linear memory as values: words (little-endian), numbers of the exchange (big-endian), addresses. A value
- * that does not fill its place exactly is refused: a longer one would overwrite what stands behind the place, and a
- * shorter one would leave old bytes in it.
+ * Reads and writes values in the kernel's linear memory: words (little-endian), numbers of the exchange (big-endian),
+ * addresses. A value that does not fill its place exactly is refused: a longer one would overwrite the bytes behind the
+ * place, and a shorter one would leave old bytes in it.
  */
 
 const wordEnd64 = 2n ** 64n
@@ -52,7 +52,7 @@ export class KernelMemory {
     return this.view.getUint32(at, true)
   }
 
-  /** Throws RangeError for a number that no word holds. */
+  /** Throws RangeError for a number that does not fit a word. */
   putWord(at: number, value: bigint): void {
     requireWord(value)
     const { view } = this
@@ -88,7 +88,7 @@ export class KernelMemory {
     return this.slice(at, 32).reverse()
   }
 
-  /** Writes a number of 32 big-endian bytes, as in the exchange. Throws RangeError for one that they do not hold. */
+  /** Writes a number as 32 big-endian bytes, as in the exchange. Throws RangeError if it does not fit. */
   putNumber(at: number, value: bigint): void {
     requireWord(value)
     const { view } = this

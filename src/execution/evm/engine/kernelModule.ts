@@ -36,7 +36,7 @@ export interface KernelExports {
   readonly seenSlots: WasmGlobal
   readonly newestChange: WasmGlobal
   readonly heapBytes: WasmGlobal
-  /** Of the tracing binary alone; see src/execution/kernel/trace.ts. */
+  /** Only in the tracing binary; see src/execution/kernel/trace.ts. */
   readonly toldOpcodes: WasmGlobal
   readonly tellsFrames: { value: number }
   clear(seed: bigint): void
@@ -100,7 +100,7 @@ export function readOffsets(exports: KernelExports): Offsets {
   return Object.fromEntries(members.map((name) => [name, globals[`${name}Offset`]?.value])) as Offsets
 }
 
-/** A new instance with its own memory; with `trace`, it calls that for each step and frame. */
+/** A new instance with its own memory; with `trace`, it calls the tracer for each step and frame. */
 export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
   return instantiate<KernelExports>(trace === undefined ? plainKernel : tracingKernel, { host, trace })
 }

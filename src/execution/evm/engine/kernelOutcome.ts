@@ -32,7 +32,7 @@ export const failures = [
   'writeRefused',
   'operandUnderflow',
   'invalidOperand',
-  // Of no frame: a transaction that its block has, and that may not start.
+  // Not the failure of a frame: a transaction included in its block that may not start.
   'depositFailed',
 ] as const
 export type KernelFailure = (typeof failures)[number]
@@ -51,14 +51,14 @@ export interface FailedInstruction {
   /** Fewest and most words on the stack that let it begin. */
   readonly stackLeast: number
   readonly stackMost: number
-  /** Of DUPN, SWAPN and EXCHANGE: their operand, and how many words it needs. */
+  /** The operand of DUPN, SWAPN and EXCHANGE, and the number of words it needs. */
   readonly operand: number
   readonly operandWords: number
 }
 
 /** Gas that a run needed; see src/execution/kernel/needs.ts. */
 export interface GasNeed {
-  /** Gas that the outermost frame needed, in a message with what comes before it. */
+  /** Gas that the outermost frame needed; for a message, including the gas paid before it. */
   readonly frameGas: bigint
   /**
    * Whether nothing in the run depended on the amount of gas: no inner frame failed, and GAS was only read to be
@@ -66,13 +66,13 @@ export interface GasNeed {
    */
   readonly isLinear: boolean
   /**
-   * Whether with one unit less the outermost frame itself would run out of gas; otherwise an inner one would, which
-   * its caller may survive.
+   * Whether the outermost frame itself runs out of gas with one unit less. Otherwise an inner frame does, which its
+   * caller may survive.
    */
   readonly bindsOutermost: boolean
 }
 
-/** What the kernel tells of the last instruction that failed. */
+/** The kernel's globals about the last instruction that failed. */
 type FailedGlobals = Readonly<
   Record<'failedOpcode' | 'failedStackWords' | 'failedOperand' | 'failedOperandWords', WasmGlobal>
 >

@@ -5,7 +5,7 @@ import { type Address, type Hash32, latin1Key, trimLeft } from '../../../primiti
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import type { Kernel } from './kernel.js'
 
-/** The state that a kernel has reached on top of `below`, to run another kernel on it. Call nothing of it to write. */
+/** The current state of a kernel on top of `below`, to run another kernel on it. It is read-only. */
 export class KernelState implements StateView {
   readonly #kernel: Kernel
   readonly #below: StateView
@@ -27,7 +27,7 @@ export class KernelState implements StateView {
     if (!kernel.exists(handle)) return undefined
     const codeHash = kernel.codeHashOf(handle)
     this.#owners.set(latin1Key(codeHash), handle)
-    // The root only tells whether there is any storage (EIP-7610).
+    // The root only shows whether there is any storage (EIP-7610).
     const storageRoot = kernel.isWiped(handle) ? undefined : this.#below.account(address)?.storageRoot
     return {
       nonce: kernel.nonceOf(handle),

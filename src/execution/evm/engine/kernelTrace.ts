@@ -1,6 +1,6 @@
 /**
  * The tracing kernel's report of a run, by step and frame, from which traces can be built. The kernel that serves
- * requests has no such code. Steps and frames are views of the kernel's memory, valid only during the call.
+ * requests does not contain this code. Steps and frames are views of the kernel's memory, valid only during the call.
  */
 
 import { type KernelLog, readLog } from './kernelLogs.js'
@@ -12,17 +12,19 @@ export interface KernelTracer {
   /** Called before each instruction, even one that fails. After the end of code there is a STOP. */
   step(step: KernelStep): void
   /**
-   * Called once an instruction that names an account or a slot, or calls, is paid: `gasLeft` is what its cost left,
-   * state gas (EIP-8037) apart.
+   * Called once the cost of an instruction that names an account or a slot, or calls, is paid. `gasLeft` is the gas
+   * after it, without state gas (EIP-8037).
    */
   cost?(gasLeft: bigint): void
-  /** Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it. */
+  /**
+   * Called when an instruction fails, before its frame ends. `cost` is the part of its gas that go-ethereum computes.
+   */
   fault?(failure: KernelFailure, cost: bigint): void
-  /** Called within CREATE and CREATE2, once they are paid: the address (20 bytes) at which they are to create. */
+  /** Called within CREATE and CREATE2, once they are paid, with the address (20 bytes) of the new contract. */
   creation?(address: Uint8Array): void
   /** Called when a call or creation begins, or SELFDESTRUCT sends its balance. */
   enter(frame: KernelFrame): void
-  /** Called when the innermost of these ends. */
+  /** Called when the innermost of these frames ends. */
   exit(failure: KernelFailure, gasLeft: bigint, output: Uint8Array): void
   log?(log: KernelLog): void
 }

@@ -1,4 +1,4 @@
-/** go-ethereum's names of opcodes (core/vm/opcodes.go), those of other forks and planned ones included. */
+/** go-ethereum's names of opcodes (core/vm/opcodes.go), including those of other forks and planned ones. */
 
 export const sload = 0x54
 export const sstore = 0x55

@@ -1,6 +1,6 @@
 import { Kernel } from './kernel.js'
 
-/** A kernel that one user runs on, made once it is needed: a new one takes 15 to 40 ms. */
+/** The kernel of one user, created at first use: a new one takes 15 to 40 ms. */
 export class OwnKernel {
   #kernel: Kernel | undefined
   readonly #make: () => Kernel
@@ -18,7 +18,7 @@ export class OwnKernel {
     return this.#kernel
   }
 
-  /** Call it between runs: lets go of memory above the limit. */
+  /** Call it between runs: drops a kernel above the limit. */
   trim(): void {
     if (this.#kernel !== undefined && this.#kernel.grownBytes > this.grownBytesMax) this.#kernel = undefined
   }

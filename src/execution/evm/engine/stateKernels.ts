@@ -18,13 +18,13 @@ export class StateKernels {
   /** State and fork → its kernel, the one used last at the end. */
   readonly #kept = new Map<string, Kernel>()
   readonly #keptMax: number
-  /** The state used last, which most jobs use again: to make its key takes as long as to prepare the kernel. */
+  /** The state used last, which most jobs use again: computing its key takes as long as preparing the kernel. */
   #last: { readonly stateRoot: Hash32; readonly fork: ForkName; readonly kernel: Kernel } | undefined
   readonly #apart = new OwnKernel(grownBytesMax, () => this.#make())
 
   readonly #unjudged: Unjudged | undefined
 
-  /** Keeps the kernels of `keptMax` states. Their runs are given up at what is `unjudged`. */
+  /** Keeps the kernels of `keptMax` states. Their runs end with NotProved at features listed in `unjudged`. */
   constructor(keptMax: number, unjudged?: Unjudged) {
     this.#keptMax = keptMax
     this.#unjudged = unjudged
@@ -42,12 +42,12 @@ export class StateKernels {
     return kernel
   }
 
-  /** Whether the rows that were read of a state are still there. */
+  /** Whether the rows read from a state are still cached. */
   has(stateRoot: Hash32, fork: ForkName): boolean {
     return this.#isLast(stateRoot, fork) || this.#kept.has(latin1Key(stateRoot) + fork)
   }
 
-  /** A kernel for a place's state, with the rows read before. All states must be of one store. */
+  /** A kernel for a place's state, with the rows cached before. All states must be of one store. */
   over(fork: ForkName, place: KernelPlace): Kernel {
     const { stateRoot } = place.state
     if (this.#last !== undefined && this.#isLast(stateRoot, fork)) {
@@ -68,7 +68,7 @@ export class StateKernels {
     return last !== undefined && last.fork === fork && equalBytes(last.stateRoot, stateRoot)
   }
 
-  /** An empty kernel, in place of the one whose use is longest ago: a new instance is 40 MB of address space. */
+  /** An empty kernel. At the limit it replaces the least recently used: an instance takes 40 MB of address space. */
   #take(): Kernel {
     const [oldest] = this.#kept
     if (oldest === undefined || this.#kept.size < this.#keptMax) return this.#make()

@@ -13,7 +13,7 @@ interface FoundAccesses {
   readonly outcome: RunOutcome
 }
 
-/** Addresses that are warm without being listed. `nonce` is the sender's, for the address of a creation. */
+/** Addresses that are warm without an entry in the list. `nonce` is the sender's, for the address of a creation. */
 export function excludedAddresses(
   message: CallMessage,
   precompiles: Precompiles,
@@ -28,7 +28,7 @@ export function excludedAddresses(
   return excluded
 }
 
-/** Entries of `given` stay even if not accessed, as in go-ethereum, but for excluded addresses. */
+/** Entries of `given` stay even if not accessed, as in go-ethereum, except for excluded addresses. */
 export function listAccesses(
   given: readonly AccessListEntry[],
   excluded: ReadonlySet<string>,
@@ -43,7 +43,7 @@ export function listAccesses(
     touchListed(touched, accessList, excluded)
     const { addresses, slots } = outcome.accesses
     for (const address of addresses) if (!excluded.has(latin1Key(address))) slotsOf(touched, address)
-    // An excluded address is listed where one of its slots is accessed.
+    // An excluded address is listed if one of its slots is accessed.
     for (const [address, slot] of slots) slotsOf(touched, address).add(latin1Key(slot))
     if (isDeepStrictEqual(touched, found)) return { accessList, outcome }
     found = touched

@@ -1,6 +1,6 @@
 /**
- * A message as a transaction (internal/ethapi/transaction_args.go of go-ethereum): fees that eth_createAccessList
- * fills in or refuses, and the transaction itself, without a signature.
+ * A message as a transaction (internal/ethapi/transaction_args.go of go-ethereum): fees that eth_createAccessList fills
+ * in or refuses, and the transaction itself, without a signature.
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { bytesToHex, concatBytes, noBytes, toMinimalBytes, toQuantity } from '../../../primitives/bytes.js'
@@ -16,7 +16,7 @@ import {
 import type { BlockContext } from '../blocks/blockContext.js'
 import type { CallMessage } from './executionRequest.js'
 
-/** With missing fees filled in. Throws FaultError MessageRefused for fees that no transaction can have. */
+/** Fills in missing fees. Throws FaultError MessageRefused for fees that no transaction can have. */
 export function withFees(
   message: CallMessage,
   { baseFee, blobBaseFee, fork }: Pick<BlockContext, 'baseFee' | 'blobBaseFee' | 'fork'>,
@@ -64,14 +64,16 @@ export function transactionHash(message: CallMessage, facts: TransactionFacts): 
   return bytesToHex(keccak256(unsignedTransaction(message, facts).bytes))
 }
 
-/** A transaction without a signature. */
 export interface UnsignedTransaction {
   readonly type: number
-  /** The bytes of which its hash is made: RLP, from type 1 on behind the type (EIP-2718). */
+  /** The preimage of its hash: RLP, from type 1 on after the type byte (EIP-2718). */
   readonly bytes: Uint8Array
 }
 
-/** A message as a transaction with a signature of zeros, of the type that its members need; at least 2 without `gasPrice`. */
+/**
+ * A message as a transaction with a signature of zeros. Its type is the lowest for its members; at least 2 without
+ * `gasPrice`.
+ */
 export function unsignedTransaction(
   message: CallMessage,
   { chainId, gasLimit, nonce }: TransactionFacts,
@@ -91,10 +93,10 @@ export function unsignedTransaction(
   return { type: number, bytes: number === 0 ? rlp : concatBytes(Uint8Array.of(number), rlp) }
 }
 
-/** What only some types have, in the order in which go-ethereum asks for it. */
+/** Members that only some types have, in the order of go-ethereum's checks. */
 const choosing: readonly (keyof CallMessage)[] = ['gasPrice', 'authorizationList', 'blobVersionedHashes']
 
-/** The least type that has what a message has; without any of it, the first of the fee market. */
+/** The lowest type that has all members of a message; without any of them, the first fee-market type. */
 function typeOfMessage(message: CallMessage): TransactionType {
   const needed = [choosing.find((name) => message[name] !== undefined) ?? 'maxFeePerGas']
   if (message.accessList !== undefined) needed.push('accessList')
@@ -102,7 +104,7 @@ function typeOfMessage(message: CallMessage): TransactionType {
   return [...transactionTypes.values()].find(hasAll) as TransactionType
 }
 
-/** A field of the RLP; what a message does not have is zero, or empty. */
+/** A field of the RLP; a missing member is zero, or empty. */
 function fieldItem(form: FieldForm, value: unknown): RlpItem {
   switch (form) {
     case 'integer':

@@ -1,9 +1,9 @@
 /**
- * Short calls and estimates at the head, executed on the calling thread, because passing one to the pool takes longer,
- * of the edge and of a thread, than most run: by the pool a token transfer takes the server four times the CPU
- * (scenarios `call-balance`, `estimate-token`). Nobody knows beforehand which are short, so each is *tried*: it runs until its
- * budget is used up, all runs of an estimate together, and then begins again on the pool. Owns the budget; rules, prices and
- * faults are those of {@link Execution}, by the same functions.
+ * Short calls and estimates at the head, executed on the calling thread. Passing one to the pool takes longer, for the
+ * edge and for a thread, than most run: through the pool a token transfer takes the server four times the CPU
+ * (scenarios `call-balance`, `estimate-token`). It is not known in advance which are short, so each is *tried*. It runs
+ * until its budget is used up (one budget for all runs of an estimate), and then starts again on the pool. Owns the
+ * budget; rules, prices and faults are those of {@link Execution}, by the same functions.
  */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'
@@ -23,12 +23,12 @@ import type { BlockReference, CallOutcome, ExecutionRequest } from './executionR
 import { type CallPlace, isPlainTransfer, runCall } from './messageCall.js'
 import { TrialRecord } from './trialRecord.js'
 
-/** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 rows that are read. */
+/** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 row reads. */
 const trialStepsMax = 2_000
-/** A function that took more twice at a head is passed on the next times: that takes the edge a quarter of it. */
+/** A function that took more twice at a head next goes to the pool, which costs the edge a quarter of this. */
 const shortStepsMax = 1_000
 const stepsPerMs = 10_000
-/** Gas between two looks at the budget: a twentieth of it, of the slowest instructions a fifth. */
+/** Gas between two checks of the budget: a twentieth of it, for the slowest instructions a fifth. */
 const trialLookGas = 10_000
 /** Memory of a trial: its blocks are 64 KiB. */
 const trialBytesMax = 2 ** 20
@@ -42,12 +42,12 @@ const precompileSteps: ReadonlyMap<number, readonly [once: number, bytesPerStep:
   [0x03, [50, 4]],
 ])
 
-/** Thrown where the budget is used up. */
+/** Thrown if the budget is used up. */
 const tooLong = new Error('a trial is over')
-/** Thrown where a row is missing in memory and the store no longer has the state in its latest tables. */
+/** Thrown if a row is missing in memory and the store no longer has the state in its latest tables. */
 const notHead = new Error('a trial is of a block that is no longer the head')
 
-/** Who makes a call, and pays for trials that fail. */
+/** The client of a call, which pays for trials that fail. */
 interface TrialOwner {
   readonly keyId: string
   ran(cpuMs: number): void
@@ -70,7 +70,7 @@ export class CallTrials {
     this.#contexts = new BlockContexts(store, schedule)
   }
 
-  /** The outcome, or the fault, of {@link Execution.call}; undefined where it has to run on the pool. */
+  /** The outcome, or the fault, of {@link Execution.call}; undefined if it has to run on the pool. */
   call(request: ExecutionRequest, owner: TrialOwner): CallOutcome | undefined {
     if (!isOrdinary(request) || !this.#record.admit(owner.keyId, request.message)) return undefined
     return this.#try(request, owner, (place) => {
@@ -80,7 +80,7 @@ export class CallTrials {
     })
   }
 
-  /** The gas, or the fault, of {@link Execution.estimate}; undefined where it has to run on the pool. */
+  /** The gas, or the fault, of {@link Execution.estimate}; undefined if it has to run on the pool. */
   estimate(request: ExecutionRequest, owner: TrialOwner): bigint | undefined {
     const { message } = request
     if (!isOrdinary(request)) return undefined
@@ -92,7 +92,7 @@ export class CallTrials {
     })
   }
 
-  /** What `work` comes to at the head; undefined where the block is another one, or the budget was used up. */
+  /** The result of `work` at the head; undefined for another block, or if the budget was used up. */
   #try<T>(
     { block, message }: ExecutionRequest,
     owner: TrialOwner,
@@ -123,7 +123,7 @@ export class CallTrials {
   #kernelFor({ fork, ancestorHash }: BlockContext, stateRoot: StateView['stateRoot']): Kernel {
     const kernel = this.#kernels.over(fork, {
       state: this.#rowsOf(stateRoot),
-      // Beside the chain, an ancestor is found by a walk.
+      // For non-canonical blocks, an ancestor is found by a walk.
       ancestorHash: (number) => this.#readAtHead(() => ancestorHash(number)),
       precompiles: { runs: this.#tried(precompileRuns(fork, this.#watch)) },
       watch: this.#watch,
@@ -144,7 +144,7 @@ export class CallTrials {
     return this.#rows
   }
 
-  /** Rows of another head must not be mixed in. Within a turn of the event loop the store shows one snapshot. */
+  /** Rows of another head must not be mixed in. Within a turn of the event loop the store reads one snapshot. */
   #readAtHead<T>(read: () => T): T {
     if (!this.#isAtHead()) throw notHead
     return read()
@@ -174,7 +174,7 @@ export class CallTrials {
 
 const noAuthorities = () => []
 
-/** Whether a message may be short and needs nothing but the rows of the head. */
+/** Whether a message may be short and needs only rows of the head. */
 function isOrdinary({ message, stateOverrides, blockOverrides }: ExecutionRequest): boolean {
   if (stateOverrides !== undefined || blockOverrides !== undefined) return false
   const { to, data, accessList, authorizationList, blobVersionedHashes } = message

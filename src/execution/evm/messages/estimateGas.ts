@@ -1,9 +1,9 @@
 /**
- * Finds a least gas limit at which a message succeeds, in few runs. A run with much gas records the need of its
- * path (src/execution/kernel/needs.ts). If nothing in it depended on gas and the outermost frame decides, that is the answer.
- * Otherwise the limit below it is tried; as long as that succeeds too, by another path, the need of that path is
- * next. If neither gives the answer, a binary search does. The 528 messages to code of the demo chain take 1.02 runs
- * each; by a binary search alone, which begins at the gas that the first run used, 15.7 runs and twelve times as long.
+ * Finds a least gas limit at which a message succeeds, in few runs. A run with much gas records the need of its path
+ * (src/execution/kernel/needs.ts). If nothing in it depended on gas and the outermost frame decides, that need is the
+ * answer. Otherwise the limit one below is tried. If that succeeds too, by another path, the need of that path is next.
+ * If neither gives the answer, a binary search follows. The 528 messages to code of the demo chain take 1.02 runs each.
+ * A binary search alone, starting at the gas that the first run used, takes 15.7 runs and twelve times as long.
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { transactionGasMax } from '../../../data/chain/intrinsicGas.js'
@@ -25,8 +25,8 @@ type RunWithGas = (gasLimit: bigint) => RunOutcome
 const pathsMax = 4
 
 /**
- * Estimates a message, with the margin that is asked for. Throws FaultError where it cannot start, or fails with the most
- * gas, and what the watch and the store throw.
+ * Estimates a message, with the requested margin. Throws FaultError if it cannot start, or fails with the highest gas
+ * limit; passes on errors of the watch and the store.
  */
 export function runEstimate(request: ExecutionRequest, place: CallPlace): EstimateOutcome {
   const { context, kernel, balance, watch, authorities } = place
@@ -56,7 +56,7 @@ export function estimateGas(
     runs++
     return runWithGas(gasLimit)
   }
-  // With more gas than this some is for state alone (EIP-8037), and a run does not record its need.
+  // Above this limit some of the gas is for state alone (EIP-8037), and a run does not record its need.
   const isSplit = includesFork(priced.block.fork, 'amsterdam') && transactionGasMax < bound
   let succeeds = isSplit ? transactionGasMax : bound
   let outcome = run(succeeds)
@@ -71,7 +71,7 @@ export function estimateGas(
     const { need } = outcome
     if (need === undefined) break
     const wanted = priced.intrinsicGas + need.frameGas
-    // After frames that used up all their gas the need is only an upper bound, and may be far too high.
+    // After frames that used up all their gas, the need is only an upper bound, and may be far too high.
     if (wanted > succeeds) break
     // A path that needs nearly as much again at another limit is a loop that runs until gas is short.
     if (path > 0 && !need.isLinear && wanted > succeeds - succeeds / 64n) break

@@ -32,7 +32,7 @@ import { askedGas, type Start, startWithAskedGas } from './gasBounds.js'
 import { type CallPlace, runCall, runMessage, toFault } from './messageCall.js'
 
 interface JobRequest extends ExecutionRequest {
-  /** Whether overrides do not change precompiled contracts. */
+  /** Whether precompiled contracts stay in place, whatever the overrides. */
   readonly keepsPrecompiles?: boolean
 }
 
@@ -40,7 +40,7 @@ interface Job extends CallPlace {
   readonly nonce: bigint
 }
 
-/** States kept in memory: the head's and those of a few other blocks in use. */
+/** States cached in memory: the head's and those of a few other blocks in use. */
 const keptStatesMax = 4
 
 /** Executes messages on the states of one network's store, one job after the other. */
@@ -67,14 +67,14 @@ export class Execution {
   }
 
   /**
-   * Executes a message. Rejects with FaultError where it cannot start (fees, funds, gas), the block or its state is
-   * not held, or a limit is reached; a failed execution is an outcome. `shouldStop` is called often and must be fast.
+   * Executes a message. Rejects with FaultError if it cannot start (fees, funds, gas), if the block or its state is not
+   * stored, or if a limit is reached. A failed execution is an outcome. `shouldStop` is called often and must be fast.
    */
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
     return this.#withJob(request, shouldStop, (job) => runCall(request, job))
   }
 
-  /** Least gas limit that suffices. Rejects as {@link call} does, and with the failure at the most gas. */
+  /** Least gas limit that suffices. Rejects as {@link call} does, and with the failure at the highest gas limit. */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
     return this.#withJob(request, shouldStop, (job) => runEstimate(request, job))
   }
@@ -89,7 +89,7 @@ export class Execution {
     })
   }
 
-  /** The access list of everything that a message accesses. Rejects as {@link call} does. */
+  /** The access list of all accesses of a message. Rejects as {@link call} does. */
   accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
     // As in go-ethereum, overrides do not change precompiled contracts here.
     return this.#withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
@@ -102,7 +102,7 @@ export class Execution {
         return startWithAskedGas(listed, context, balance, words)
       }
       const given = message.accessList ?? []
-      // Signers are only recovered where the message can pay for them.
+      // Signers are recovered only if the message can pay for them.
       if (message.authorizationList !== undefined) start(given)
       const authorizations = job.authorities()
       const precompiles = ownPrecompiles(context.fork)
@@ -163,7 +163,7 @@ export class Execution {
     }
   }
 
-  /** Throws FaultError where it is not known by which rules calls run at a block. */
+  /** Throws FaultError if the rules for calls at this block are unknown. */
   #requireRules({ timestamp }: BlockContext): void {
     const { parts, runs } = this.#family
     if (parts.calls === 'executed' || (runs !== undefined && timestamp >= runs.from)) return

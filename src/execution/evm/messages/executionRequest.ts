@@ -31,7 +31,7 @@ export interface Authorization {
 
 /** An unsigned transaction. Without fees it is free. */
 export interface CallMessage {
-  /** 20 bytes; zeros where absent. */
+  /** 20 bytes; zeros if absent. */
   readonly from?: Uint8Array
   /** 20 bytes; absent for a creation. */
   readonly to?: Uint8Array
@@ -89,21 +89,20 @@ export interface ExecutionRequest {
   readonly message: CallMessage
   /** Gas of a message without `gas`. */
   readonly gasDefault: bigint
-  /** Most gas, even if the message has more. */
+  /** Upper limit of gas, even if the message has more. */
   readonly gasMax: bigint
   readonly stateOverrides?: readonly AccountOverride[]
   readonly blockOverrides?: BlockOverrides
   /** Whether the outcome of a call contains its logs. */
   readonly keepsLogs?: boolean
-  /** Added to an estimate, in hundredths of a percent, up to the most gas; never to plain transfers. */
+  /** Added to an estimate, in hundredths of a percent, up to `gasMax`; never to plain transfers. */
   readonly marginBps?: number
 }
 
-/** Arguments of a job that makes a draft of a transaction. */
 export interface FillRequest extends ExecutionRequest {
-  /** The suggested one, in wei per gas. */
+  /** The suggested tip, in wei per gas. */
   readonly tip: bigint
-  /** Of the draft. */
+  /** Nonce of the draft. */
   readonly nonce: bigint
 }
 
@@ -112,7 +111,7 @@ export interface CallOutcome {
   readonly gasUsed: bigint
   /** Empty unless the request keeps them. */
   readonly logs: readonly KernelLog[]
-  /** Why it failed; undefined for success. */
+  /** Reason of the failure; undefined for success. */
   readonly failure: Fault | undefined
 }
 
@@ -122,9 +121,9 @@ export interface EstimateOutcome {
 }
 
 export interface AccessListOutcome {
-  /** Sorted by address, and keys sorted. */
+  /** Sorted by address; the keys are sorted, too. */
   readonly accessList: readonly AccessListEntry[]
   readonly gasUsed: bigint
-  /** Why execution with this list fails; undefined for success. */
+  /** Reason why execution with this list fails; undefined for success. */
   readonly failure: Fault | undefined
 }

@@ -1,4 +1,7 @@
-/** Drafts of transactions: what a message lacks to be signed, and the draft as JSON (internal/ethapi/transaction_args.go). */
+/**
+ * Drafts of transactions: fills the missing members of a message, and writes JSON
+ * (internal/ethapi/transaction_args.go).
+ */
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
@@ -8,8 +11,8 @@ import { type TransactionFacts, unsignedTransaction, withFees } from './callTran
 import type { CallMessage, FillRequest } from './executionRequest.js'
 
 /**
- * The message with the fees that it lacks: the suggested tip, and room for a base fee twice as high. Throws FaultError
- * MessageRefused for what no transaction can be.
+ * The message with missing fees filled in: the suggested tip, and room for a base fee twice as high. Throws FaultError
+ * MessageRefused if no transaction can have these members.
  */
 export function filledMessage({ message, tip }: FillRequest, context: BlockContext): CallMessage {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, blobVersionedHashes: blobs } = message

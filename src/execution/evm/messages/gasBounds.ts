@@ -1,7 +1,7 @@
 /**
- * How much gas a message may have: by its own request, the cap, and the funds of its sender. Owns the start of calls
- * and estimates, in go-ethereum's order and with its messages. A message without fees is free: the base fee is zero for
- * it, also for the BASEFEE instruction.
+ * The gas limit of a message: from its own request, the cap, and the funds of its sender. Owns the start of calls and
+ * estimates, in go-ethereum's order and with its messages. A message without fees is free: its base fee is zero, also
+ * for the BASEFEE instruction.
  */
 
 import { includesFork } from '../../../data/chain/forks.js'
@@ -23,13 +23,13 @@ import {
 } from '../transactions/transactionChecks.js'
 import type { CallMessage, ExecutionRequest } from './executionRequest.js'
 
-/** A message that may start, with the gas that it may have. */
+/** A message that may start, with its gas limit. */
 export interface Start {
   readonly priced: PricedTransaction
   readonly gasLimit: bigint
 }
 
-/** Gas below that of the cheapest transaction counts as none, as in go-ethereum's estimates. */
+/** A requested gas below the cheapest transaction's is ignored, as in go-ethereum's estimates. */
 const plausibleGasMin = 21_000n
 
 /** A message as a transaction. Throws FaultError MessageRefused for fees of EIP-1559 in a block without a base fee. */
@@ -53,7 +53,7 @@ export function transactionOf(message: CallMessage, { hasBaseFee }: BlockContext
   }
 }
 
-/** Runs `check`; for a transaction that may not start, throws what `toError` makes of go-ethereum's message. */
+/** Runs `check`. If it refuses the transaction, throws the error that `toError` makes from go-ethereum's message. */
 export function refusingWith<T>(
   toError: (why: string, rule: RuleName | undefined) => FaultError,
   check: () => T,
@@ -65,7 +65,7 @@ export function refusingWith<T>(
   }
 }
 
-/** Refuses what cannot be written as a transaction. Throws FaultError MessageRefused. */
+/** Refuses a message that cannot be encoded as a transaction. Throws FaultError MessageRefused. */
 export function checkWritable(priced: PricedTransaction): void {
   refusingWith(messageRefused, () => checkTransaction(priced, { gasLimit: 0n }, writableRules))
 }
@@ -75,13 +75,13 @@ export function askedGas({ message, gasDefault, gasMax }: ExecutionRequest): big
   return min(message.gas ?? gasDefault, gasMax)
 }
 
-/** Checks a call. Throws FaultError MessageRefused where it cannot start. */
+/** Checks a call. Throws FaultError MessageRefused if it cannot start. */
 export function startCall(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
   const words = (why: string) => `err: ${why} (supplied gas ${askedGas(request)})`
   return startWithAskedGas(request, context, balance, words)
 }
 
-/** Checks a message with the gas that it asks for, or can pay. Throws FaultError MessageRefused. */
+/** Checks a message with the gas that it requests, or can pay. Throws FaultError MessageRefused. */
 export function startWithAskedGas(
   request: ExecutionRequest,
   context: BlockContext,
@@ -109,7 +109,7 @@ export function startEstimate(request: ExecutionRequest, context: BlockContext, 
   checkWritable(priced)
   const { gas } = message
   let bound = gas !== undefined && gas >= plausibleGasMin ? gas : gasDefault
-  // From Amsterdam on the maximum is one of gas without that of state (EIP-8037).
+  // From Amsterdam on, the maximum does not include state gas (EIP-8037).
   const isCapped = includesFork(context.fork, 'osaka') && !includesFork(context.fork, 'amsterdam')
   if (isCapped) bound = min(bound, transactionGasMax)
   bound = min(bound, affordableForEstimate(priced, balance) ?? bound)
@@ -126,7 +126,7 @@ export function startEstimate(request: ExecutionRequest, context: BlockContext, 
   )
 }
 
-/** How much gas the sender can pay, at least 0; undefined for any amount. */
+/** Gas that the sender can pay for, at least 0; undefined for any amount. */
 function affordableGas({ tx, blobCostCap }: PricedTransaction, balance: bigint): bigint | undefined {
   if (tx.maxFeePerGas === 0n) return undefined
   const left = balance - tx.value - blobCostCap

@@ -1,7 +1,4 @@
-/**
- * Messages on a kernel that holds their state: calls from the request to the outcome as callers see it, and why a
- * message failed.
- */
+/** Messages on a kernel with their state: calls from request to outcome, and the reasons of failures. */
 import { includesFork } from '../../../data/chain/forks.js'
 import type { Fault } from '../../../primitives/faults.js'
 import type { BlockContext } from '../blocks/blockContext.js'
@@ -21,7 +18,7 @@ import { decodeRevertReason } from './revertReason.js'
 
 export interface CallPlace {
   readonly context: BlockContext
-  /** Holds the state. */
+  /** Kernel with the state. */
   readonly kernel: Kernel
   /** Balance of the sender in wei. */
   readonly balance: bigint
@@ -30,7 +27,9 @@ export interface CallPlace {
   readonly authorities: () => readonly SignedAuthorization[]
 }
 
-/** Executes a call. Throws FaultError MessageRefused where it cannot start, and what the watch and the store throw. */
+/**
+ * Executes a call. Throws FaultError MessageRefused if it cannot start; passes on errors of the watch and the store.
+ */
 export function runCall(request: ExecutionRequest, place: CallPlace): CallOutcome {
   const { context, kernel, balance, watch, authorities } = place
   const { keepsLogs = false } = request
@@ -40,8 +39,8 @@ export function runCall(request: ExecutionRequest, place: CallPlace): CallOutcom
 }
 
 /**
- * Whether no code runs and nothing but the intrinsic gas is paid: the recipient has no code, is no precompiled
- * contract, no authorization may change that, and no account is created that is paid for (EIP-8037).
+ * Whether no code runs and only the intrinsic gas is paid. The recipient has no code and is no precompiled contract, no
+ * authorization may change that, and no account is created that costs gas (EIP-8037).
  */
 export function isPlainTransfer(
   { kernel, context }: CallPlace,
@@ -63,7 +62,7 @@ interface MessageInput extends RunInput {
   readonly keepsLogs?: boolean
 }
 
-/** Why an execution failed. */
+/** Reason of a failed execution. */
 export type Failure =
   | { readonly kind: 'reverted' }
   /** `why` is go-ethereum's message, here and below. */
@@ -79,11 +78,11 @@ export interface RunOutcome {
   readonly gasUsed: bigint
   readonly logs: readonly KernelLog[]
   readonly accesses: Accesses
-  /** Undefined for a failure, and where state was paid from gas that is for nothing else (EIP-8037). */
+  /** Undefined for a failure, and if gas reserved for state (EIP-8037) paid for state. */
   readonly need: GasNeed | undefined
 }
 
-/** Runs a message that was checked, once. Afterwards the kernel's state is as before. */
+/** Runs a checked message once. Afterwards the kernel's state is as before. */
 export function runMessage(kernel: Kernel, priced: PricedTransaction, input: MessageInput): RunOutcome {
   try {
     const outcome = applyTransaction(kernel, priced, input, false)
@@ -101,7 +100,7 @@ export function runMessage(kernel: Kernel, priced: PricedTransaction, input: Mes
   }
 }
 
-/** Why the message that the kernel ran last failed; undefined for success. */
+/** Reason of the failure of the kernel's last message; undefined for success. */
 export function failureOf(
   kernel: Kernel,
   { tx }: PricedTransaction,
@@ -116,7 +115,7 @@ export function failureOf(
   return { kind: isOutOfGas ? 'outOfGas' : 'other', why }
 }
 
-/** Why a run failed, as a fault; undefined for success. */
+/** The failure of a run as a fault; undefined for success. */
 export function toFault({ failure, returnData }: RunOutcome): Fault | undefined {
   switch (failure?.kind) {
     case undefined:

@@ -1,13 +1,13 @@
-/** The text of what messages come to, made on the thread that ran them: the thread that listens only passes it on. */
+/** JSON text of message outcomes, made on the thread that ran them: the thread that listens only forwards it. */
 import { bytesToHex, noBytes } from '../../../primitives/bytes.js'
 import { type Fault, FaultError } from '../../../primitives/faults.js'
 import { hexJson } from '../../../primitives/jsonBytes.js'
 import type { AccessListOutcome, CallOutcome } from './executionRequest.js'
 
-/** Revert data up to here crosses as it is: its text is made as fast as it is passed on. */
+/** Revert data up to this length is passed as bytes: making its text takes no longer than passing it. */
 export const shortDataBytesMax = 8 * 1024
 
-/** JSON of the data that a message returned. Throws FaultError where it failed. */
+/** JSON of the data that a message returned. Throws FaultError if it failed. */
 export function returnedJson({
   failure,
   returnData,
@@ -16,7 +16,7 @@ export function returnedJson({
   return hexJson(returnData)
 }
 
-/** An outcome whose list is JSON. */
+/** An outcome whose list is already JSON. */
 export type ListedAccesses = Omit<AccessListOutcome, 'accessList'> & { readonly accessList: Uint8Array }
 
 export function listedAccesses({ accessList, gasUsed, failure }: AccessListOutcome): ListedAccesses {
@@ -27,7 +27,7 @@ export function listedAccesses({ accessList, gasUsed, failure }: AccessListOutco
   return { accessList: Buffer.from(JSON.stringify(list)), gasUsed, failure: failure && withText(failure) }
 }
 
-/** Resolves as `outcome`; a fault that it rejects with has the text of long data. */
+/** Resolves as `outcome`. If that rejects with a fault, long data in the fault is replaced by its text. */
 export async function withTexts<T>(outcome: Promise<T>): Promise<T> {
   try {
     return await outcome

@@ -31,12 +31,14 @@ export function decodeRevertReason(data: Uint8Array): string | undefined {
 }
 
 /**
- * Bytes of a reason, of which contracts write some hundred; the data has all of a longer one. As JSON it may have six
- * times as many characters, which the thread that listens writes.
+ * Limit in bytes for a decoded reason; contracts write some hundred. The full text of a longer one is in the data. As
+ * JSON it may have six times as many characters, which the thread that listens writes.
  */
 const reasonBytesMax = 2 * 1024
 
-/** Decodes the beginning of one ABI-encoded string: offset, length, bytes. Undefined where the offset or length is out of range. */
+/**
+ * Decodes the start of one ABI-encoded string: offset, length, bytes. Undefined if offset or length is out of range.
+ */
 function decodeString(body: Uint8Array): string | undefined {
   const start = readOffset(body, 0)
   const length = start === undefined ? undefined : readOffset(body, start)
@@ -45,7 +47,7 @@ function decodeString(body: Uint8Array): string | undefined {
   return length > reasonBytesMax ? `${told.toString('utf8')}…` : told.toString('utf8')
 }
 
-/** A word as an offset or length into `body`; undefined where it cannot be one. */
+/** A word as an offset or length into `body`; undefined if it cannot be one. */
 function readOffset(body: Uint8Array, at: number): number | undefined {
   if (at + 32 > body.length) return undefined
   const value = bytesToBigInt(body.subarray(at, at + 32))

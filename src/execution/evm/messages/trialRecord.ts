@@ -1,6 +1,6 @@
 /**
- * Which calls may be tried: a bounded memory of trials that ended without an outcome. It counts calls, not time, so
- * that failed trials take at most a fixed share of the work of all calls, at any rate.
+ * Decides which calls may be tried, from a bounded memory of trials that ended without an outcome. It counts calls, not
+ * time, so that failed trials take at most a fixed share of the work of all calls, at any rate.
  */
 import { latin1Key } from '../../../primitives/bytes.js'
 import { putNewest } from '../../../primitives/putNewest.js'
@@ -12,21 +12,21 @@ const callsPerFailure = 100
 /** Failed trials of a key that may be unpaid: enough for a page with several long calls. */
 const unpaidFailuresMax = 8
 
-/** Calls of a long function that are passed on untried: its next call may be short. */
+/** Calls of a long function that go to the pool untried: a later call may be short again. */
 const untriedCalls = 100
 
-/** Keys in debt and long functions that are remembered. Of more, the oldest are forgotten. */
+/** Number of keys in debt and of long functions that are remembered. Beyond it, the oldest are forgotten. */
 const rememberedMax = 1_024
 
 export class TrialRecord {
-  /** Key id → calls that it still has to make. */
+  /** Key id → calls that it still has to make before a trial. */
   readonly #debts = new Map<string, number>()
-  /** Contract and selector → calls that are passed on untried. */
+  /** Contract and selector → calls that go to the pool untried. */
   readonly #long = new Map<string, number>()
   /** Contract and selector → number of the head at which a call was not short. */
   readonly #longAt = new Map<string, number>()
 
-  /** Counts a call, and says whether to try it. */
+  /** Counts a call, and returns whether to try it. */
   admit(keyId: string, message: CallMessage): boolean {
     const isTrusted = this.#debts.size === 0 || this.#paysOff(keyId)
     return (this.#long.size === 0 || !this.#isLong(message)) && isTrusted
@@ -57,8 +57,8 @@ export class TrialRecord {
   }
 
   /**
-   * A trial of this call, with an outcome, was not short. The first at a head (its number) reads rows that are in memory
-   * the next time; after the second the next calls of this function are passed on untried.
+   * Notes that a trial of this call had an outcome but was not short. After the first one at a head (its number), the
+   * rows are in memory the next time. After the second, the next calls of this function go to the pool untried.
    */
   tookLong(message: CallMessage, head: number): void {
     const name = nameOf(message)

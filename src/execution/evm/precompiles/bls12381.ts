@@ -9,17 +9,17 @@ import { notInField, refuse, wrongLength } from './refusal.js'
 const modulus = hexToBytes(
   '0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab',
 )
-/** Its number in mcl. */
+/** Number of the curve in mcl. */
 const curveNumber = 5
 
 let known: PairingCurve | undefined
-/** Contract 10 computes on the same curve. */
+/** Contract 10 uses the same curve. */
 export function bls12381(): PairingCurve {
   known ??= new PairingCurve(new Mcl(curveNumber, modulus))
   return known
 }
 
-/** Bytes of a coordinate as the contracts have it, of which the first ones are zero. */
+/** Bytes of a coordinate in a contract's input, of which the first ones are zero. */
 const numberBytes = 64
 const topBytes = numberBytes - fieldBytes
 const point1Bytes = 2 * numberBytes
@@ -87,7 +87,7 @@ export function mapToG2(data: Uint8Array): Uint8Array {
   return writePoint('g2', g2.sum)
 }
 
-/** At least one. */
+/** Throws if there is none. */
 function countItems(data: Uint8Array, itemBytes: number): number {
   if (data.length === 0 || data.length % itemBytes !== 0) refuse(wrongLength)
   return data.length / itemBytes
@@ -128,7 +128,7 @@ const parameterBits = [...0xd201000000010000n.toString(2)].slice(1)
 
 interface GroupCheck {
   readonly beta: number
-  /** Room for points. */
+  /** Addresses of temporary points. */
   readonly once: number
   readonly twice: number
   readonly image: number
@@ -145,9 +145,9 @@ function readGroupCheck({ mcl }: PairingCurve): GroupCheck {
 }
 
 /**
- * Whether a point of the curve is in the first group. (x, y) ↦ (β·x, y) multiplies those of the group by −X², and no
- * others (Scott, A note on group membership tests, https://eprint.iacr.org/2021/1130). 126 doublings, half as long as by
- * the library.
+ * Whether a point of the curve is in the first group. (x, y) ↦ (β·x, y) multiplies exactly the group's points by −X²
+ * (Scott, A note on group membership tests, https://eprint.iacr.org/2021/1130). It takes 126 doublings, half the time
+ * of the library's check.
  */
 export function isInGroup1(point: number): boolean {
   const curve = bls12381()

@@ -7,7 +7,7 @@ import { PairingCurve } from './mclPairing.js'
 import { notInField, refuse } from './refusal.js'
 
 const modulus = hexToBytes('0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47')
-/** Its number in mcl, which calls it BN_SNARK1. */
+/** Number of the curve in mcl, which calls it BN_SNARK1. */
 const curveNumber = 4
 
 let known: PairingCurve | undefined
@@ -16,7 +16,7 @@ const curve = (): PairingCurve => {
   return known
 }
 
-/** Bytes of a coordinate as the contracts have it. */
+/** Bytes of a coordinate in a contract's input. */
 const numberBytes = 32
 const pointBytes = 2 * numberBytes
 const twistBytes = 4 * numberBytes

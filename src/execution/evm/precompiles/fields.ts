@@ -1,6 +1,6 @@
-/** Shared by the contracts: zeros and flags. */
+/** Zeros and flags, shared by the contracts. */
 
-/** Whether `length` bytes from `at` are zeros; without these, all. */
+/** Whether `length` bytes from `at` are zeros; by default, all bytes. */
 export function isZero(bytes: Uint8Array, at = 0, length = bytes.length): boolean {
   for (let index = at; index < at + length; index++) if (bytes[index] !== 0) return false
   return true

@@ -23,17 +23,17 @@ const secretHex =
   '1666c54b0a32529503432fcae0181b4bef79de09fc63671fda5ed1ba9bfa07899495346f3d7ac9cd23048ef30d0a154f'
 
 const order = hexToBytes('0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001')
-/** Half of the modulus, rounded down: the largest y of which the negative is greater. */
+/** Half of the modulus, rounded down: the largest y that is less than its negative. */
 const lesserMax = hexToBytes(
   '0x0d0088f51cbff34d258dd3db21a5d66bb23ba5c279c2895fb39869507b587b120f55ffff58a9ffffdcff7fffffffd555',
 )
 
-/** What each call computes with. The lines of a fixed point of the second group are always the same. */
+/** Addresses of values used in each call. The lines of a fixed point of the second group never change. */
 interface Setup {
   readonly four: number
   readonly generatorLines: number
   readonly secretLines: number
-  /** The negative of the generator and, right behind it, the proof; and what they are multiplied with. */
+  /** The negative of the generator directly followed by the proof; and their multipliers. */
   readonly negative: number
   readonly proof: number
   readonly scalars: number
@@ -83,7 +83,7 @@ function setup(): Setup {
 }
 
 const inputBytes = 192
-/** How many elements a blob has, and the order of their field. */
+/** Number of elements in a blob, and the order of their field. */
 const output = hexToBytes(`0x${(4096).toString(16).padStart(64, '0')}${Buffer.from(order).toString('hex')}`)
 
 /** versioned hash ‖ z ‖ y ‖ commitment ‖ proof. */
@@ -115,7 +115,7 @@ function isProof(data: Uint8Array, z: number, y: number): boolean {
   curve.mcl.readScalar(scalars + scalarBytes, data, z)
   lib.mclBnG1_mulVec(left, negative, scalars, 2)
   lib.mclBnG1_add(left, left, commitment)
-  // The pairing of infinity with any point is one, and of no other point.
+  // The pairing of infinity with any point is one; the pairing of other points never is.
   const isLeftNone = lib.mclBnG1_isZero(left) === 1
   const isProofNone = lib.mclBnG1_isZero(proof) === 1
   if (isLeftNone || isProofNone) return isLeftNone && isProofNone

@@ -1,14 +1,14 @@
 /**
  * Curves of the library mcl (https://github.com/herumi/mcl), compiled to WebAssembly: the binary of the package
  * mcl-wasm, which the build unpacks beside this file. Owns its instances, field elements as bytes, and points of the
- * first group. Which numbers and points a contract takes is checked by the contracts; tests compare them with
- * @noble/curves.
+ * first group. The contracts check which numbers and points they accept; tests compare them with @noble/curves.
  *
- * An instance knows one curve, so that each has its own. All its memory is taken once: a call never takes more.
+ * An instance supports one curve, so each curve has its own. All its memory is allocated at the start: no call grows
+ * it.
  */
 import { instantiate, newMemory } from '../../../primitives/webAssembly.js'
 
-/** Addresses are of the instance's memory; the result is the first parameter. Zero means success, or "no". */
+/** Parameters are addresses in the instance's memory; the result is the first one. Zero means success, or "no". */
 interface Exports {
   __wasm_call_ctors(): void
   mclBn_init(curve: number, compiledTimeVar: number): number
@@ -66,13 +66,13 @@ export const g2Bytes = 6 * fieldBytes
 /** Units of a scalar and a field element, with which the library checks that both sides were compiled alike. */
 const compiledTimeVar = 46
 
-/** As hash-to-curve drafts have it since number 7 (RFC 9380). */
+/** As in hash-to-curve drafts since number 7 (RFC 9380). */
 const mapToMode = 5
 
-/** What the library starts with (2 MiB, half of it for data of its own), and room for {@link itemsMax} items. */
+/** The library's initial memory (2 MiB, half of it for its own data), and space for {@link itemsMax} items. */
 const memoryPages = 40
 
-/** Items of a sum or product that are computed at a time: more are hardly faster, and the watch is asked between. */
+/** Items of a sum or product computed at a time: more are hardly faster, and the watch is checked between. */
 export const itemsMax = 128
 
 export class Mcl {
@@ -82,13 +82,13 @@ export class Mcl {
   /** The modulus, big-endian. */
   readonly #modulus: Uint8Array
 
-  /** `curve` is its number in mcl, `modulus` that of its coordinates. Takes some 20 ms, the first time in a thread. */
+  /** `curve` is its number in mcl, `modulus` that of its coordinates. The first one in a thread takes some 20 ms. */
   constructor(curve: number, modulus: Uint8Array) {
     const memory = newMemory(memoryPages)
     this.lib = instantiate<Exports>('src/execution/evm/precompiles/mcl.wasm', { env: { memory } })
     this.lib.__wasm_call_ctors()
     if (this.lib.mclBn_init(curve, compiledTimeVar) !== 0) throw new Error(`mcl does not know curve ${curve}`)
-    // Groups are checked where a contract asks for it. A curve with one group has no mapping.
+    // Contracts that need group checks do them. A curve with one group has no mapping.
     this.lib.mclBn_verifyOrderG1(0)
     this.lib.mclBn_verifyOrderG2(0)
     this.lib.mclBn_setMapToMode(mapToMode)
@@ -97,7 +97,7 @@ export class Mcl {
     this.#modulus = modulus
   }
 
-  /** Room that is never freed. */
+  /** Allocates memory that is never freed. */
   allocate(bytes: number): number {
     const at = this.lib.malloc(bytes)
     if (at === 0) throw new Error('mcl has no memory left')
@@ -113,7 +113,7 @@ export class Mcl {
     return false
   }
 
-  /** Reads a number that {@link isField} holds for. */
+  /** Reads a number that passes {@link isField}. */
   readField(out: number, data: Uint8Array, at: number): void {
     const length = this.#modulus.length
     for (let index = 0; index < length; index++) {
@@ -140,12 +140,12 @@ export class Mcl {
     this.lib.mclBnFr_setLittleEndianMod(out, this.#number, scalarBytes)
   }
 
-  /** Makes the affine point of the first group at `out` whole, whose x and y are there. */
+  /** Completes the affine point of the first group at `out`, whose x and y are set. */
   completeG1(out: number): void {
     this.#setOne(out + 2 * fieldBytes)
   }
 
-  /** The same for the second group. */
+  /** As {@link completeG1}, for the second group. */
   completeG2(out: number): void {
     this.#setOne(out + 4 * fieldBytes)
     this.#bytes.fill(0, out + 5 * fieldBytes, out + 6 * fieldBytes)

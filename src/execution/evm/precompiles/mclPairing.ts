@@ -1,14 +1,16 @@
-/** What the contracts of both pairing curves share: sums of products, and whether a product of pairings is one. */
+/**
+ * Shared by the contracts of both pairing curves: sums of products, and the check that a product of pairings is one.
+ */
 import type { JobWatch } from '../engine/jobWatch.js'
 import { g1Bytes, g2Bytes, itemsMax, type Mcl, scalarBytes } from './mcl.js'
 
 /** Bytes of an element of the third group. */
 const gtBytes = 12 * 48
 
-/** Pairs of a product that are computed at a time. */
+/** Pairs of a product computed at a time. */
 const pairsMax = 16
 
-/** One of a curve's groups: what mcl has for its points, and room for those of a call. */
+/** One of a curve's groups: mcl's functions for its points, and memory for the points of a call. */
 function groupOf(mcl: Mcl, name: 'G1' | 'G2') {
   const { lib } = mcl
   const pointBytes = name === 'G1' ? g1Bytes : g2Bytes
@@ -28,7 +30,7 @@ function groupOf(mcl: Mcl, name: 'G1' | 'G2') {
 
 type Group = ReturnType<typeof groupOf>
 
-/** A curve with room for a call. */
+/** A curve with memory for one call. */
 export class PairingCurve {
   readonly g1: Group
   readonly g2: Group
@@ -44,7 +46,10 @@ export class PairingCurve {
     this.#factor = mcl.allocate(gtBytes)
   }
 
-  /** Leaves the sum of all products in the group's `sum`. `read` reads the term at an index to the point and the scalar there. */
+  /**
+   * Writes the sum of all products to the group's `sum`. `read` writes the term at an index to the given point and
+   * scalar.
+   */
   sumIn(group: Group, count: number, read: (index: number, point: number, scalar: number) => void): void {
     const { sum, part, points, pointBytes } = group
     group.clear(sum)
@@ -57,7 +62,7 @@ export class PairingCurve {
     }
   }
 
-  /** Whether the product of all pairings is one. `read` reads the pair at an index to the points there. */
+  /** Whether the product of all pairings is one. `read` writes the pair at an index to the given points. */
   isProductOne(
     count: number,
     watch: JobWatch | undefined,

@@ -10,7 +10,7 @@ import { instantiate, type WasmGlobal, type WasmMemory } from '../../../primitiv
 import type { JobWatch } from '../engine/jobWatch.js'
 import { refuse } from './refusal.js'
 
-/** Steps of the watch between two looks at it. */
+/** Steps of the watch between two checks of it. */
 const stepsPerLook = 512
 
 /** Longest operand since Osaka (EIP-7823). */
@@ -27,7 +27,7 @@ function readLengths(data: Uint8Array): Lengths {
   return { base: word(0), exponent: word(32), modulus: word(64) }
 }
 
-/** Only after the gas was paid: the data may ask for memory of any size. Throws {@link InputRefusal}. */
+/** Call it only after the gas was paid: the data may request memory of any size. Throws {@link InputRefusal}. */
 export function modexpPower(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array {
   const { base, exponent, modulus } = readLengths(data)
   if (includesFork(fork, 'osaka') && max(base, max(exponent, modulus)) > operandBytesMax) {
@@ -36,7 +36,7 @@ export function modexpPower(data: Uint8Array, fork: ForkName, watch: JobWatch | 
   const width = Number(modulus)
   const exponentAt = 96n + base
   const divisor = trimLeft(readPadded(data, exponentAt + exponent, width))
-  // Modulo nothing, and modulo 1.
+  // The modulus is 0 or 1.
   if (divisor.length === 0 || (divisor.length === 1 && divisor[0] === 1)) return new Uint8Array(width)
   const root = trimLeft(readPadded(data, 96n, Number(base)))
   const power = new Power(data, Number(exponentAt), Number(exponent), watch)
@@ -45,7 +45,7 @@ export function modexpPower(data: Uint8Array, fork: ForkName, watch: JobWatch | 
   return padLeft(found, width)
 }
 
-/** Gas by the first 32 bytes of the exponent and the lengths of the operands. */
+/** Gas from the first 32 bytes of the exponent and the lengths of the operands. */
 export function modexpGas(data: Uint8Array, fork: ForkName): bigint {
   const { base, exponent, modulus } = readLengths(data)
   const length = max(base, modulus)
@@ -85,14 +85,14 @@ let assembly: Assembly | undefined
 
 /** Longest modulus of assembly/power.ts, at which bigints are about as fast. */
 const wasmBytesMax = 256
-/** The same for an exponent of a few bits, where what comes before the products counts. */
+/** The same for an exponent of a few bits, for which the preparation outweighs the products. */
 const unpreparedBytesMax = 64
-/** Bytes that it takes at once of the base and the exponent. */
+/** Bytes of the base and the exponent that it takes at once. */
 const inputBytesMax = 1_024
-/** From so many bytes of the exponent on, a table of 16 powers of the base saves products. */
+/** From this length of the exponent on, a table of 16 powers of the base saves products. */
 const longExponentBytes = 5
 
-/** The power of a base by the exponent in the data at a place, of whose bytes those beyond the data are zeros. */
+/** The power of a base; the exponent is at a place in the data, with zeros beyond the end of the data. */
 class Power {
   readonly isLong: boolean
 
@@ -105,7 +105,7 @@ class Power {
     this.isLong = exponentBytes >= longExponentBytes
   }
 
-  /** For a modulus of {@link wasmBytesMax} bytes at most, above 1. Operands have no leading zeros. */
+  /** For a modulus above 1 of at most {@link wasmBytesMax} bytes. Operands have no leading zeros. */
   short(base: Uint8Array, modulus: Uint8Array): Uint8Array {
     assembly ??= instantiate<Assembly>('src/execution/evm/precompiles/power.wasm')
     const bytes = new Uint8Array(assembly.memory.buffer)
@@ -116,7 +116,7 @@ class Power {
       base.length <= inputBytesMax ? base : toMinimalBytes(bytesToBigInt(base) % bytesToBigInt(modulus))
     bytes.set(reduced, assembly.input.value)
     assembly.setBase(reduced.length, isLong)
-    // Products take a step for each hundred pairs of limbs of 32 bits; an even modulus has them twice (scenario `gas`).
+    // A step for each hundred pairs of 32-bit limbs; an even modulus takes twice as long (scenario `gas`).
     const limbs = modulus.length / 4
     const stepsPerByte = Math.ceil(0.4 * limbs * limbs) + 2
     const partBytes = Math.min(inputBytesMax, Math.max(1, Math.floor(stepsPerLook / stepsPerByte)))
@@ -136,7 +136,7 @@ class Power {
   long(root: Uint8Array, divisor: Uint8Array): Uint8Array {
     const modulus = bytesToBigInt(divisor)
     const base = bytesToBigInt(root) % modulus
-    // A multiplication of 256 bytes takes as long as 30 steps; longer ones grow with less than the square.
+    // A multiplication of 256 bytes takes as long as 30 steps; the time grows with less than the square of the length.
     const stepsPerByte = Math.ceil(300 * (divisor.length / wasmBytesMax) ** 2)
     const width = this.isLong ? 4 : 1
     const powers = [1n, base]

@@ -9,18 +9,18 @@ const generator = hexToBytes(
   '0x6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296' +
     '4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5',
 )
-/** Its number in mcl. */
+/** Number of the curve in mcl. */
 const curveNumber = 107
 
 /** hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. */
 const inputBytes = 160
 
-/** A curve with room for a call. */
+/** A curve with memory for one call. */
 class P256 {
   readonly #mcl = new Mcl(curveNumber, modulus)
   /** The generator and the public key. */
   readonly #points = this.#mcl.allocate(2 * g1Bytes)
-  /** What each is multiplied with. */
+  /** The multiplier of each. */
   readonly #scalars = this.#mcl.allocate(2 * scalarBytes)
   readonly #sum = this.#mcl.allocate(g1Bytes)
   readonly #r = this.#mcl.allocate(scalarBytes)
@@ -40,7 +40,7 @@ class P256 {
     if (!this.#mcl.isField(data, key) || !this.#mcl.isField(data, key + 32)) return false
     const { lib } = this.#mcl
     const point = this.#points + g1Bytes
-    // Zeros, the encoding of infinity, are not on the curve and so no key.
+    // Zeros, the encoding of infinity, are not on the curve, so they are no key.
     this.#readPoint(point, data, key)
     if (lib.mclBnG1_isValid(point) === 0) return false
     this.#mcl.readScalar(this.#r, data, r)

@@ -12,7 +12,7 @@ export type Precompiles = ReadonlyMap<string, number>
 
 const own = new Map<ForkName, Precompiles>()
 
-/** The contracts of a fork where no override has changed them. */
+/** The contracts of a fork without overrides. */
 export function ownPrecompiles(fork: ForkName): Precompiles {
   let found = own.get(fork)
   if (found === undefined) {
@@ -29,14 +29,14 @@ export function forkPrecompiles(fork: ForkName, watch: JobWatch | undefined): Pr
 }
 
 /**
- * The precompiled contracts after overrides: an overridden one becomes an ordinary account, a moved one answers at
- * its new address. Throws FaultError for a move of another account, and a move to an overridden account.
+ * The precompiled contracts after overrides: an overridden one becomes an ordinary account, a moved one answers at its
+ * new address. Throws FaultError for moving any other account, and for a move to an overridden account.
  */
 export function movePrecompiles(own: Precompiles, overrides: readonly AccountOverride[]): Precompiles {
   if (overrides.length === 0) return own
   const moved = new Map(own)
   const overridden = new Set(overrides.map(({ address }) => latin1Key(address)))
-  // In go-ethereum's order, so that of two moves to one address the same one is the last.
+  // In go-ethereum's order, so that the same one of two moves to one address is the last.
   const inOrder = [...overrides].sort((a, b) => Buffer.compare(a.address, b.address))
   for (const { address, movePrecompileTo: target } of inOrder) {
     const from = latin1Key(address)

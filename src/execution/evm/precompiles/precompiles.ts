@@ -1,8 +1,8 @@
 /**
- * The precompiled contracts of every fork, all synchronous: {@link precompileRuns} and {@link precompileNumbers} for
- * a {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the gas of
- * each contract; the computations are in the other files of this folder, the forks in data/chain/protocolContracts.ts. All gas is computed before the input is
- * read.
+ * The precompiled contracts of every fork, all synchronous: {@link precompileRuns} and {@link precompileNumbers} for a
+ * {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the gas of each contract. The
+ * computations are in the other files of this folder, the forks in data/chain/protocolContracts.ts. All gas is computed
+ * before the input is read.
  */
 import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'
@@ -50,7 +50,7 @@ const g2Discounts: readonly number[] = [
 
 interface Contract {
   gas(data: Uint8Array, fork: ForkName): bigint
-  /** Runs the contract. Throws {@link InputRefusal}. Checks the watch where it takes long. */
+  /** Runs the contract. Throws {@link InputRefusal}. Checks the watch during long work. */
   run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
 }
 
@@ -59,7 +59,7 @@ const contracts: Readonly<Record<PrecompileNumber, Contract>> = {
   1: { gas: () => 3_000n, run: recover },
   2: { gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') },
   3: { gas: perWord(600n, 120n), run: (data) => padLeft(ripemd160(data), 32) },
-  // The kernel runs this one itself.
+  // The kernel runs this contract itself.
   4: { gas: perWord(15n, 3n), run: (data) => data.slice() },
   5: { gas: modexpGas, run: modexpPower },
   // EIP-196, EIP-197; cheaper since EIP-1108.
@@ -103,7 +103,6 @@ const contracts: Readonly<Record<PrecompileNumber, Contract>> = {
   256: { gas: () => 6_900n, run: verifyP256 },
 }
 
-/** Numbers of the contracts of a fork. */
 export function precompileNumbers(fork: ForkName): number[] {
   return [...precompiledContracts.keys()].filter((number) => hasPrecompile(fork, number))
 }
@@ -114,8 +113,8 @@ export function precompileAddress(number: number): Uint8Array {
 }
 
 /**
- * The contracts of a fork by number. The watch, which blocks do not have, ends a contract that takes longer than the
- * job may with FaultError ExecutionTimedOut; some look at it every 30 ms only.
+ * The contracts of a fork by number. The watch, which block execution lacks, ends a contract that exceeds the job's
+ * time with FaultError ExecutionTimedOut; some contracts check it only every 30 ms.
  */
 export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): PrecompileRuns {
   const own = familyOf(fork).execution?.precompiles
@@ -140,7 +139,7 @@ export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): Pre
   }
 }
 
-/** Why a contract refused an input: go-ethereum's message. Takes about as long as the contract itself. */
+/** The reason for a refused input: go-ethereum's message. Takes about as long as the contract itself. */
 export function refusalReason(number: number, data: Uint8Array, watch: JobWatch): string {
   try {
     // An input refused at one fork is refused at all later ones.

@@ -3,7 +3,6 @@ export class InputRefusal extends Error {
   override readonly name = 'InputRefusal'
 }
 
-/** Throws {@link InputRefusal}. */
 export function refuse(why: string): never {
   throw new InputRefusal(why)
 }

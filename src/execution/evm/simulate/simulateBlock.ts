@@ -53,16 +53,16 @@ interface SimulationSettings {
   readonly schedule: ForkSchedule
   /** Whether the chain may lack the protocol's contracts. */
   readonly isDevelopment: boolean
-  /** Its state is dropped. */
+  /** Its state is dropped before each block. */
   readonly kernel: Kernel
   /** The state before the first block; each block adds its changes. */
   readonly state: SimulatedState
-  /** The hash of any block before the one that is executed. */
+  /** Hash by number of blocks before the executed one. */
   readonly ancestorHash: BlockContext['ancestorHash']
   readonly watch: JobWatch
   readonly validates: boolean
   readonly tracesTransfers: boolean
-  /** The first transaction of the block that the simulation stands on; undefined where it has none. */
+  /** The first transaction of the block under the simulation; undefined if it has none. */
   readonly firstTransaction: () => BlockItem | undefined
   /** Gas of all messages together. */
   readonly gasMax: bigint
@@ -102,7 +102,7 @@ export class BlockSimulator {
       const run = runSimulatedCall(kernel, context, call, bounds)
       this.#gasLeft -= run.gasUsed
       const { type } = run.transaction
-      // As in go-ethereum, a message with a gas price is no blob transaction, though it pays for blobs.
+      // As in go-ethereum, a message with a gas price is not a blob transaction, though it pays for blobs.
       const blobs = type === blobType ? (call.message.blobVersionedHashes?.length ?? 0) : 0
       tally.add(type, blobs, run.failure === undefined, run)
       calls.push(run)
@@ -148,17 +148,20 @@ export class BlockSimulator {
     }
   }
 
-  /** An empty kernel for the block: precompiled contracts are those of its fork, moved as it says. */
+  /** Empties the kernel for the block. The precompiled contracts are those of its fork, moved by its overrides. */
   #prepare({ stateOverrides }: PlannedBlock, { fork, ancestorHash }: BlockContext): void {
     const { kernel, state, watch, tracesTransfers } = this.#settings
     const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
     const place = { state, ancestorHash, precompiles: { numbers }, watch }
     kernel.restart(fork, place, watch.limits.memoryBytesMax)
-    // From Amsterdam on they have logs of their own (EIP-7708).
+    // From Amsterdam on, transfers have logs of their own (EIP-7708).
     kernel.logsTransfers = tracesTransfers && !includesFork(fork, 'amsterdam')
   }
 
-  /** What a family counts as blob gas, by the first transaction of the block below. Throws FaultError MessageRefused. */
+  /**
+   * Blob gas by the rule of the family, from the first transaction of the block below. Throws FaultError
+   * MessageRefused.
+   */
   #blobGas(calls: readonly RunCall[], fork: ForkName): bigint | undefined {
     const blobGas = familyOf(fork).execution?.blobGas
     if (blobGas === undefined) return undefined
@@ -204,7 +207,7 @@ function* slotsHeld(kernel: Kernel, account: number): Generator<Change> {
   }
 }
 
-/** In the form of a block's body. */
+/** Withdrawals in the form of a block's body. */
 function withdrawalItems({ blockOverrides }: PlannedBlock): readonly RlpItem[] {
   return (blockOverrides.withdrawals ?? []).map(({ index, validatorIndex, address, amount }) => [
     toMinimalBytes(index),
@@ -223,7 +226,7 @@ function assemble(
   const headerRlp = encodeHeader(header)
   const transactionsRlp = encodeRlpListOfEncoded(transactions)
   const withdrawalBytes = withdrawals === undefined ? 0 : encodeRlp(withdrawals).length
-  // One byte for no uncles.
+  // The empty list of uncles takes one byte.
   const size = rlpLength(headerRlp.length + transactionsRlp.length + 1 + withdrawalBytes)
   return { header, headerRlp, hash: headerHash(headerRlp), transactionsRlp, withdrawals, size, calls }
 }

@@ -25,7 +25,7 @@ export interface RunCall extends Omit<TransactionOutcome, 'failure'> {
   /** Whether more gas than the request had left might have helped. */
   readonly wasCapped: boolean
   readonly returnData: Uint8Array
-  /** Transfers included, where they are wanted. */
+  /** With transfers, if requested. */
   readonly logs: readonly NumberedLog[]
 }
 
@@ -34,7 +34,7 @@ interface CallBounds {
   readonly blockGas: bigint
   /** Gas that the whole request has left. */
   readonly gasLeft: bigint
-  /** Whether the rules of real transactions hold. */
+  /** Whether the rules of real transactions apply. */
   readonly validates: boolean
   readonly watch: JobWatch
 }
@@ -77,7 +77,7 @@ export function runSimulatedCall(
   )
   const authorizations = recoverAuthorities(message.authorizationList ?? [], context.chainId, watch)
   const payable = withAffordedBlobs(priced, gasLimit, balance)
-  // No transaction, so that nothing but its base fee has a receiver.
+  // There is no signed transaction, so only the base fee has a receiver.
   const fees = familyOf(context.fork).execution?.fees?.(kernel, context, undefined)
   const outcome = applyTransaction(
     kernel,

@@ -1,4 +1,4 @@
-/** Headers of simulated blocks: what they take from their parent, and what the caller chooses. */
+/** Headers of simulated blocks, from the parent's fields and the caller's overrides. */
 import { initialBaseFee } from '../../../data/chain/feeMarket.js'
 import {
   type BlobParameters,
@@ -29,7 +29,7 @@ export interface SimulatedParent {
   readonly totalDifficulty: bigint
 }
 
-/** The header of a block on `parent`. Without validation the base fee is zero where nobody chose one. */
+/** The header of a block on `parent`. Without validation, the base fee is zero unless the caller sets it. */
 export function startHeader(
   { number, timestamp, blockOverrides: chosen }: PlannedBlock,
   { header: parent, hash: parentHash, totalDifficulty }: SimulatedParent,
@@ -81,7 +81,7 @@ export function startHeader(
   return { header, fork, blobs }
 }
 
-/** Whether a block at this time, on this total difficulty, has proof of stake whatever its parent has. */
+/** Whether a block at this time, on this total difficulty, has proof of stake, whatever its parent has. */
 function isMerged(schedule: ForkSchedule, timestamp: Timestamp, totalDifficulty: bigint): boolean {
   const shanghai = schedule.config.times.get('shanghai')
   return schedule.isMerged(totalDifficulty) || (shanghai !== undefined && timestamp >= shanghai)

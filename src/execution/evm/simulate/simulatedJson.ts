@@ -1,4 +1,4 @@
-/** Simulated blocks as JSON: a block of eth_getBlockByNumber, and what each of its messages came to. */
+/** Simulated blocks as JSON: a block as in eth_getBlockByNumber, and the outcome of each of its messages. */
 import { closeBlock, openBlock } from '../../../data/chain/blockJson.js'
 import { readTransaction, writeTransaction } from '../../../data/chain/transactionJson.js'
 import {
@@ -28,12 +28,12 @@ const transferTopic = bytesToHex(
 const revertCode = 3
 const failureCode = -32015
 
-/** Bytes that a message adds to the answer, about. */
+/** Approximate bytes that a message adds to the answer. */
 export function jsonBytesOf({ returnData, logs }: RunCall): number {
   return logs.reduce((sum, { log }) => sum + 700 + 2 * log.data.length, 200 + 2 * returnData.length)
 }
 
-/** Writes a block object; `totalDifficulty` is that of its chain up to it. */
+/** Writes a block object; `totalDifficulty` includes the block. */
 export function writeSimulatedBlock(
   json: JsonBytes,
   block: SimulatedBlock,
@@ -55,7 +55,7 @@ export function writeSimulatedBlock(
     else json.hex(senders, index * 52 + 20, index * 52 + 52)
   }
   closeBlock(json, headerRlp, identity, [], withdrawals)
-  // Inside of the object's last brace.
+  // `calls` goes before the object's last brace.
   json.cut(json.length - 1)
   json.text(',"calls":[')
   for (const [index, call] of calls.entries()) {
@@ -101,7 +101,7 @@ function errorOf({ failure, returnData, wasCapped }: RunCall): object {
   return { message: failure.why + hint, code: failureCode }
 }
 
-/** Members that all logs of a message share, up to the name of the log's index. */
+/** Members shared by all logs of a message, up to the name of the log's index. */
 function logMembers({ block, transactionHash, index }: CallPlace): string {
   const { number, timestamp } = block.header
   return [

@@ -12,7 +12,7 @@ export class SimulatedState implements StateView {
   stateRoot: Hash32
   readonly #accounts = new Map<string, Account | undefined>()
   readonly #slots = new Map<string, Slots>()
-  /** Accounts of which no storage below counts. */
+  /** Accounts whose storage in the state below is ignored. */
   readonly #wiped = new Set<string>()
   readonly #codes = new Map<string, Uint8Array>()
   readonly #nodes = new Map<string, TrieNode>()
@@ -24,7 +24,7 @@ export class SimulatedState implements StateView {
     this.stateRoot = below.stateRoot
   }
 
-  /** Adds a block's changes. `wiped`: accounts that lost their storage, with all slots that they have again. */
+  /** Adds a block's changes. `wiped`: accounts that lost their storage, with the slots that were set again. */
   add(changes: StateChanges, wiped: Iterable<readonly [address: Uint8Array, slots: Iterable<Change>]>): void {
     this.stateRoot = changes.stateRoot
     for (const [address, row] of changes.accounts) {
@@ -64,7 +64,7 @@ export class SimulatedState implements StateView {
     return this.#wiped.has(owner) ? undefined : this.#below.slot(address, slot)
   }
 
-  /** None: only for the rows of slots that a wiped account loses, which nobody stores. */
+  /** Always empty: it only serves rows of slots of a wiped account, which a simulation never stores. */
   slotsOf(): Iterable<Hash32> {
     return []
   }

@@ -1,6 +1,6 @@
 /**
- * Simulates blocks on top of a block of a store, without changing it: eth_simulateV1. Owns the choice of the state,
- * and that all blocks are built on the same one.
+ * Simulates blocks on top of a block of a store, without changing it: eth_simulateV1. Owns the choice of the state, and
+ * builds all blocks on the same one.
  */
 import type { BlockItem } from '../../../data/chain/families/family.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
@@ -23,7 +23,7 @@ import { jsonBytesOf, writeSimulatedBlock } from './simulatedJson.js'
 import { SimulatedState } from './simulatedState.js'
 import type { SimulationRequest } from './simulationRequest.js'
 
-/** Bytes of an answer, which stands in memory whole: as many as the answer of a batch may have. */
+/** Limit of an answer, which is in memory as a whole: the limit of a batch's answer. */
 const answerBytesMax = 25_000_000
 /** Initial memory of an answer: some blocks with a few messages each. */
 const answerBytesExpected = 16 * 1024
@@ -32,7 +32,7 @@ const grownBytesMax = 16 * 2 ** 20
 
 /** The block on which a simulation is built. */
 interface Base extends SimulatedParent {
-  /** Hashes of it and of blocks before it. */
+  /** Hashes of this block and of blocks before it. */
   readonly hashOf: (number: number) => Hash32 | undefined
 }
 
@@ -56,9 +56,9 @@ export class Simulation {
   }
 
   /**
-   * The JSON of an eth_simulateV1 result. Throws FaultError: SimulationRefused or MessageRefused where go-ethereum
-   * refuses, HeaderForHashNotFound, ResponseTooLarge, ExecutionOutOfMemory, and ExecutionTimedOut, also once
-   * `shouldStop` says so; NotHeldError where the state is not held.
+   * The JSON of an eth_simulateV1 result. Throws FaultError: SimulationRefused or MessageRefused if go-ethereum
+   * refuses, HeaderForHashNotFound, ResponseTooLarge, ExecutionOutOfMemory, and ExecutionTimedOut, also if `shouldStop`
+   * returns true. Throws NotHeldError if the state is not stored.
    */
   simulateJson(request: SimulationRequest, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
     const watch = new JobWatch(shouldStop, this.#limits)
@@ -79,7 +79,8 @@ export class Simulation {
       schedule: this.#schedule,
       isDevelopment: this.#isDevelopment,
       kernel: this.#own.kernel,
-      // The state root takes the tries, of which a store that may lack rows has the parts that were walked.
+      // The state root needs the tries. A store that may lack rows has only their walked parts, which a side state
+      // reads.
       state: new SimulatedState(
         this.#states.open(this.#store.mayLack ? 'side' : status, request.block, base.header.stateRoot),
       ),

@@ -22,13 +22,12 @@ export interface SimulatedBlockOverrides extends BlockOverrides {
   readonly withdrawals?: readonly Withdrawal[]
 }
 
-/** A message of a simulated block; `chainId` is undefined where the caller gives none. */
+/** A message of a simulated block; `chainId` is undefined if the caller gives none. */
 export interface SimulatedCall {
   readonly message: CallMessage
   readonly chainId: bigint | undefined
 }
 
-/** A block to simulate, as the caller describes it. */
 export interface BlockStateCalls {
   readonly blockOverrides: SimulatedBlockOverrides
   readonly stateOverrides: readonly AccountOverride[]
@@ -39,7 +38,7 @@ export interface SimulationRequest {
   /** The block on which the first one is built. */
   readonly block: BlockReference
   readonly blocks: readonly BlockStateCalls[]
-  /** Whether the rules of real transactions hold: nonces are checked, and nothing is free. */
+  /** Whether the rules of real transactions apply: nonces are checked, and nothing is free. */
   readonly validates: boolean
   /** Whether transfers of ether are among the logs. */
   readonly tracesTransfers: boolean

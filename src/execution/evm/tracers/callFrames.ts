@@ -1,6 +1,6 @@
 /**
  * The calls of a transaction as a tree, for tracers that write it at the end: the nested form of callTracer and the
- * flat one of flatCallTracer. Owns what both keep of a call.
+ * flat one of flatCallTracer. Owns the record of a call that both use.
  */
 
 import { noBytes } from '../../../primitives/bytes.js'
@@ -11,9 +11,9 @@ import { stop } from '../transactions/transaction.js'
 import { type FrameEnd, type FrameFailure, type TracedFrame, TransactionTracer } from './tracer.js'
 
 export interface CallLog extends KernelLog {
-  /** Among those of the block. */
+  /** Index among the logs of the block. */
   readonly index: number
-  /** Number of the call's own calls before it. */
+  /** Number of the call's own calls before this log. */
   readonly position: number
 }
 
@@ -28,12 +28,12 @@ export interface Call {
   gasUsed: bigint
   output: Uint8Array
   failure: FrameFailure | undefined
-  /** Dropped where the call or a call around it failed. */
+  /** Dropped if the call or a call around it failed. */
   logs: CallLog[]
   readonly calls: Call[]
 }
 
-/** Memory of a call or log besides its bytes. */
+/** Memory of a call or log, without its bytes. */
 const itemBytes = 400
 
 /** A tracer that writes the calls of a transaction at its end. */
@@ -42,7 +42,7 @@ export abstract class CallTreeTracer extends TransactionTracer {
   readonly #open: Call[] = []
   readonly #onlyTop: boolean
 
-  /** With `onlyTop`, calls of the outermost one are left out. */
+  /** With `onlyTop`, calls inside the outermost one are left out. */
   constructor(onlyTop = false) {
     super()
     this.#onlyTop = onlyTop
@@ -89,7 +89,7 @@ export abstract class CallTreeTracer extends TransactionTracer {
     if (this.#onlyTop && depth > 0) return
     const call = this.#open.pop() as Call
     call.gasUsed = gasUsed
-    // As in go-ethereum, a contract that was created without code counts as a success.
+    // As in go-ethereum, a contract created without code counts as a success.
     call.failure = failure?.isUndone === true ? failure : undefined
     if (call.failure === undefined || call.failure.kind === 'reverted') {
       this.hold(output.length)
@@ -99,19 +99,19 @@ export abstract class CallTreeTracer extends TransactionTracer {
   }
 
   protected keepLog(log: KernelLog, index: number): void {
-    // The call's own depth: the outermost one is the only open one there.
+    // The current call has the log's depth: with `onlyTop`, callTracer drops logs of inner calls.
     const call = this.current
     this.hold(itemBytes + log.data.length)
     call.logs.push({ ...log, index, position: call.calls.length })
   }
 }
 
-/** The reason of a revert as text; undefined where it has none. */
+/** The reason of a revert as text; undefined if there is none. */
 export function revertReasonOf({ failure, output }: Call): string | undefined {
   return failure?.kind === 'reverted' ? decodeRevertReason(output) : undefined
 }
 
-/** Text as JSON, escaped as Go does, so that lengths are the same. */
+/** Text as JSON, escaped as in Go, so that lengths are equal. */
 export function goText(text: string): string {
   return JSON.stringify(text).replace(
     /[<>&\u2028\u2029\u007f-\uffff]/g,

@@ -1,4 +1,4 @@
-/** What a call comes to, as Reth's `eth_callMany` has it: `{value}`, or `{error}` for one that failed. */
+/** The result of a call in the form of Reth's `eth_callMany`: `{value}`, or `{error}` for one that failed. */
 import { decodeRevertReason } from '../messages/revertReason.js'
 import { goText } from './callFrames.js'
 import { type FrameEnd, TransactionTracer } from './tracer.js'

@@ -53,7 +53,7 @@ export class CallTracer extends CallTreeTracer {
     this.#write(top, false, 0)
   }
 
-  /** `isUndone`: a call around it failed, so that it has no logs. */
+  /** `isUndone`: a call around it failed, so it has no logs. */
   #write(call: Call, isUndone: boolean, depth: number): void {
     const { json } = this.output
     const { from, gas, gasUsed, to, input, output, failure, calls, logs, value, kind } = call
@@ -92,7 +92,7 @@ export class CallTracer extends CallTreeTracer {
     json.text(`,"type":"${opcodeNames[kind]}"}`)
   }
 
-  /** Writes members that a tracer has besides; `depth` is 0 for the transaction's own call. */
+  /** Writes additional members of a subclass; `depth` is 0 for the transaction's own call. */
   protected writeMore(_call: Call, _depth: number): void {}
 
   #writeLogs(logs: readonly CallLog[]): void {

@@ -1,6 +1,6 @@
 /**
  * go-ethereum's `erc7562Tracer` (eth/tracers/native/erc7562.go), for bundlers of user operations: the calls of
- * callTracer, each with the slots, instructions and contracts that it used.
+ * callTracer, each with its slots, instructions and contracts.
  */
 import { bytesToHex } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
@@ -32,12 +32,12 @@ const ignoredByDefault: readonly number[] = [
   ...[0x50, 0x01, 0x03, 0x02, 0x04, 0x14, 0x10, 0x11, 0x12, 0x13, 0x1b, 0x1c, 0x16, 0x17, 0x19, isZero],
 ]
 
-/** Memory of one thing that is noted. */
+/** Memory of one record. */
 const itemBytes = 200
 
 type Counts = Map<string, number>
 
-/** What one call used. */
+/** Records of one call. */
 interface Used {
   readonly reads: Map<string, string>
   readonly writes: Counts
@@ -52,7 +52,7 @@ export class Erc7562Tracer extends CallTracer {
   override readonly opcodes = 'all'
   readonly #ignored: ReadonlySet<number>
   readonly #used = new Map<Call, Used>()
-  /** The instruction before, in whatever call; undefined after the end of one. */
+  /** The previous instruction, in any call; undefined after the end of a call. */
   #last: { readonly opcode: number; readonly top: bigint } | undefined
   readonly #inputs = new Set<string>()
 
@@ -81,7 +81,7 @@ export class Erc7562Tracer extends CallTracer {
     if (opcode === returning || opcode === reverting) this.#last = undefined
     const last = this.#last
     if (last !== undefined && namingCode.includes(last.opcode)) {
-      // Whether there is a contract at all is allowed to be asked (OP-051).
+      // Checking whether there is a contract is allowed (OP-051).
       if (last.opcode !== extCodeSize || opcode !== isZero) {
         this.hold(itemBytes)
         used.extCodes.push(addressHex(last.top))
@@ -91,7 +91,7 @@ export class Erc7562Tracer extends CallTracer {
     if ((isNaming && stackWords > 0) || (calling.includes(opcode) && stackWords > 1)) {
       this.#noteSize(used, step.stackWord(isNaming ? 0 : 1), opcode)
     }
-    // GAS counts where no call follows (OP-012).
+    // GAS counts unless a call follows (OP-012).
     if (last?.opcode === gas && !calling.includes(opcode)) count(used.opcodes, gas)
     if (opcode !== gas && !this.#ignored.has(opcode)) count(used.opcodes, opcode)
     if (stackWords > 0) this.#noteSlot(used, step)
@@ -155,7 +155,7 @@ export class Erc7562Tracer extends CallTracer {
   }
 }
 
-/** OP-020. As in go-ethereum, also for what it finds out while it computes the cost: `out of gas: …`. */
+/** OP-020. As in go-ethereum, also for errors found while computing the cost: `out of gas: …`. */
 function isOutOfGas({ kind, why }: FrameFailure): boolean {
   return kind === 'codeStoreOutOfGas' || /^out of gas(?::|$)/.test(why)
 }

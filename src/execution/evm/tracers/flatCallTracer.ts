@@ -52,12 +52,15 @@ export class FlatCallTracer extends CallTreeTracer {
 
 interface FlatCall {
   readonly call: Call
-  /** Number of its own calls, and the indices that lead to it from the outermost call. */
+  /** Number of its own calls, and the path of indices from the outermost call to it. */
   readonly subtraces: number
   readonly address: readonly number[]
 }
 
-/** A call and those within it, each before its own. Calls of precompiled contracts are left out if so asked. */
+/**
+ * A call and its inner calls, in depth-first order. Without `withPrecompiles`, calls of precompiled contracts are left
+ * out.
+ */
 export function* flatCalls(
   call: Call,
   withPrecompiles: boolean,
@@ -78,8 +81,8 @@ export function* flatCalls(
 }
 
 /**
- * Writes a call of a transaction; `writeOutcome` writes its members `error` and `result`. The place is undefined for a
- * message, and `none` where no form has one.
+ * Writes a call of a transaction; `writeOutcome` writes its members `error` and `result`. `place` is undefined for a
+ * message, and `none` for forms that never have one.
  */
 export function writeFlatCall(
   json: JsonBytes,
@@ -127,7 +130,7 @@ export function writeResult(json: JsonBytes, call: Call): void {
   }
 }
 
-/** By the beginning of go-ethereum's text. */
+/** By the first characters of go-ethereum's text. */
 const parityErrors: readonly (readonly [start: string, text: string])[] = [
   ['contract creation code storage out of gas', 'Out of gas'],
   ['out of gas', 'Out of gas'],
@@ -143,7 +146,7 @@ const parityErrors: readonly (readonly [start: string, text: string])[] = [
   ['stack underflow', 'Stack underflow'],
 ]
 
-/** Parity's text for one of go-ethereum's. */
+/** Parity's text for go-ethereum's. */
 export function parityError(why: string): string {
   return parityErrors.find(([start]) => why.startsWith(start))?.[1] ?? why
 }

@@ -1,7 +1,4 @@
-/**
- * go-ethereum's `4byteTracer` (eth/tracers/native/4byte.go): how often each selector was called, by
- * `selector-bytes of arguments`.
- */
+/** go-ethereum's `4byteTracer` (eth/tracers/native/4byte.go): counts calls by `selector-bytes of arguments`. */
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { isCreation, selfdestruct } from '../engine/opcodeNames.js'
 import { byName, type TracedFrame, TransactionTracer } from './tracer.js'

@@ -1,7 +1,7 @@
 /**
- * The engine of callers' tracers: QuickJS as WebAssembly, which has access to nothing but what it is given. Owns its
- * limits of memory, that nothing of it outlives a trace, and the one reader of what comes out of it: nothing that code
- * inside says is believed to have a type or a length, because it may have replaced every function there is.
+ * The engine for callers' tracers: QuickJS as WebAssembly, without access to anything outside. Owns its memory limits,
+ * its cleanup after each trace, and the only reader of values that leave it. The reader checks types and lengths
+ * itself: code inside may have replaced every built-in function.
  */
 import { fileURLToPath } from 'node:url'
 import variant from '@jitl/quickjs-wasmfile-release-sync'
@@ -21,21 +21,21 @@ import { type FaultError, messageRefused } from '../../../primitives/faults.js'
 import { compile, newMemory } from '../../../primitives/webAssembly.js'
 
 const pageBytes = 2 ** 16
-/** With which the engine begins: its stack and tables. */
+/** Initial memory of the engine: its stack and tables. */
 const ownPages = 2 ** 24 / pageBytes
 /**
- * All memory of the engine; WebAssembly refuses more. Beside its own 16 MiB a trace of some 100,000 small objects. The
- * engine's own limit of memory counts 8 bytes for a block of any length, so it is not used.
+ * Limit of the engine's memory, which WebAssembly enforces. Beyond its own 16 MiB it suffices for a trace of some
+ * 100,000 small objects. The engine's own memory limit counts 8 bytes for a block of any length, so it is not used.
  */
 export const sandboxBytesMax = 80 * 2 ** 20
-/** Enough for some thousand nested calls; more would end the thread. */
+/** Enough for some thousand nested calls; more would crash the thread. */
 const stackBytesMax = 256 * 1024
-/** Characters of what code inside throws that an error repeats. */
+/** Characters of an error thrown inside that are repeated outside. */
 const thrownCharactersMax = 1_000
 
 /**
- * A result: a quarter of the memory in which it and its text stand; deeper than results of any tracer, and less deep
- * than a stack can be; ten members for each of 100,000 instructions.
+ * Limits of a result. Characters: a quarter of the memory that it and its text share. Depth: more than results of any
+ * tracer, less than a stack allows. Values: ten members for each of 100,000 instructions.
  */
 const resultLimits: JsonLimits = { charactersMax: 16 * 2 ** 20, depthMax: 1_000, valuesMax: 1_000_000 }
 
@@ -46,8 +46,8 @@ const limited: Readonly<Record<keyof JsonLimits, string>> = {
 }
 
 /**
- * Says as text what was thrown. It is made before any other code runs, so that it has functions that are not replaced;
- * members of what was thrown may do anything all the same.
+ * Describes a thrown value as text. It is created before any other code runs, so its own functions are not replaced.
+ * Members of the thrown value can still run any code.
  */
 const describing = `(function () {
   'use strict'
@@ -70,12 +70,12 @@ const open = new Set<Sandbox>()
 
 /** Loads the engine, once per thread; call it before a {@link Sandbox} is made. Takes some 10 ms. */
 export async function loadJavaScript(): Promise<void> {
-  // Its types are of the other module format.
+  // Its types are for the other module format.
   loaded ??= await newQuickJSWASMModuleFromVariant(bounded(variant as unknown as QuickJSSyncVariant))
   isBroken = false
 }
 
-/** Compiles the engine for threads that this one starts, which takes 50 ms of CPU of each otherwise; see {@link compile}. */
+/** Compiles the engine for threads that this one starts, each of which would need 50 ms of CPU; see {@link compile}. */
 export function compileJavaScript(): void {
   compile(fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')))
 }
@@ -85,12 +85,12 @@ function giveUpEngine(): void {
   isBroken = true
 }
 
-/** The engine with a memory that has a maximum. It prints nothing: its output would be the process's. */
+/** The engine with a limited memory. It prints nothing, because its output would be the process's. */
 function bounded(base: QuickJSSyncVariant): QuickJSSyncVariant {
   return {
     ...base,
     async importModuleLoader() {
-      // This package has it in this form, of several that others have.
+      // In this package the loader has this form.
       const load = (await base.importModuleLoader()) as EmscriptenModuleLoader<QuickJSEmscriptenModule>
       return async () => {
         const wasmMemory = newMemory(ownPages, sandboxBytesMax / pageBytes)
@@ -111,28 +111,28 @@ function bounded(base: QuickJSSyncVariant): QuickJSSyncVariant {
 
 class OutOfSandboxMemory extends Error {}
 
-/** A value inside, which is freed with its sandbox. */
+/** A handle of a value in the sandbox, freed with the sandbox. */
 export type Inside = QuickJSHandle
 
 /** The error of code in the sandbox, as text of at most 1,000 characters. */
 export class ThrownInside extends Error {}
 
-/** As the engine says it of memory that code inside asks for. */
+/** The engine's own message for memory requested by code inside. */
 function outOfMemory(): ThrownInside {
   return new ThrownInside('InternalError: out of memory')
 }
 
-/** The error of an engine that cannot run again. The next load of the thread makes a new one. */
+/** The error of an engine that cannot run again. The thread's next load makes a new one. */
 function failed(): ThrownInside {
   return new ThrownInside('InternalError: the sandbox has failed')
 }
 
-/** The fault of a value that came out and is not of the type and length that our own code inside makes. */
+/** The fault for a value from inside without the type and length that our own code inside guarantees. */
 function notAsked(what: string): FaultError {
   return messageRefused(`the tracer passed on a value that is not ${what}`)
 }
 
-/** The arguments with which code inside calls a function of ours. Each reader throws FaultError MessageRefused. */
+/** The arguments of a call from inside to a host function. Each reader throws FaultError MessageRefused. */
 export class InsideArguments {
   readonly #context: QuickJSContext
   readonly #values: readonly Inside[]
@@ -146,7 +146,7 @@ export class InsideArguments {
     return readText(this.#context, this.#values[index], charactersMax)
   }
 
-  /** Bytes from their digits: exactly `count`. */
+  /** Bytes from their hex digits: exactly `count`. */
   bytes(index: number, count: number): Uint8Array {
     const bytes = this.bytesUpTo(index, count)
     if (bytes.length !== count) throw notAsked(`${count} bytes`)
@@ -173,22 +173,22 @@ export class InsideArguments {
 
 function readText(context: QuickJSContext, value: Inside | undefined, charactersMax: number): string {
   if (value === undefined || context.typeof(value) !== 'string') throw notAsked('a text')
-  // A text's own length, which no code inside can replace.
+  // The length of a primitive string, which code inside cannot replace.
   const length = context.getProp(value, 'length').consume((handle) => context.getNumber(handle))
   if (length > charactersMax) throw notAsked(`a text of at most ${charactersMax} characters`)
   return context.getString(value)
 }
 
 /**
- * A world of objects of its own. `look` is called often while code runs inside; what it throws ends the run, as does
- * what a function of ours throws: no code inside can catch it, and it comes out as it was thrown. Making one throws
- * {@link ThrownInside} where an earlier one of the same trace has broken the engine.
+ * A separate JavaScript realm. `look` is called often while code runs inside. An error that it or a host function
+ * throws ends the run: code inside cannot catch it, and it leaves unchanged. The constructor throws
+ * {@link ThrownInside} if an earlier sandbox of the same trace has broken the engine.
  */
 export class Sandbox {
   readonly #context: QuickJSContext
   readonly #kept: Inside[] = []
   readonly #describe: Inside
-  /** What ended the run from our side. */
+  /** The host's error that ended the run. */
   #ended: { readonly by: unknown } | undefined
 
   constructor(look: () => void) {
@@ -205,12 +205,12 @@ export class Sandbox {
     this.#describe = this.evaluate(describing, 'describe.js')
   }
 
-  /** A function of ours for code inside. */
+  /** A host function for code inside. */
   give(name: string, answer: (args: InsideArguments) => string): Inside {
     const context = this.#context
     return this.#keep(
       context.newFunction(name, (...values) => {
-        // An error made of ours would take memory inside, and tell of us.
+        // A host error as an object inside would take memory there and disclose host details.
         const answered = () => context.newString(answer(new InsideArguments(context, values)))
         return this.#ending(answered) ?? context.undefined
       }),
@@ -221,12 +221,12 @@ export class Sandbox {
     return this.#keep(this.#run(() => ({ value: this.#context.newString(value) })))
   }
 
-  /** The value of a program. Throws {@link ThrownInside}, and what ended the run. */
+  /** The value of a program. Throws {@link ThrownInside}, and the error that ended the run. */
   evaluate(code: string, file: string): Inside {
     return this.#keep(this.#run(() => this.#context.evalCode(code, file)))
   }
 
-  /** The result of a function inside, kept. Throws as {@link evaluate}. */
+  /** The result of a function inside, kept until the sandbox is closed. Throws as {@link evaluate}. */
   call(called: Inside, ...args: Inside[]): Inside {
     return this.#keep(this.#run(() => this.#context.callFunction(called, this.#context.undefined, ...args)))
   }
@@ -250,7 +250,7 @@ export class Sandbox {
     return this.#context.eq(value, this.#context.true)
   }
 
-  /** A result that is to be JSON, written anew. Throws FaultError MessageRefused. */
+  /** Reads a JSON result and writes it again. Throws FaultError MessageRefused. */
   json(value: Inside): string {
     try {
       return JSON.stringify(
@@ -263,7 +263,7 @@ export class Sandbox {
     }
   }
 
-  /** Frees all of it. */
+  /** Frees all values. */
   close(): void {
     open.delete(this)
     const { runtime } = this.#context
@@ -272,7 +272,7 @@ export class Sandbox {
       this.#context.dispose()
       runtime.dispose()
     } catch {
-      // It counts its values, and stops for good over one that is left, as after a run that was ended: load it anew.
+      // The engine counts its values, and breaks if one is left, as after an interrupted run: load it again.
       giveUpEngine()
     }
   }
@@ -282,7 +282,7 @@ export class Sandbox {
     return value
   }
 
-  /** The result of `work`; undefined where it threw, which ends the run. */
+  /** The result of `work`; undefined if it threw, which ends the run. */
   #ending<T>(work: () => T): T | undefined {
     try {
       return work()
@@ -298,7 +298,7 @@ export class Sandbox {
       result = work()
     } catch (error) {
       if (this.#ended !== undefined) throw this.#ended.by
-      // The engine has no memory for what it is given, or has broken; what is of others stays what it is.
+      // The engine has no memory for the arguments, or has broken. Other errors pass unchanged.
       if (error instanceof OutOfSandboxMemory) throw outOfMemory()
       giveUpEngine()
       throw failed()
@@ -326,7 +326,7 @@ export class Sandbox {
   }
 }
 
-/** Frees what a trace left open that was ended. */
+/** Frees sandboxes left open by an interrupted trace. */
 export function closeSandboxes(): void {
   for (const sandbox of open) sandbox.close()
 }

@@ -1,14 +1,14 @@
 /**
- * What go-ethereum gives to tracers in JavaScript (docs of eth/tracers, "Custom EVM tracer"): objects that are made in the
- * sandbox itself, on top of one function of the host for each kind of question. Texts are hex without prefix.
+ * go-ethereum's API for tracers in JavaScript (docs of eth/tracers, "Custom EVM tracer"): objects made in the sandbox
+ * itself, on top of one host function for each kind of question. Texts are hex without prefix.
  */
 import { opcodeNames } from '../engine/opcodeNames.js'
 
 /**
- * A program whose value takes the host's functions and gives one that takes a tracer and its configuration, and gives
- * `{hasStep, hasFrames, step, fault, enter, exit, result}`. Numbers as big as a word are objects with the methods of the
- * library big-integer, as far as tracers use them. A tracer may replace every function that stands here: the host
- * believes nothing that comes of them.
+ * A program whose value is a function of the host's functions. It returns a function of a tracer and its configuration,
+ * which returns `{hasStep, hasFrames, step, fault, enter, exit, result}`. Word-sized numbers are objects with the
+ * methods of the library big-integer that tracers use. A tracer may replace every function here: the host trusts none
+ * of their results.
  */
 export const prelude = `(function (peek, memory, ask) {
 'use strict'

@@ -1,6 +1,6 @@
 /**
  * Tracers that callers write in JavaScript, with go-ethereum's interface (eth/tracers/js/goja.go). Owns when which of
- * their functions is called; javascriptPrelude.ts owns what they see, javascriptEngine.ts what they may use.
+ * their functions is called; javascriptPrelude.ts owns the objects they get, javascriptEngine.ts their limits.
  */
 import { hexDigits } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
@@ -22,22 +22,21 @@ export interface JavaScriptOptions {
 
 const reverting = 0xfd
 
-/** Place of the memory's length in what is told of an instruction. */
+/** Index of the memory's length in the record of an instruction. */
 const memoryBytesAt = 7
-/** Words of a stack. */
 const stackWordsMax = 1_024
-/** Bytes that may be asked for beyond the memory's end; go-ethereum's limit. */
+/** Bytes beyond the memory's end that a tracer may read; go-ethereum's limit. */
 const paddingBytesMax = 2 ** 20
-/** Bytes of memory that may be asked for at once: more than that, as text and as bytes, do not fit into a sandbox. */
+/** Bytes of memory per request: more, as text and as bytes, do not fit into a sandbox. */
 const sliceBytesMax = 2 ** 24
-/** Code and salt of a contract that is to be: more than any fork allows. */
+/** Limit for the code and salt of a new contract: more than any fork allows. */
 const creationBytesMax = 2 ** 20
 /** Digits of a nonce. */
 const nonceCharactersMax = 20
-/** Longest name of a question. */
+/** Longest name of a kind of question. */
 const kindCharactersMax = 16
 
-/** An instruction that is told once its cost is known: then the state is still as before it. */
+/** An instruction that is reported once its cost is known; the state is still the one before it. */
 interface Pending {
   readonly told: readonly number[]
   readonly gas: bigint
@@ -59,7 +58,7 @@ export class JavaScriptTracer extends TransactionTracer {
   #hasStep = false
   #hasFrames = false
   #pending: Pending | undefined
-  /** What was told last, for a fault of it. */
+  /** The last reported instruction, in case it fails. */
   #last: Pending | undefined
   #hasFaulted = false
   readonly #frames: TracedFrame[] = []
@@ -70,7 +69,7 @@ export class JavaScriptTracer extends TransactionTracer {
     super()
     this.#options = options
     this.#watch = watch
-    // Copied for each instruction, so only where the source may look at them.
+    // They are copied for each instruction, so only if the source may read them.
     this.#readsStack = /stack|\[/.test(options.code)
     this.#readsMemory = /memory|\[/.test(options.code)
   }
@@ -118,7 +117,10 @@ export class JavaScriptTracer extends TransactionTracer {
     this.#tellStep(gasLeft, undefined)
   }
 
-  /** Of an instruction that did not begin `step` is told; `fault` of one that failed while it ran, once it is known why. */
+  /**
+   * An instruction that did not begin is reported to `step`. One that failed while running goes to `fault`, once its
+   * reason is known.
+   */
   fault(cost: bigint, refusal: string | undefined): void {
     this.#hasFaulted = refusal === undefined || this.#pending === undefined
     const gas = this.#pending?.gas ?? 0n
@@ -186,7 +188,7 @@ export class JavaScriptTracer extends TransactionTracer {
     const pending = this.#pending
     if (pending === undefined) return
     this.#pending = undefined
-    // With the instruction's own refund, which go-ethereum counts with the cost.
+    // With the instruction's own refund, which go-ethereum adds when it computes the cost.
     const { refund } = this.transaction.state
     const told = pending.told.with(3, Number(pending.gas - gasLeft)).with(5, Number(refund))
     this.#last = { ...pending, told }
@@ -202,13 +204,13 @@ export class JavaScriptTracer extends TransactionTracer {
     )
   }
 
-  /** Throws FaultError MessageRefused with what the tracer threw; what our own functions threw as it is. */
+  /** Throws FaultError MessageRefused with an error that the tracer threw. Errors of host functions pass unchanged. */
   #running<T>(name: Name | undefined, work: () => T): T {
     try {
       return work()
     } catch (error) {
       if (!(error instanceof ThrownInside)) throw error
-      // The engine also says so of a run that it ended.
+      // The engine reports the same error for a run that the watch ended.
       this.#watch.look()
       const where = name === undefined ? '' : `    in server-side tracer function '${name}'`
       throw messageRefused(`${error.message}${where}`)
@@ -219,7 +221,7 @@ export class JavaScriptTracer extends TransactionTracer {
     return (this.#last?.stack[index] ?? 0n).toString(16)
   }
 
-  /** Digits of memory, zeros beyond its end. */
+  /** Hex digits of memory, zeros beyond its end. */
   #memoryAt(args: InsideArguments): string {
     const memory = this.#last?.memory ?? new Uint8Array(0)
     const end = args.whole(1, (this.#last?.told[memoryBytesAt] ?? 0) + paddingBytesMax)

@@ -1,4 +1,4 @@
-/** go-ethereum's `keccak256PreimageTracer` (eth/tracers/native/keccak256_preimage.go): what was hashed, by its hash. */
+/** go-ethereum's `keccak256PreimageTracer` (eth/tracers/native/keccak256_preimage.go): hashed data, by hash. */
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
@@ -7,13 +7,13 @@ import { byName, TransactionTracer } from './tracer.js'
 /** KECCAK256. */
 export const hashing = 0x20
 
-/** Memory of a hash besides its input. */
+/** Memory of a hash, without its input. */
 const itemBytes = 300
 
-/** go-ethereum's limit of what is read beyond the end of memory. */
+/** go-ethereum's limit for reads beyond the end of memory. */
 const paddedBytesMax = 1024 * 1024
 
-/** What an instruction is about to hash, zeros beyond the end of memory included; undefined where that is too much. */
+/** The input of a hashing instruction, with zeros beyond the end of memory; undefined if it is too long. */
 export function hashedInput(step: KernelStep): Uint8Array | undefined {
   if (step.stackWords < 2) return undefined
   const { memory } = step

@@ -1,6 +1,6 @@
 /**
- * Passes what the kernel tells of a run to a tracer, with what only the whole run shows: who calls, why a frame
- * failed, how many logs the block has. Owns the state as tracers read it.
+ * Passes the kernel's events to a tracer and adds data from the whole run: the caller, the reason of a failed frame,
+ * the number of logs in the block. Owns the state as tracers read it.
  */
 import { latin1Key, toHash32 } from '../../../primitives/bytes.js'
 import { failureReason, isRefused } from '../engine/failureReasons.js'
@@ -19,7 +19,7 @@ interface OpenFrame {
   readonly account: Uint8Array
   readonly isCreation: boolean
   readonly gas: bigint
-  /** Number of its precompiled contract and its input. */
+  /** Number and input of its precompiled contract. */
   readonly precompile: { readonly number: number; readonly input: Uint8Array } | undefined
   /** Logs of the block before it. */
   readonly logsBefore: number
@@ -45,7 +45,7 @@ export class TracedKernel implements KernelTracer, StateNow {
     this.kernel.tell([], false)
   }
 
-  /** From now on, `tracer` is told of the transaction that it has begun. */
+  /** From now on, passes events to `tracer`, which has already begun its transaction. */
   begin(tracer: Tracer, precompiles: ReadonlyMap<string, number>, watch: JobWatch): void {
     this.#tracer = tracer
     this.#precompiles = precompiles
@@ -60,7 +60,7 @@ export class TracedKernel implements KernelTracer, StateNow {
   }
 
   step(step: KernelStep): void {
-    // What tracers do with it takes longer than the gas tells by which the kernel asks.
+    // The work of tracers takes longer than the kernel's gas-based checks account for.
     this.#watch.take(stepsPerEvent)
     this.#tracer?.step?.(step)
   }

@@ -1,7 +1,7 @@
 /**
  * go-ethereum's opcode logger (eth/tracers/logger/logger.go), the default tracer: every instruction with the state
- * before it. Its result is written as the transaction runs, so `structLogs` comes before the members that are known
- * at the end.
+ * before it. The result is written while the transaction runs, so `structLogs` comes before the members that are known
+ * only at the end.
  */
 import { familyOf } from '../../../data/chain/families/families.js'
 import { latin1Key } from '../../../primitives/bytes.js'
@@ -34,23 +34,23 @@ export class OpcodeLogger extends TransactionTracer {
   readonly #options: OpcodeLoggerOptions
   /** The part of an entry after the gas cost, which is known only after the instruction. */
   readonly #tail = new JsonBytes(4096)
-  /** The instruction whose cost is not known. */
+  /** The instruction whose cost is not known yet. */
   #depth = -1
   #pc = 0
   #opcode = 0
   #gas = 0n
   /** JSON of the storage that the instruction uses; empty for none. */
   #storageJson = ''
-  /** The use of a slot by the newest instruction, and what was known of that slot before. */
+  /** The slot used by the newest instruction, with its earlier value in the record. */
   #used:
     | { readonly slots: Map<string, string>; readonly key: string; readonly before: string | undefined }
     | undefined
   #isPending = false
   #count = 0
   #bytes = 0
-  /** Slots that were used, by account: key and value as digits. */
+  /** Used slots by account: key and value as hex digits. */
   readonly #storage = new Map<string, Map<string, string>>()
-  /** What stands before the digits of a slot. */
+  /** Prefix of a slot's digits. */
   #hex = '0x'
   #state!: StateNow
   #end: { readonly hasFailed: boolean; readonly data: Uint8Array } | undefined
@@ -68,7 +68,8 @@ export class OpcodeLogger extends TransactionTracer {
   }
 
   step(step: KernelStep): void {
-    // The instruction before it, unless its cost was told; a frame's first one follows such a one.
+    // Writes the previous instruction if its cost was not reported. It is in the same frame: before a call the cost is
+    // reported.
     if (this.#isPending) this.#write(this.#gas - step.gas, undefined)
     const { limit } = this.#options
     if (limit !== 0 && this.#bytes > limit) return
@@ -92,7 +93,7 @@ export class OpcodeLogger extends TransactionTracer {
   }
 
   exit({ depth, failure, output }: FrameEnd): void {
-    // A STOP, whose cost nothing else tells.
+    // A STOP, whose cost is not reported.
     if (this.#isPending && this.#depth === depth) this.#write(0n, undefined)
     if (depth > 0) return
     const isReverted = failure?.kind === 'reverted'
@@ -147,7 +148,7 @@ export class OpcodeLogger extends TransactionTracer {
     if (error !== undefined) json.text(`,"error":${goText(error)}`)
     json.raw(this.#tail.written)
     if (this.#storageJson !== '') json.text(this.#storageJson)
-    // With the instruction's own, which go-ethereum counts with the cost, even one that cannot be paid.
+    // With the instruction's own refund, which go-ethereum adds when it computes the cost, even if it cannot be paid.
     const { refund } = this.#state
     if (refund !== 0n) json.text(`,"refund":${refund}`)
     json.text('}')
@@ -155,7 +156,7 @@ export class OpcodeLogger extends TransactionTracer {
     this.output.flush()
   }
 
-  /** An instruction that cannot begin has used no slot. */
+  /** An instruction that could not begin has used no slot. */
   #dropUse(): void {
     if (this.#storageJson === '' || this.#used === undefined) return
     const { slots, key, before } = this.#used
@@ -164,7 +165,7 @@ export class OpcodeLogger extends TransactionTracer {
     this.#storageJson = ''
   }
 
-  /** Notes the slot that the instruction reads or writes; JSON of all slots of the account that were used. */
+  /** Records the slot that the instruction reads or writes; returns JSON of all used slots of the account. */
   #useStorage(step: KernelStep): string {
     const { opcode, stackWords } = step
     const isLoad = opcode === sload && stackWords >= 1

@@ -1,4 +1,4 @@
-/** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
+/** Data of one transaction for Otterscan's pages, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
 import { equalBytes, noBytes } from '../../../primitives/bytes.js'
 import {
   call,
@@ -12,7 +12,7 @@ import {
 import { CallTreeTracer } from './callFrames.js'
 import { type FrameEnd, type TracedFrame, TransactionTracer } from './tracer.js'
 
-/** Memory of a kept call besides its bytes. */
+/** Memory of a recorded call, without its bytes. */
 const itemBytes = 300
 
 interface ListedCall extends Pick<TracedFrame, 'depth' | 'kind' | 'from' | 'to' | 'value' | 'input'> {
@@ -20,7 +20,7 @@ interface ListedCall extends Pick<TracedFrame, 'depth' | 'kind' | 'from' | 'to' 
   readonly isListed: boolean
 }
 
-/** Every call, creation and selfdestruct, also those undone, in order; none of precompiled contracts. */
+/** Every call, creation and selfdestruct in order, including undone ones, without calls of precompiled contracts. */
 export class OtterscanCalls extends TransactionTracer {
   readonly #calls: ListedCall[] = []
   readonly #open: ListedCall[] = []
@@ -61,12 +61,12 @@ const operationTypes: Readonly<Record<number, number>> = {
 }
 
 /**
- * The transfers of ether within a transaction, its creations and its selfdestructs, in order. Unlike erigon's list it
- * has none that was undone, so that its values are those that moved.
+ * The transfers of ether within a transaction, its creations and its selfdestructs, in order. Unlike erigon's list, it
+ * omits undone ones, so that its values really moved.
  */
 export class OtterscanOperations extends TransactionTracer {
   readonly #operations: TracedFrame[] = []
-  /** For each open call the number of operations before it. */
+  /** For each open call, the number of operations before it. */
   readonly #before: number[] = []
 
   enter(frame: TracedFrame): void {
@@ -120,7 +120,7 @@ export class AddressTouched extends TransactionTracer {
   }
 }
 
-/** The data with which a transaction reverted; `0x` where it did not. */
+/** The data with which a transaction reverted; `0x` if it did not revert. */
 export class RevertData extends CallTreeTracer {
   constructor() {
     super(true)

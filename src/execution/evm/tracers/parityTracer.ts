@@ -11,19 +11,19 @@ import { type Call, CallTreeTracer, goText } from './callFrames.js'
 import { flatCalls, parityError, writeFlatCall, writeResult } from './flatCallTracer.js'
 import type { TraceOutput } from './tracer.js'
 
-/** Which calls of a list are answered. */
+/** Selects the calls of a list that are returned. */
 interface ParityFilter {
-  /** 20 bytes each; empty for any. A call must have one of each. */
+  /** 20 bytes each; empty for any. A call must match one address of each list. */
   readonly from: readonly Uint8Array[]
   readonly to: readonly Uint8Array[]
-  /** Number of those that are passed over, and most that follow. */
+  /** Number of matches to skip, and the maximum number after them. */
   readonly after: number
   readonly count: number
 }
 
 export interface ParityTracerOptions {
   readonly filter?: ParityFilter
-  /** The one call with this address in its transaction, not as a list; null where there is none. */
+  /** Only the call with this trace address in its transaction, not as a list; null if there is none. */
   readonly at?: readonly number[]
 }
 
@@ -37,7 +37,7 @@ export class ParityTracer extends CallTreeTracer {
     this.#options = options
   }
 
-  /** Whether as many as are wanted are written. */
+  /** Whether the requested number of calls is written. */
   get isFull(): boolean {
     const { filter, at } = this.#options
     return this.#written >= (at === undefined ? (filter?.count ?? Number.POSITIVE_INFINITY) : 1)
@@ -66,7 +66,7 @@ export class ParityTracer extends CallTreeTracer {
     }
   }
 
-  /** Lists what a block pays. */
+  /** Lists a reward of a block. */
   reward({ kind, author, wei }: Reward, hash: Uint8Array, number: number): void {
     if (!this.#isWanted({ from: undefined, to: author })) return
     const { json } = this.output
@@ -76,7 +76,7 @@ export class ParityTracer extends CallTreeTracer {
     this.output.flush()
   }
 
-  /** Whether a call is to be written; then a separator is, where one is due. */
+  /** Whether to write a call; if so, writes a separator if one is needed. */
   #isWanted(parties: Parties): boolean {
     const { filter } = this.#options
     if (this.isFull || (filter !== undefined && !isBetween(parties, filter))) return false
@@ -100,7 +100,10 @@ function isOneOf(address: Uint8Array | undefined, list: readonly Uint8Array[]): 
   return address !== undefined && list.some((each) => equalBytes(each as Hash32, address as Hash32))
 }
 
-/** Writes a call's `error` with Parity's text, and its `result`: one that reverted has both, so that its reason is there. */
+/**
+ * Writes a call's `error` with Parity's text, and its `result`. A reverted call has both, because its output is the
+ * reason.
+ */
 export function writeOutcome(json: JsonBytes, call: Call): void {
   const { failure, kind } = call
   if (failure !== undefined) json.text(`,"error":${goText(parityError(failure.why))}`)

@@ -1,6 +1,6 @@
 /**
- * go-ethereum's `prestateTracer` (eth/tracers/native/prestate.go): the accounts and slots that a transaction uses, as
- * they were before it; with `diffMode`, those that it changes, before and after.
+ * go-ethereum's `prestateTracer` (eth/tracers/native/prestate.go): the accounts and slots that a transaction uses, with
+ * their values before it; with `diffMode`, those that it changes, before and after.
  */
 import { bytesToHex, equalBytes, type Hash32, hexToBytes } from '../../../primitives/bytes.js'
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
@@ -47,14 +47,14 @@ export class PrestateTracer extends TouchedState {
     if (diffMode) json.text('}')
   }
 
-  /** Members that the transaction changed. Removes from what it found what it left as it was. */
+  /** Members that the transaction changed. Drops entries of `before` whose value did not change. */
   #takeChanges(): Map<string, After> {
     const { state } = this.transaction
     const after = new Map<string, After>()
     for (const [key, before] of this.before) {
       const address = hexToBytes(key.slice(2))
       const now = state.account(address)
-      // Listed with all that it was, and not with what it is no more.
+      // A destroyed account is listed with all its earlier members, and without later ones.
       if (this.destroyed.has(key) && !now.exists) continue
       const change = changeOf(before, now, this.#options)
       let isChanged = Object.keys(change).length > 1
@@ -82,7 +82,7 @@ export class PrestateTracer extends TouchedState {
   }
 }
 
-/** The members of an account that are listed: code and its hash only where there is some. */
+/** The members of an account that are listed: code and its hash only if there is code. */
 function listed({ balance, nonce, code, codeHash, slots }: Before, disableCode: boolean): After {
   if (code.length === 0) return { balance, nonce, slots }
   return { balance, nonce, slots, codeHash, ...(disableCode ? {} : { code }) }
@@ -92,10 +92,10 @@ function changeOf(before: Before, now: AccountNow, { disableCode }: PrestateTrac
   const change: After = { slots: new Map() }
   if (now.balance !== before.balance) change.balance = now.balance
   if (now.nonce !== before.nonce) change.nonce = now.nonce
-  // As in go-ethereum, an account that does not exist before is compared as one without code.
+  // As in go-ethereum, an account that did not exist before is compared as one without code.
   if (!equalBytes(now.codeHash, before.exists ? before.codeHash : emptyCodeHash)) {
     change.codeHash = now.codeHash
-    // That code was removed is told, not that there is none before and after.
+    // Removed code is listed as empty; an account without code before and after lists none.
     if (!disableCode && !equalBytes(now.code, before.code)) change.code = now.code
   }
   return change

@@ -1,6 +1,7 @@
 /**
- * What Parity's `trace_replay…` and `trace_call…` answer of one transaction: its output, and on demand its calls, its
- * instructions and the changes of the state. Follows OpenEthereum's rpc/src/v1/types/trace.rs (TraceResults).
+ * The result of Parity's `trace_replay…` and `trace_call…` for one transaction: its output and, if requested, its
+ * calls, its instructions and the changes of the state. Follows OpenEthereum's rpc/src/v1/types/trace.rs
+ * (TraceResults).
  */
 
 import { bytesToHex, hexToBytes, toQuantity } from '../../../primitives/bytes.js'
@@ -13,8 +14,8 @@ import { type AccountNow, byName } from './tracer.js'
 import { VmTracer } from './vmTracer.js'
 
 /**
- * Parity's `stateDiff`: what a transaction changed, by account. `=` is no change, `+` what is new, `-` what is gone, `*`
- * from one value to another. Follows OpenEthereum's rpc/src/v1/types/trace.rs and vm/account-state.
+ * Parity's `stateDiff`: changes of a transaction, by account. `=` is no change, `+` a new value, `-` a removed one, `*`
+ * a changed one. Follows OpenEthereum's rpc/src/v1/types/trace.rs and vm/account-state.
  */
 type Change =
   | '='
@@ -64,7 +65,7 @@ export interface ReplayOptions {
   readonly trace: boolean
   readonly vmTrace: boolean
   readonly stateDiff: boolean
-  /** Whether the hash of the transaction is told, as for those of a block. */
+  /** Whether the result has the transaction's hash, as for transactions of a block. */
   readonly withHash: boolean
 }
 
@@ -90,7 +91,7 @@ export class ReplayTracer extends MuxTracer {
   }
 
   protected override begun(): void {
-    // Instructions are written while they run.
+    // Instructions are written while the transaction runs.
     this.output.json.text('{"vmTrace":')
     super.begun()
   }
@@ -111,9 +112,9 @@ export class ReplayTracer extends MuxTracer {
   }
 }
 
-/** The calls as a list, without their place in a chain. */
+/** The calls as a list, without a place in the chain. */
 class AdHocCalls extends CallTreeTracer {
-  /** What the transaction returned, or the code that it created. */
+  /** The output of the transaction, or the code that it created. */
   get outcome(): Uint8Array {
     return this.top.output
   }

@@ -1,6 +1,6 @@
 /**
- * The accounts and slots that a transaction can read or change, as it finds them, for tracers that compare states. Owns
- * which these are, as go-ethereum's prestateTracer finds them.
+ * The accounts and slots that a transaction can read or change, with their earlier values, for tracers that compare
+ * states. Owns the selection, which follows go-ethereum's prestateTracer.
  */
 import { familyOf } from '../../../data/chain/families/families.js'
 import { includesFork } from '../../../data/chain/forks.js'
@@ -21,7 +21,7 @@ export const zeroSlot = `0x${'0'.repeat(64)}`
 /** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH, SELFDESTRUCT. */
 const namingAccount = [0x31, 0x3b, 0x3c, 0x3f, selfdestruct]
 
-/** Memory of an account, besides its code, and of a slot. */
+/** Memory of an account without its code, and of a slot. */
 const itemBytes = 500
 
 export abstract class TouchedState extends TransactionTracer {
@@ -54,7 +54,7 @@ export abstract class TouchedState extends TransactionTracer {
     this.#step = step
   }
 
-  /** What an instruction names counts once it is paid; its stack is still as before it. */
+  /** Accounts and slots of an instruction count once it is paid; its stack is still the one before it. */
   cost(): void {
     const step = this.#step as KernelStep
     const { opcode } = step

@@ -1,6 +1,6 @@
 /**
- * The interface of tracers: what one transaction does, event by event, becomes JSON. A tracer owns its form of the
- * result; kernelEvents.ts owns what the events mean, and tracing.ts which transactions are run.
+ * The interface of tracers, which turn the events of one transaction into JSON. A tracer owns its form of the result;
+ * kernelEvents.ts owns the meaning of the events, and tracing.ts the choice of transactions.
  */
 import type { ForkName } from '../../../data/chain/forks.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
@@ -10,7 +10,7 @@ import type { KernelFailure } from '../engine/kernelOutcome.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import type { Authorization } from '../messages/executionRequest.js'
 
-/** An account as the traced transaction finds it at the moment. */
+/** An account in the current state of the traced transaction. */
 export interface AccountNow {
   readonly balance: bigint
   readonly nonce: bigint
@@ -20,7 +20,7 @@ export interface AccountNow {
   readonly code: Uint8Array
 }
 
-/** The state at the moment. Read it in no other member of a tracer than begin, step, cost, fault, enter and end. */
+/** The current state. Read it only in the members begin, step, cost, fault, enter and end of a tracer. */
 export interface StateNow {
   account(address: Uint8Array): AccountNow
   /** 32 bytes, as `key`. */
@@ -30,7 +30,7 @@ export interface StateNow {
   readonly returned: Uint8Array
   /** The account to which another delegates (EIP-7702). */
   delegateOf(address: Uint8Array): Uint8Array | undefined
-  /** Signers of authorizations with a valid signature, whatever chain they are for. */
+  /** Signers of authorizations with a valid signature, for any chain. */
   signersOf(list: readonly Authorization[]): readonly Uint8Array[]
 }
 
@@ -45,7 +45,7 @@ export interface TracedTransaction {
   readonly gasLimit: bigint
   /** Wei per gas that its sender pays. */
   readonly gasPrice: bigint
-  /** Of the block in which it runs. */
+  /** Number of the block in which it runs. */
   readonly blockNumber: bigint
   readonly authorizationList: readonly Authorization[]
   isPrecompile(address: Uint8Array): boolean
@@ -67,7 +67,7 @@ export interface TracedFrame {
   readonly depth: number
   /** The opcode. */
   readonly kind: number
-  /** The account that calls; for DELEGATECALL the one whose code calls. */
+  /** The caller; for DELEGATECALL the account whose code calls. */
   readonly from: Uint8Array
   readonly to: Uint8Array
   readonly value: bigint
@@ -83,7 +83,7 @@ export interface FrameFailure {
   readonly isUndone: boolean
 }
 
-/** The end of the innermost frame. `output` is a view; of a creation that failed it is what was refused as code. */
+/** The end of the innermost frame. `output` is a view; for a failed creation it is the refused code. */
 export interface FrameEnd {
   readonly depth: number
   readonly gasUsed: bigint
@@ -91,18 +91,18 @@ export interface FrameEnd {
   readonly failure: FrameFailure | undefined
 }
 
-/** Where JSON goes, in parts. */
+/** Receives JSON in parts. */
 export interface TraceOutput {
   readonly json: JsonBytes
-  /** Passes on what is written, if it is enough. Call it often; what was written before must not be used again. */
+  /** Passes on the written JSON if it is long enough. Call it often, and do not use earlier JSON again. */
   flush(): void
-  /** Checks the memory of what a tracer keeps until its end. Throws FaultError TraceTooLarge. */
+  /** Checks the memory that a tracer keeps until its end. Throws FaultError TraceTooLarge. */
   holding(bytes: number): void
 }
 
-/** One tracer, for one transaction; that of a list ({@link ParityTracer}) for one after the other. Absent members need no calls. */
+/** A tracer for one transaction, or for a list of them ({@link ParityTracer}). Absent members are not called. */
 export interface Tracer {
-  /** The opcodes of whose steps it is told. */
+  /** Opcodes whose steps it receives. */
   readonly opcodes: 'all' | readonly number[]
   begin(transaction: TracedTransaction, output: TraceOutput): void
   /** Called before each instruction, even one that fails. */
@@ -111,7 +111,7 @@ export interface Tracer {
   cost?(gasLeft: bigint): void
   /** See `KernelTracer.creation`. */
   creation?(address: Uint8Array): void
-  /** See `KernelTracer.fault`. `refusal` is go-ethereum's message where the instruction did not begin. */
+  /** See `KernelTracer.fault`. `refusal` is go-ethereum's message if the instruction did not begin. */
   fault?(cost: bigint, refusal: string | undefined): void
   enter?(frame: TracedFrame): void
   exit?(end: FrameEnd): void
@@ -121,7 +121,7 @@ export interface Tracer {
   end(gasUsed: bigint): void
 }
 
-/** What nearly every tracer keeps of its transaction, and how it writes. */
+/** Common base of most tracers: the transaction and the output. */
 export abstract class TransactionTracer implements Tracer {
   readonly opcodes: Tracer['opcodes'] = []
   protected transaction!: TracedTransaction
@@ -135,18 +135,18 @@ export abstract class TransactionTracer implements Tracer {
     this.begun()
   }
 
-  /** Called at the begin of each transaction. */
+  /** Called at the start of each transaction. */
   protected begun(): void {}
 
   abstract end(gasUsed: bigint): void
 
-  /** Says that so many bytes more are kept until the end. */
+  /** Counts bytes that the tracer keeps until the end. */
   protected hold(bytes: number): void {
     this.#heldBytes += bytes
     this.output.holding(this.#heldBytes)
   }
 
-  /** Writes things in brackets, with commas between them; what is written is passed on after each. */
+  /** Writes items in brackets, separated by commas; flushes after each. */
   protected writeAll<T>(brackets: '[]' | '{}', all: Iterable<T>, write: (each: T) => void): void {
     const { json } = this.output
     let count = 0
@@ -160,7 +160,7 @@ export abstract class TransactionTracer implements Tracer {
   }
 }
 
-/** In the order of names. */
+/** Sorts by name. */
 export function byName<T>(entries: Iterable<readonly [name: string, T]>): (readonly [name: string, T])[] {
   return [...entries].sort(([a], [b]) => (a < b ? -1 : 1))
 }

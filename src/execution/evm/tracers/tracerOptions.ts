@@ -1,4 +1,4 @@
-/** Which tracer runs and how, as plain data, and making it. */
+/** Choice and options of a tracer, as plain data, and its creation. */
 import type { JobWatch } from '../engine/jobWatch.js'
 import { CallResult } from './callResult.js'
 import { CallTracer, type CallTracerOptions } from './callTracer.js'
@@ -52,7 +52,7 @@ export function createTracer(options: TracerOptions, watch: JobWatch): Tracer {
     case '4byteTracer':
       return new FourByteTracer()
     case 'noopTracer':
-      // go-ethereum's is an empty object, as the results of no tracers are.
+      // go-ethereum's result is an empty object, like the result of a mux without tracers.
       return new MuxTracer([])
     case 'replay':
       return new ReplayTracer(options)

@@ -1,6 +1,6 @@
 /**
- * Traces transactions, blocks and messages of one store: which run and in which order. The result is JSON, passed on
- * in parts as it is written. Owns no form of a trace (tracers/).
+ * Traces transactions, blocks and messages of one store: selects and orders them. The JSON result is passed on in parts
+ * as it is written. Owns no form of a trace, which the tracers own.
  */
 
 import type { StateView } from '../../../data/state/stateView.js'
@@ -35,16 +35,16 @@ import { createTracer } from './tracerOptions.js'
 /** Bytes of a part: its JSON takes far longer to write than to pass on (scenario `trace-stream`). */
 const partBytes = 256 * 1024
 
-/** Steps of {@link JobWatch.take} for what is written between two flushes: an instruction, a call, an account. */
+/** Steps of {@link JobWatch.take} for the JSON between two flushes: an instruction, a call, an account. */
 const stepsPerFlush = 32
 
 /** Memory above which a kernel is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 2 ** 26
 
-/** Most bytes that a tracer keeps until the end of a transaction: a tenth of a thread's heap. */
+/** Limit of bytes that a tracer keeps until the end of a transaction: a tenth of a thread's heap. */
 const heldBytesMax = 48 * 2 ** 20
 
-/** Between bundles of calls. */
+/** Time between the blocks of two bundles of calls. */
 const secondsPerSlot = 12n
 
 /** Where a message runs. */
@@ -55,16 +55,16 @@ interface MessagePlace {
   readonly numbers: Precompiles
 }
 
-/** What is told of a transaction. */
+/** Members of a traced transaction that the caller provides. */
 type RunTransaction = Omit<
   TracedTransaction,
   'target' | 'isCreation' | 'authorizationList' | 'isPrecompile' | 'state'
 > &
   Pick<Transaction, 'to' | 'authorizationList'>
 
-/** One trace under way. */
+/** A trace in progress. */
 interface Run {
-  /** One for each transaction. */
+  /** Makes a tracer for each transaction. */
   readonly newTracer: () => Tracer
   readonly watch: JobWatch
   readonly output: Output
@@ -80,7 +80,7 @@ export class Tracing {
   readonly #store: ChainRows
   readonly #limits: TraceLimits
   #traced = new TracedKernel()
-  /** Gets to states within blocks. */
+  /** Computes states within blocks. */
   readonly #before = new OwnKernel(grownBytesMax)
 
   constructor(store: ChainRows, limits: TraceLimits) {
@@ -91,15 +91,15 @@ export class Tracing {
   }
 
   /**
-   * Traces, and returns the last part of the JSON; the others go to `take`. Throws FaultError for what is not known
-   * and for exceeded limits, also after some parts were taken; NotHeldError only before.
+   * Traces, and returns the last part of the JSON; the others go to `take`. Throws FaultError for unknown blocks or
+   * transactions and for exceeded limits, also after some parts were taken; NotHeldError only before.
    */
   trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
     this.#store.refresh()
     if (this.#traced.kernel.grownBytes > grownBytesMax) this.#traced = new TracedKernel()
     this.#before.trim()
     try {
-      // Once for nobody, because a part that was sent cannot be taken back when a row turns out to be missing.
+      // First without output: a part that was sent cannot be taken back if a row turns out to be missing.
       if (this.#store.mayLack) this.#run(request, shouldStop, () => {})
       return this.#run(request, shouldStop, take)
     } finally {
@@ -150,7 +150,7 @@ export class Tracing {
       const hashAt = this.#replays.hashesUpTo(subject.head)
       for (let number = subject.first; number <= subject.last && !tracer.isFull; number++) {
         run.watch.look()
-        // The genesis block did nothing.
+        // The genesis block has no transactions or rewards.
         if (number > 0) this.#listBlock(hashAt(number), tracer, run)
       }
     } else throw new Error('a message is not traced as a list')
@@ -165,7 +165,7 @@ export class Tracing {
       if (tracer.isFull) return
       this.#traceTransaction(block, index, run)
     }
-    // As in OpenEthereum, the block's own before those of its uncles.
+    // As in OpenEthereum, the block's own reward comes before those of its uncles.
     for (const reward of rewards.toReversed()) tracer.reward(reward, hash, header.number)
   }
 
@@ -308,7 +308,7 @@ export class Tracing {
     )
   }
 
-  /** The state before a transaction of a block, reached by another kernel. */
+  /** The state before a transaction of a block, computed by another kernel. */
   #stateBefore(hash: Uint8Array, index: number, watch: JobWatch): StateView {
     const block = this.#replays.read(hash)
     if (index >= block.transactions.length && index > 0) {
@@ -329,7 +329,7 @@ class Output implements TraceOutput {
   readonly #watch: JobWatch
   readonly #isRepeatable: boolean
 
-  /** `isRepeatable`: whether the same trace has the same JSON again; of others no part is passed on before all is there. */
+  /** `isRepeatable`: the same trace gives the same JSON again. Otherwise no part is passed on before the end. */
   constructor(take: TakePart, bytesMax: number, watch: JobWatch, isRepeatable: boolean) {
     this.#take = take
     this.#bytesMax = bytesMax
@@ -349,7 +349,7 @@ class Output implements TraceOutput {
     if (bytes > heldBytesMax) throw new FaultError({ kind: 'TraceTooLarge', limitBytes: heldBytesMax })
   }
 
-  /** Everything since the last part. */
+  /** Returns the JSON since the last part. */
   finish(): Uint8Array<ArrayBuffer> {
     this.#bytes += this.json.length
     if (this.#bytes > this.#bytesMax) {

@@ -1,14 +1,14 @@
 /**
- * Parity's `vmTrace`: every instruction with what it pushed, wrote and left of the gas; `sub` is the code that it called.
- * Follows OpenEthereum (executive_tracer.rs, rpc/src/v1/types/trace.rs) as Erigon and Reth read it, with the name of the
- * instruction as `op`. The members of an instruction are in the order in which they become known.
+ * Parity's `vmTrace`: every instruction with the words it pushed, its write to memory, and the gas left; `sub` is the
+ * called code. Follows OpenEthereum (executive_tracer.rs, rpc/src/v1/types/trace.rs) as Erigon and Reth read it, with
+ * the name of the instruction as `op`. The members of an instruction are in the order in which they become known.
  */
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { create, isCreation, opcodeNames, selfdestruct, sstore } from '../engine/opcodeNames.js'
 import { type FrameEnd, type TracedFrame, TransactionTracer } from './tracer.js'
 
-/** Where an instruction writes memory: the places on the stack of its offset and its size, or the size itself. */
+/** Memory that an instruction writes: stack positions of its offset and its size, or the size itself. */
 interface Written {
   readonly offset: number
   readonly size: { readonly at: number } | number
@@ -32,13 +32,13 @@ const memoryWriters: Readonly<Record<number, Written>> = {
   250: { offset: 4, size: { at: 5 } },
 }
 
-/** STOP, the copies, POP, the stores, jumps, logs and what ends a frame. */
+/** STOP, the copies, POP, the stores, jumps, logs and instructions that end a frame. */
 const pushingNothing: ReadonlySet<number> = new Set([
   ...[0x00, 0x37, 0x39, 0x3c, 0x3e, 0x50, 0x52, 0x53, sstore, 0x56, 0x57, 0x5b, 0x5d, 0x5e],
   ...[0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf3, 0xfd, 0xfe, selfdestruct],
 ])
 
-/** Words from the top of the stack that count as pushed: DUP and SWAP show all that they touch. */
+/** Words from the top of the stack that count as pushed: DUP and SWAP show all words that they touch. */
 function pushedBy(opcode: number): number {
   if (opcode >= 0x80 && opcode < 0x90) return opcode - 0x7e
   if (opcode >= 0x90 && opcode < 0xa0) return opcode - 0x8e
@@ -46,7 +46,7 @@ function pushedBy(opcode: number): number {
 }
 
 interface OpenCode {
-  /** Whether its instructions are listed: it is no precompiled contract and no account without code. */
+  /** Whether its instructions are listed: not for precompiled contracts and accounts without code. */
   readonly isListed: boolean
   readonly gas: bigint
   readonly isCreation: boolean
@@ -54,7 +54,7 @@ interface OpenCode {
   pending: Pending | undefined
 }
 
-/** An instruction whose end is not known. */
+/** An instruction that has not finished. */
 interface Pending {
   readonly opcode: number
   readonly gas: bigint
@@ -123,7 +123,8 @@ export class VmTracer extends TransactionTracer {
     const open = this.#open.pop() as OpenCode
     if (!open.isListed) return
     const { pending } = open
-    // The gas that a creation pays for its code is not its last instruction's; SELFDESTRUCT leaves none behind.
+    // The gas that a creation pays for its code does not count for its last instruction; after SELFDESTRUCT there is no
+    // code.
     const paysForCode = open.isCreation && pending?.opcode !== selfdestruct
     const left = paysForCode && pending?.cost !== undefined ? pending.gas - pending.cost : open.gas - gasUsed
     if (pending !== undefined && failure?.isUndone === true && failure.kind !== 'reverted') {
@@ -137,7 +138,7 @@ export class VmTracer extends TransactionTracer {
     if (this.#isEmpty) this.output.json.text('{"code":"0x","ops":[]}')
   }
 
-  /** Writes the rest of the instruction before `next`, which left so much gas. */
+  /** Writes the rest of the instruction before `next`; `gasLeft` is the gas after it. */
   #finish(open: OpenCode, gasLeft: bigint, next: KernelStep | undefined): void {
     const { pending } = open
     if (pending === undefined) return
@@ -163,7 +164,7 @@ export class VmTracer extends TransactionTracer {
     this.output.flush()
   }
 
-  /** The code that a call runs: that of the account, or of the one to which it delegates (EIP-7702). */
+  /** The code that a call runs: the account's own, or that of its delegate (EIP-7702). */
   #codeOf(address: Uint8Array): Uint8Array {
     const { state } = this.transaction
     const delegate = state.delegateOf(address)
@@ -171,7 +172,7 @@ export class VmTracer extends TransactionTracer {
   }
 }
 
-/** Memory that the instruction writes; undefined for none, and for more than it could pay. */
+/** Memory that the instruction writes; undefined for none, and for an unpayable size. */
 function writtenBy(step: KernelStep): Pending['memory'] {
   const written = memoryWriters[step.opcode]
   if (written === undefined) return undefined

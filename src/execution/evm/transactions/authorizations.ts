@@ -1,4 +1,4 @@
-/** Authorizations of EIP-7702: their signers, and the changes that they make before the message runs. */
+/** Authorizations of EIP-7702: their signers, and their changes before the message runs. */
 import { concatBytes, toMinimalBytes } from '../../../primitives/bytes.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
@@ -41,7 +41,7 @@ export function recoverAuthorities(
   return signed
 }
 
-/** Signers of authorizations with valid signatures, 20 bytes each, whatever chain and nonce they are for. */
+/** Signers of authorizations with valid signatures, 20 bytes each, for any chain and nonce. */
 export function signersOf(list: readonly Authorization[]): Uint8Array[] {
   const keys = new RecoveredKeys()
   const valid = list.filter(({ s, yParity }) => s <= sMax && yParity <= 1)
@@ -58,17 +58,17 @@ function signerOf(
   return key && addressOfKey(key)
 }
 
-/** From Amsterdam on authorizations are paid one after the other. */
+/** From Amsterdam on, authorizations are paid one after the other. */
 export interface AuthorizationCosts {
-  /** Called before the account is looked at. */
+  /** Called before the account is read. */
   load(account: number): void
-  /** Pays for an authorization that is valid; `sets` if it delegates. False where the gas is short. */
+  /** Pays for a valid authorization; `sets`: it delegates. False if the gas is not enough. */
   pay(account: number, sets: boolean): boolean
 }
 
 /**
  * Applies valid authorizations. Without `costs`, so before Amsterdam, gas is refunded for each account that exists.
- * Returns whether `costs` could be paid.
+ * Returns whether the gas was enough for `costs`.
  */
 export function applyAuthorizations(
   kernel: Kernel,
@@ -95,13 +95,12 @@ export function applyAuthorizations(
 
 /** The account to which an account delegates. */
 export function delegateOf(kernel: Kernel, account: number): number | undefined {
-  // Other code is longer as a rule, and not worth to be copied.
+  // Most other code is longer, so it is not copied.
   if (!kernel.hasCode(account) || kernel.codeLengthOf(account) !== delegationBytes) return undefined
   const code = kernel.codeOf(account)
   return isDelegation(code) ? kernel.account(code.subarray(3)) : undefined
 }
 
-/** Whether code is a delegation indicator. */
 export function isDelegation(code: Uint8Array): boolean {
   return code.length === delegationBytes && delegationPrefix.every((byte, index) => code[index] === byte)
 }

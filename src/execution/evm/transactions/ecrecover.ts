@@ -1,19 +1,19 @@
 /**
- * Recovery of the public key behind a signature (SEC 1, section 4.1.6), by libsecp256k1: as a binary where the
- * package `secp256k1` has one for the system, elsewhere as WebAssembly, which takes five times as long (scenario
+ * Recovery of the public key behind a signature (SEC 1, section 4.1.6), by libsecp256k1. It runs as a binary if the
+ * package `secp256k1` has one for the system, otherwise as WebAssembly, which takes five times as long (scenario
  * `import-transfers`). The package's fallback in JavaScript is never used.
  */
 import { createRequire } from 'node:module'
 import { padLeft } from '../../../primitives/bytes.js'
 
-/** The key of a signature r ‖ s, 65 bytes (4 ‖ x ‖ y). Throws or returns null where there is none. */
+/** Recovers the key, 65 bytes (4 ‖ x ‖ y), of a signature r ‖ s. Throws or returns null if there is none. */
 export type Recovery = (hash: Uint8Array, signature: Uint8Array, parity: 0 | 1) => Uint8Array | null
 
 /** Loaded when first needed, because that takes 15 ms. */
 const require = createRequire(import.meta.url)
 let recovery: Recovery | undefined
 
-/** Undefined where the package has no binary for the system and none was compiled at its installation. */
+/** Undefined if the package has no binary for the system and none was compiled at its installation. */
 export function binaryRecovery(): Recovery | undefined {
   try {
     const { ecdsaRecover } = require('secp256k1/bindings.js') as typeof import('secp256k1')
@@ -34,8 +34,8 @@ function loadedRecovery(): Recovery {
 }
 
 /**
- * The key, 64 bytes (x ‖ y); undefined where there is none. `parity` is that of the signature's y, `by` in place of the
- * recovery that is loaded.
+ * The key, 64 bytes (x ‖ y); undefined if there is none. `parity` is that of the signature's y; `by` replaces the
+ * loaded recovery.
  */
 export function recoverKey(
   hash: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * What surrounds the outermost frame of every message, whether a block contains it or not: accounts that are warm from
- * the start, authorizations, and from Amsterdam on the gas of state that is paid before any instruction (EIP-2780,
- * EIP-8037). Owns no checks and refunds.
+ * Steps around the outermost frame of every message, in a block or not: accounts that are warm from the start,
+ * authorizations, and, from Amsterdam on, the state gas that is paid before any instruction (EIP-2780, EIP-8037). Owns
+ * no checks and refunds.
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { transactionGasMax } from '../../../data/chain/intrinsicGas.js'
@@ -22,13 +22,13 @@ import type { PricedTransaction, Transaction } from './pricedTransaction.js'
 export interface FrameOutcome {
   readonly failure: KernelFailure
   readonly gasLeft: bigint
-  /** Gas to give back of what was used, as far as refunds are limited. */
+  /** Gas to give back, before the limit on refunds. */
   readonly refund: bigint
   /** State gas among the gas used. */
   readonly stateGas: bigint
   /** Gas that was paid after the intrinsic gas and before the frame. */
   readonly paidBefore: bigint
-  /** Whether there was gas for state alone. */
+  /** Whether the message had gas for state alone. */
   readonly hasReservoir: boolean
 }
 
@@ -40,7 +40,7 @@ const accountWriteGas = 9_000n
 const coldAccountGas = 3_000n
 const warmAccountGas = 100n
 
-/** The gas of a message before its first frame: for all, and for state alone. */
+/** The gas of a message before its first frame: general gas, and gas for state alone. */
 class StateGas {
   left: bigint
   reservoir: bigint
@@ -51,14 +51,14 @@ class StateGas {
     this.reservoir = reservoir
   }
 
-  /** Whether it was paid. */
+  /** Returns whether the gas was enough. */
   pay(gas: bigint): boolean {
     if (gas > this.left) return false
     this.left -= gas
     return true
   }
 
-  /** Pays for state, from the reservoir first. */
+  /** Pays for state, from the reservoir first. Returns whether the gas was enough. */
   payState(gas: bigint): boolean {
     const stored = gas < this.reservoir ? gas : this.reservoir
     if (!this.pay(gas - stored)) return false
@@ -131,7 +131,7 @@ function warmFromStart(
   }
 }
 
-/** As {@link runOutermostFrame}, from Amsterdam on; undefined where `gas` is short before the frame. */
+/** As {@link runOutermostFrame}, from Amsterdam on; undefined if `gas` runs out before the frame. */
 function runWithStateGas(
   kernel: Kernel,
   message: Transaction,
@@ -169,20 +169,20 @@ function runWithStateGas(
   if (failure === 'none') {
     return { ...shared, gasLeft: run.gasLeft + run.reservoir, stateGas: gas.used + run.stateGas }
   }
-  // The account is not created: its gas goes back to where it came from. A halt burns what is not in the reservoir.
+  // The account is not created, so its gas returns to its source. A halt burns the part outside the reservoir.
   const fromReservoir = beforeTarget.reservoir - gas.reservoir
   const returned = failure === 'reverted' ? targetStateGas - fromReservoir : 0n
   const gasLeft = run.gasLeft + returned + run.reservoir + fromReservoir
   return { ...shared, gasLeft, stateGas: beforeTarget.used }
 }
 
-/** EIP-2780: what an authorization costs besides its intrinsic gas. */
+/** EIP-2780: the costs of authorizations besides their intrinsic gas. */
 function authorizationCosts(
   kernel: Kernel,
   { sender, to, value }: Transaction,
   gas: StateGas,
 ): AuthorizationCosts {
-  // Accounts whose write is paid for, and those whose delegation is.
+  // Accounts whose write is paid for, and accounts whose delegation is paid for.
   const written = new Set([kernel.account(sender)])
   if (to !== undefined && value > 0n) written.add(kernel.account(to))
   const delegated = new Set<number>()
@@ -192,7 +192,7 @@ function authorizationCosts(
       kernel.see(account)
       if (seen.has(account)) return
       seen.add(account)
-      // What was delegated before has paid.
+      // An account that was already delegated has paid.
       if (kernel.hasCode(account)) delegated.add(account)
     },
     pay: (account, sets) => {

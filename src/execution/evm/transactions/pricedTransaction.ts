@@ -1,6 +1,6 @@
 /**
- * A transaction, or a message in its place, and what it costs in its block before it runs. Owns no rules, which are
- * in transactionChecks.ts.
+ * A transaction, or a message in its place, and its cost in its block before it runs. Owns no rules, which are in
+ * transactionChecks.ts.
  */
 import type { TransactionFees } from '../../../data/chain/families/family.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
@@ -9,19 +9,19 @@ import { equalBytes } from '../../../primitives/bytes.js'
 import type { BlockRules } from '../blocks/blockContext.js'
 import type { AccessListEntry, Authorization } from '../messages/executionRequest.js'
 
-/** Lists are absent where the type, or the message, has none. */
+/** Lists are absent if the type, or the message, has none. */
 export interface Transaction {
-  /** Undefined for a message, which may have what belongs to different types. */
+  /** Undefined for a message, which may combine members of different types. */
   readonly type?: number
   /** 20 bytes. */
   readonly sender: Uint8Array
   /** 20 bytes; undefined for a creation. */
   readonly to: Uint8Array | undefined
-  /** Undefined where any is right. */
+  /** Undefined if any nonce is accepted. */
   readonly nonce?: bigint
   /**
-   * Of a transaction that its block has whether its sender can pay or not: wei that it creates, and whether the protocol
-   * itself sends it.
+   * For a transaction that its block includes whether or not its sender can pay: wei that it creates, and whether the
+   * protocol itself sends it.
    */
   readonly forced?: { readonly mint: bigint; readonly isSystem: boolean }
   /** Highest gas price in wei; for types 0 and 1 the gas price. */
@@ -39,14 +39,14 @@ export interface Transaction {
 export interface PricedTransaction {
   readonly tx: Transaction
   readonly block: BlockRules
-  /** Whether nobody asks for fees, and for those of blobs. */
+  /** Whether it pays no fees, and no blob fees. */
   readonly isFree: boolean
   readonly hasFreeBlobs: boolean
-  /** Whether it may have only so much gas as a transaction, besides that of state (EIP-7825, EIP-8037). */
+  /** Whether the gas limit of transactions applies to it, without state gas (EIP-7825, EIP-8037). */
   readonly isCapped: boolean
   /** Wei per gas that the sender pays: the value of GASPRICE. */
   readonly gasPrice: bigint
-  /** What the chain takes besides; undefined where that is nothing. */
+  /** Other fees of the chain; undefined if there are none. */
   readonly fees?: TransactionFees | undefined
   /** Cost of the blobs in wei, at their price and at the sender's cap. */
   readonly blobCost: bigint
@@ -58,9 +58,9 @@ export interface PricedTransaction {
 }
 
 /**
- * Who needs no fees. `call` and `estimate`: a message without fees is free and finds prices of zero in its block;
- * `simulation` and `forced`: it is free, but its block keeps its prices; `transaction`: nobody. Calls and simulations
- * become no transaction, so that its limit of gas does not bind them.
+ * Decides whether fees may be omitted. `call` and `estimate`: a message without fees is free and finds prices of zero
+ * in its block. `simulation` and `forced`: it is free, but its block keeps its prices. `transaction`: never. Calls and
+ * simulations never become transactions, so the gas limit of a transaction does not bind them.
  */
 type Purpose = 'call' | 'estimate' | 'simulation' | 'forced' | 'transaction'
 
@@ -96,7 +96,7 @@ export function priceTransaction(tx: Transaction, block: BlockRules, purpose: Pu
   }
 }
 
-/** For a sender who need not own what blobs cost: it pays for them what it has besides gas and value. */
+/** In a call without a balance check, the blob fee is limited to the balance left after gas and value. */
 export function withAffordedBlobs(
   priced: PricedTransaction,
   gasLimit: bigint,

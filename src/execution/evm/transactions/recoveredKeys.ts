@@ -1,8 +1,8 @@
 /**
  * Senders of a block's transactions and public keys of its authorizations, recovered before its execution on another
  * thread, because recovery takes longer than a plain transfer. Owns recovery from the block's RLP, the encoding between
- * threads, and the look-up during execution. The rules for signatures are checked by execution. A sender is looked up by
- * the transaction's hash, a key by the signed hash and the whole signature, so a wrong entry is never used.
+ * threads, and the look-up during execution. Execution checks the rules for signatures. A sender is looked up by the
+ * transaction's hash, a key by the signed hash and the whole signature, so a wrong entry is never used.
  */
 import {
   bytesToBigInt,
@@ -21,7 +21,7 @@ import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../..
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
 import { recoverKey } from './ecrecover.js'
 
-/** A signature and what it signs: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
+/** A signature and its signed hash: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
 const signatureBytes = 97
 /** Followed by the key (x ‖ y). */
 const keyRecordBytes = signatureBytes + 64
@@ -33,7 +33,7 @@ const noRecords = new Uint8Array(0)
 
 export interface Signature {
   readonly signedHash: Uint8Array
-  /** Of the y of the signature's point; anything but 0 and 1 has no key. */
+  /** Parity of the y of the signature's point; any value except 0 and 1 has no key. */
   readonly parity: bigint
   readonly r: Uint8Array
   readonly s: Uint8Array
@@ -46,12 +46,12 @@ export class RecoveredKeys {
   #keyRecords: Uint8Array = noRecords
   readonly #recover: typeof recoverKey = recoverKey
 
-  /** `recover` is used for signatures that are not held. */
+  /** `recover` is used for signatures that are not cached. */
   constructor(recover: typeof recoverKey = recoverKey) {
     this.#recover = recover
   }
 
-  /** Replaces what is held by what {@link recoverKeys} found for the next block, if anything. */
+  /** Replaces the cached records by the result of {@link recoverKeys} for the next block, or empties the cache. */
   hold(records: Uint8Array | undefined): void {
     this.#senders = new Map()
     this.#keys = new Map()
@@ -68,7 +68,7 @@ export class RecoveredKeys {
     }
   }
 
-  /** What another thread is to hold for these transactions, whose senders are known, and their authorizations. */
+  /** Records that another thread can {@link hold} for these transactions and their authorizations. */
   recordsOf(transactions: readonly { readonly hash: Uint8Array; readonly sender: Uint8Array }[]): Uint8Array {
     return encodeRecords(
       transactions.flatMap(({ hash, sender }) => [hash, sender]),
@@ -77,8 +77,8 @@ export class RecoveredKeys {
   }
 
   /**
-   * Sender (20 bytes) of a transaction with this hash; undefined where its signature is invalid. `told`: the one that it
-   * names itself, where it has no signature.
+   * Sender (20 bytes) of a transaction with this hash; undefined if its signature is invalid. `told`: the sender that
+   * an unsigned transaction names itself.
    */
   senderOf(transaction: RlpItem, hash: Hash32, told?: Uint8Array): Uint8Array | undefined {
     if (told !== undefined) return told
@@ -89,7 +89,7 @@ export class RecoveredKeys {
     return key && addressOfKey(key)
   }
 
-  /** The key, 64 bytes (x ‖ y); undefined where there is none. */
+  /** The key, 64 bytes (x ‖ y); undefined if there is none. */
   keyOf(signature: Signature): Uint8Array | undefined {
     const encoded = this.#keys.size > 0 ? encodeSignature(signature) : undefined
     const held = encoded && this.#keys.get(latin1Key(encoded))
@@ -133,7 +133,7 @@ export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8
   return encodeRecords(senders, keys)
 }
 
-/** `senders` has a hash and an address in turns. */
+/** `senders` alternates hashes and addresses. */
 function encodeRecords(senders: readonly Uint8Array[], keys: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const count = new Uint8Array(countBytes)
   writeUint32(count, senders.length / 2, 0)
@@ -195,7 +195,7 @@ export function signatureOf(transaction: RlpItem): Signature | undefined {
   }
 }
 
-/** Undefined for what no key can be recovered from. */
+/** Undefined if no key can be recovered from the signature. */
 function encodeSignature({ signedHash, parity, r, s }: Signature): Uint8Array<ArrayBuffer> | undefined {
   if ((parity !== 0n && parity !== 1n) || r.length > 32 || s.length > 32) return undefined
   return concatBytes(signedHash, Uint8Array.of(Number(parity)), padLeft(r, 32), padLeft(s, 32))

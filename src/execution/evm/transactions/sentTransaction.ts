@@ -1,7 +1,7 @@
 /**
- * Checks of a transaction that is sent to nodes: everything that go-ethereum's pool checks without state, with its
- * messages (core/txpool/validation.go, core/types/transaction.go). Does not own what depends on accounts, on fees of
- * the moment or on a node's settings, which the node decides.
+ * Checks of a transaction that is sent to nodes: all stateless checks of go-ethereum's pool, with its messages
+ * (core/txpool/validation.go, core/types/transaction.go). Does not own checks of accounts, current fees or a node's
+ * settings, which the node decides.
  */
 import { familyOf } from '../../../data/chain/families/families.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
@@ -16,15 +16,15 @@ import { RecoveredKeys } from './recoveredKeys.js'
 import { InvalidSenderError, readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
 import { checkTransaction, InvalidTransactionError, poolRules } from './transactionChecks.js'
 
-/** Longest transaction that pools take (go-ethereum's txMaxSize); with blobs the second. */
+/** Size limit of pools for transactions (go-ethereum's txMaxSize); the second is for those with blobs. */
 const bytesMax = 128 * 1024
 const blobBytesMax = 1024 * 1024
 /** Parts of a transaction with blobs: EIP-4844 (fields, blobs, commitments, proofs), and EIP-7594 with a version. */
 const blobPartsMin = 4
 const blobPartsMax = 5
-/** Holds nothing, so that it recovers. */
+/** An empty cache, so that every sender is recovered. */
 const keys = new RecoveredKeys()
-/** What no rule of pools looks at. */
+/** Block values that no pool rule reads. */
 const noBlock = {
   coinbase: new Uint8Array(20),
   timestamp: 0n,
@@ -44,22 +44,22 @@ export interface SentTransaction {
   readonly sender: Uint8Array
   readonly nonce: bigint
   readonly gasLimit: bigint
-  /** Wei per gas; of types 0 and 1 the gas price. */
+  /** Wei per gas; for types 0 and 1 the gas price. */
   readonly maxFeePerGas: bigint
   readonly blobCount: number
   /** Wei per blob gas; 0 without blobs. */
   readonly maxFeePerBlobGas: bigint
-  /** Most wei that it takes from its sender. */
+  /** Most wei that it can take from its sender. */
   readonly cost: bigint
   /** EIP-2718 bytes, or a list for legacy ones; with its blobs. */
   readonly raw: Uint8Array
-  /** The same as blocks have it, without blobs. */
+  /** The same as in a block, without blobs. */
   readonly bytes: Uint8Array
 }
 
 /**
  * Reads a signed transaction (EIP-2718 bytes, or a list for legacy ones; with its blobs). Throws FaultError
- * MessageRefused where no block of this fork and chain may contain it, or pools take none such.
+ * MessageRefused if no block of this fork and chain may contain it, or pools refuse it.
  */
 export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SentTransaction {
   const tx = readSentTransaction(raw, fork, chainId)
@@ -70,7 +70,7 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
   return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, maxFeePerBlobGas, cost, raw, bytes }
 }
 
-/** As {@link checkSentTransaction}; the whole transaction. */
+/** As {@link checkSentTransaction}, but returns the whole transaction. */
 export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SignedTransaction {
   const type = typeOf(raw, fork)
   const { number, since } = type
@@ -106,7 +106,7 @@ function hasBlobs(type: TransactionType): boolean {
   return type.placeOf('blobVersionedHashes') !== undefined
 }
 
-/** The transaction as it stands in a block. Its parts are not decoded, because blobs are long. */
+/** The transaction as in a block. Its parts are not decoded, because blobs are long. */
 function withoutBlobs(raw: Uint8Array): Uint8Array {
   const list = rlpSpanAt(raw, 1)
   const fields = rlpSpanAt(raw, list.payload, list.end)

@@ -16,9 +16,9 @@ import { InvalidTransactionError } from './transactionChecks.js'
 export interface SignedTransaction extends BlockTransaction {
   readonly hash: Hash32
   readonly type: number
-  /** 0 where its receipt tells it. */
+  /** 0 if its receipt contains the nonce instead. */
   readonly nonce: bigint
-  /** As it stands in its block: a list (legacy), or bytes that begin with the type. */
+  /** As in its block: a list (legacy), or bytes that begin with the type. */
   readonly item: RlpItem
 }
 
@@ -29,7 +29,7 @@ const signatureFields = 3
 
 /**
  * Reads one item of a block's transactions: a list (legacy), or bytes that begin with the type (EIP-2718). Recovering
- * the sender takes most of the time, unless `keys` holds its key. Throws {@link InvalidTransactionError}.
+ * the sender takes most of the time, unless `keys` has it cached. Throws {@link InvalidTransactionError}.
  */
 export function readSignedTransaction(
   item: RlpItem,
@@ -89,7 +89,7 @@ function read(
   }
 }
 
-/** The fields that execution knows, as far as a type has them: a price, or two of the fee market. */
+/** The fields that execution uses, as far as a type has them: one gas price, or the two prices of the fee market. */
 interface FieldValues {
   readonly nonce?: bigint
   readonly gasPrice?: bigint

@@ -1,7 +1,7 @@
 /**
  * Runs a transaction, or a message in its place, on the kernel: pays for it, runs its frame and settles its gas. Yellow
- * paper, section 6. Blocks, calls, estimates, simulations and traces all come here. Owns no rules of what may start
- * (transactionChecks.ts) and no warm accounts, authorizations and state gas (outermostFrame.ts).
+ * paper, section 6. Blocks, calls, estimates, simulations and traces all use it. Does not own the rules for a start
+ * (transactionChecks.ts), nor warm accounts, authorizations and state gas (outermostFrame.ts).
  */
 import { familyOf } from '../../../data/chain/families/families.js'
 import { type BlobParameters, includesFork } from '../../../data/chain/forks.js'
@@ -21,27 +21,27 @@ export const stop = 0x00
 
 export interface RunInput {
   readonly gasLimit: bigint
-  /** Those that are valid, with their signers. */
+  /** The valid authorizations with their signers. */
   readonly authorizations: readonly SignedAuthorization[]
-  /** Asked before the transaction and before each authorization. */
+  /** Checked before the transaction and before each authorization. */
   readonly watch?: JobWatch | undefined
 }
 
-/** What a transaction used, in gas, and how its frame ended. */
+/** Gas that a transaction used, and how its frame ended. */
 export interface TransactionOutcome extends Omit<FrameOutcome, 'gasLeft' | 'refund'> {
-  /** What its sender pays for: after refunds, at least the floor. */
+  /** Gas that its sender pays for: after refunds, at least the floor. */
   readonly gasUsed: bigint
   /** The same before refunds. */
   readonly gasSpent: bigint
-  /** What counts for its block besides state gas, which EIP-7778 takes before refunds. */
+  /** Gas that counts for its block besides state gas; EIP-7778 takes it before refunds. */
   readonly executionGas: bigint
-  /** The nonce that its sender had, where its receipt tells it. */
+  /** The sender's nonce before it, if its receipt contains that. */
   readonly toldNonce?: bigint
 }
 
 /**
- * Runs a transaction that was checked. Its nonce is taken from the sender's account. With `settles` the changes are
- * final: the sender gets back what was not used, and the coinbase its part; otherwise the caller reverts the kernel.
+ * Runs a transaction that was checked. Its nonce is the sender account's. With `settles` the changes are final: the
+ * sender gets the unused gas back, and the coinbase its part. Otherwise the caller reverts the kernel.
  */
 export function applyTransaction(
   kernel: Kernel,
@@ -65,7 +65,7 @@ export function applyTransaction(
   const hasStateGas = includesFork(block.fork, 'amsterdam')
   const executionGas = hasStateGas ? max(spent - stateGas, priced.floorGas) : gasUsed
   const gasSpent = max(spent, priced.floorGas)
-  // Not copied from `run`: to spread an object takes longer than all that is done here.
+  // Not copied from `run`: spreading an object takes longer than all the work here.
   return { failure, gasUsed, gasSpent, executionGas, stateGas, paidBefore, hasReservoir }
 }
 
@@ -80,12 +80,12 @@ function settle(
     kernel.account(tx.sender),
     fees === undefined ? rest : rest + fees.returned(gasLimit, gasUsed),
   )
-  // As in go-ethereum, a block access list names it also where it gets nothing (EIP-7928).
+  // As in go-ethereum, a block access list names the coinbase even if it gets nothing (EIP-7928).
   if (includesFork(block.fork, 'amsterdam')) kernel.see(kernel.account(block.coinbase))
   if (!isFree) {
     const coinbase = kernel.account(block.coinbase)
     const reward = gasUsed * (includesFork(block.fork, 'london') ? gasPrice - block.baseFee : gasPrice)
-    // From Amsterdam on nothing does not even touch it, which a trace shows.
+    // From Amsterdam on, a reward of zero does not even touch the account, which a trace shows.
     if (reward > 0n || !includesFork(block.fork, 'amsterdam')) kernel.credit(coinbase, reward)
     fees?.pay(gasUsed)
   }
@@ -94,13 +94,13 @@ function settle(
 
 export interface BlockTransaction extends Transaction {
   readonly gasLimit: bigint
-  /** As it stands in its block. */
+  /** As in its block. */
   readonly item?: RlpItem
 }
 
 /**
- * Checks and runs the next transaction of a block. `used`: the gas of those before it, `blobs`: the limits of the
- * block's. Its logs stay in the kernel until the next one begins. Throws {@link InvalidTransactionError}.
+ * Checks and runs the next transaction of a block. `used`: the gas of those before it; `blobs`: the limits for the
+ * block's blobs. Its logs stay in the kernel until the next one begins. Throws {@link InvalidTransactionError}.
  */
 export function runTransaction(
   kernel: Kernel,
@@ -128,8 +128,9 @@ export function runTransaction(
 }
 
 /**
- * Runs a transaction that its block has in any case, such as a deposit of the OP Stack: it pays nothing, and one that may
- * not start fails, with all its gas; what it mints stays. Throws {@link InvalidTransactionError} where it does not fit.
+ * Runs a transaction that its block includes unconditionally, such as a deposit of the OP Stack. It pays nothing; one
+ * that may not start fails and uses all its gas; the ether that it mints stays. Throws {@link InvalidTransactionError}
+ * if it does not fit the block.
  */
 function runForced(
   kernel: Kernel,
@@ -176,7 +177,7 @@ function runForced(
   return { ...outcome, ...(countsGas ? {} : wholly), toldNonce }
 }
 
-/** EIP-3607; a delegation (EIP-7702) makes no contract. */
+/** EIP-3607; an account with a delegation (EIP-7702) is not a contract. */
 function isContract(kernel: Kernel, sender: number, { fork }: BlockRules): boolean {
   return kernel.hasCode(sender) && !(includesFork(fork, 'prague') && isDelegation(kernel.codeOf(sender)))
 }

@@ -1,5 +1,5 @@
 /**
- * The rules that a transaction, or a message in its place, must keep to start: each has a name and go-ethereum's
+ * The rules that a transaction, or a message in its place, must satisfy to start: each has a name and go-ethereum's
  * message. Owns no faults: each caller adds its words to the message.
  */
 import { familyOf } from '../../../data/chain/families/families.js'
@@ -18,7 +18,7 @@ import { type PricedTransaction, startGas, type Transaction } from './pricedTran
 export class InvalidTransactionError extends RequestError {
   override readonly name = 'InvalidTransactionError'
 
-  /** `rule` is the one that it breaks; undefined where it cannot even be read. */
+  /** `rule` is the broken rule; undefined if the transaction cannot even be decoded. */
   constructor(
     message: string,
     readonly rule?: RuleName,
@@ -27,13 +27,13 @@ export class InvalidTransactionError extends RequestError {
   }
 }
 
-/** Gas that the transactions before it used of the block's limit, by dimension (EIP-8037). */
+/** Gas that the earlier transactions of the block used, by dimension (EIP-8037). */
 export interface BlockGas {
   readonly executionGas: bigint
   readonly stateGas: bigint
 }
 
-/** What else decides whether a transaction may start. Rules about members that are absent are kept. */
+/** Further inputs of the rules. Rules about absent members pass. */
 interface StartFacts {
   readonly gasLimit: bigint
   /** Balance in wei and nonce of the sender, and whether it has code of its own. */
@@ -43,7 +43,7 @@ interface StartFacts {
   /** Gas used by its block before it, and the limits of the block's blobs. */
   readonly used?: BlockGas | undefined
   readonly blobs?: BlobParameters | undefined
-  /** Whether it is one for a pool, whose messages differ. */
+  /** Whether it is for a pool, whose messages differ. */
   readonly isForPool?: boolean
 }
 
@@ -158,10 +158,10 @@ const namedRules = (...names: readonly RuleName[]) =>
 
 const stateRules = namedRules(...(Object.keys(rules) as RuleName[]))
 
-/** Rules about what cannot be written as a transaction; calls check them before all others. */
+/** Rules about messages that cannot be encoded as a transaction; calls check them before all others. */
 export const writableRules = namedRules('blobCreation', 'setCodeCreation')
 
-/** Rules of core/txpool/validation.go, in its order, as far as they need no state and no settings. */
+/** Rules of core/txpool/validation.go, in its order, except those that need state or settings. */
 export const poolRules = namedRules(
   'initcodeSize',
   'gasMax',
@@ -184,7 +184,7 @@ export function checkTransaction(priced: PricedTransaction, facts: StartFacts, n
   }
 }
 
-/** Whether a transaction with this gas limit may follow others of its block, which used `used` (EIP-8037). */
+/** Whether a transaction with this gas limit may follow earlier ones of its block, which used `used` (EIP-8037). */
 export function fitsBlock(block: BlockRules, gasLimit: bigint, used: BlockGas): boolean {
   return fitsExecutionGas(block, gasLimit, used) && fitsStateGas(block, gasLimit, used)
 }

@@ -1,6 +1,6 @@
 import { hexToBytes } from '../../../../primitives/bytes.js'
 
-/** Where Canyon's first block sets the code that follows (specs.optimism.io, protocol/canyon). */
+/** Address at which Canyon's first block sets the code below (specs.optimism.io, protocol/canyon). */
 export const create2Deployer = hexToBytes('13b0d85ccb8bf860b6b79af3029fca081ae9bef2')
 
 /** Keccak-256: b0550b5b431e30d38000efb7107aaa0ade03d48a7198a140edda9d27134468b2. */

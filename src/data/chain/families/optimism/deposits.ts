@@ -1,6 +1,6 @@
 /**
- * Deposits of the OP Stack: transactions that L1 forces into a block. Owns their form, the place that they have in a
- * block, and the attributes of L1 that the first one tells (specs.optimism.io, protocol/deposits).
+ * Deposits of the OP Stack: transactions that L1 forces into a block. Owns their form, their place in a block, and the
+ * attributes of L1 in the first one (specs.optimism.io, protocol/deposits).
  */
 import {
   bytesToBigInt,
@@ -14,14 +14,14 @@ import { depositType } from '../../../../primitives/transactionTypes.js'
 import { type ForkName, includesFork } from '../../forkNames.js'
 import type { RuledTransaction } from '../family.js'
 
-/** Who tells the attributes of L1, and the contract that keeps them. */
+/** The sender of the attributes of L1, and the contract that stores them. */
 export const attributesDepositor = hexToBytes('deaddeaddeaddeaddeaddeaddeaddeaddead0001')
 export const attributesContract = hexToBytes('4200000000000000000000000000000000000015')
 
-/** What the first deposit of a block tells, as far as fees depend on it. Wei per gas, and integers. */
+/** Attributes in the first deposit of a block, as far as fees depend on them. Wei per gas, and integers. */
 export interface L1Attributes {
   readonly baseFee: bigint
-  /** Before Ecotone, and in its first block; the others have what stands below. */
+  /** Before Ecotone, and in its first block; later blocks have the members below. */
   readonly bedrock: { readonly overhead: bigint; readonly scalar: bigint } | undefined
   readonly blobBaseFee: bigint
   readonly baseFeeScalar: bigint
@@ -34,11 +34,11 @@ export interface L1Attributes {
 }
 
 interface ToldAttributes extends L1Attributes {
-  /** The fork since which blocks have their form. */
+  /** The fork that introduced this form. */
   readonly form: ForkName
 }
 
-/** By selector: bytes of the call data, and since when blocks have this form. */
+/** By selector: bytes of the call data, and the fork that introduced this form. */
 const selectors: ReadonlyMap<number, readonly [bytes: number, since: ForkName]> = new Map([
   [0x015d8eb9, [260, 'bedrock']],
   [0x440a5e20, [164, 'ecotone']],
@@ -49,13 +49,13 @@ const bedrockSelector = 0x015d8eb9
 const isthmusBytes = 176
 const jovianBytes = 178
 
-/** The selector, 4 bytes, of the newest form that a fork has. */
+/** The selector, 4 bytes, of a fork's newest form. */
 export function formOf(fork: ForkName): Uint8Array {
   const [selector = 0] = [...selectors].findLast(([, [, since]]) => includesFork(fork, since)) ?? []
   return padLeft(toMinimalBytes(selector), 4)
 }
 
-/** Undefined where the data is of another form. */
+/** Undefined if the data has another form. */
 function readAttributes(data: Uint8Array): ToldAttributes | undefined {
   const selector = data.length < 4 ? 0 : Number(bytesToBigInt(data.subarray(0, 4)))
   const [bytes, form] = selectors.get(selector) ?? []
@@ -76,13 +76,13 @@ function readAttributes(data: Uint8Array): ToldAttributes | undefined {
   }
 }
 
-/** What the first transaction of a block tells; undefined where it is no deposit with attributes. */
+/** The attributes in the first transaction of a block; undefined if it is no such deposit. */
 export function attributesOf(first: RlpItem | undefined): ToldAttributes | undefined {
   if (!(first instanceof Uint8Array) || first[0] !== depositType.number) return undefined
   return readAttributes(rlpBytes(decodeRlpList(first.subarray(1)).at(-1)))
 }
 
-/** Why a block must not have these transactions; undefined where it may. */
+/** Reason why a block must not have these transactions; undefined if it may. */
 export function refuseOrder(transactions: readonly RuledTransaction[]): string | undefined {
   const [first] = transactions
   const isDeposit = ({ type }: RuledTransaction) => type === depositType.number

@@ -1,6 +1,6 @@
 /**
- * What a transaction of the OP Stack costs besides gas: the fee for its data on L1, and the operator's
- * (specs.optimism.io, protocol/exec-engine, fjord, isthmus, jovian); and the members of receipts that tell it.
+ * Costs of an OP Stack transaction besides gas: the fee for its data on L1, and the operator's (specs.optimism.io,
+ * protocol/exec-engine, fjord, isthmus, jovian); and the members of receipts with them.
  */
 import { bytesToBigInt, hexToBytes, padLeft, toMinimalBytes } from '../../../../primitives/bytes.js'
 import { type JsonBytes, memberNames } from '../../../../primitives/jsonBytes.js'
@@ -24,7 +24,7 @@ const l1FeeVault = vaultOf('001a')
 const operatorVault = vaultOf('001b')
 
 const million = 1_000_000n
-/** Fjord: bytes of a transaction in a batch, times a million, from its length as FastLZ compresses it. */
+/** Fjord: estimated bytes of a transaction in a batch, times a million, from its FastLZ length. */
 const sizeMin = 100n * million
 const sizeIntercept = -42_585_600n
 const sizeFactor = 836_500n
@@ -42,7 +42,7 @@ const slots = Object.fromEntries(
   ).map(([name, slot]) => [name, padLeft(toMinimalBytes(slot), 32)]),
 ) as Record<'baseFee' | 'scalars' | 'overhead' | 'scalar' | 'blobBaseFee' | 'operator', Uint8Array>
 
-/** The attributes as the contract keeps them, which the first deposit of the block has set. */
+/** The attributes stored in the contract, which the block's first deposit has set. */
 function keptAttributes(accounts: BlockAccounts, fork: ForkName): L1Attributes {
   const contract = accounts.account(attributesContract)
   const read = (slot: Uint8Array, start = 0, end = 32) =>
@@ -54,7 +54,7 @@ function keptAttributes(accounts: BlockAccounts, fork: ForkName): L1Attributes {
   const [baseFeeScalar, blobBaseFeeScalar] = [scalars.subarray(16, 20), scalars.subarray(20, 24)].map(
     bytesToBigInt,
   ) as [bigint, bigint]
-  // In its first block the contract does not yet have what Ecotone adds.
+  // In Ecotone's first block the contract does not have its new members yet.
   const isBedrock = blobBaseFee === 0n && baseFeeScalar === 0n && blobBaseFeeScalar === 0n
   const hasOperator = includesFork(fork, 'isthmus')
   return {
@@ -69,7 +69,7 @@ function keptAttributes(accounts: BlockAccounts, fork: ForkName): L1Attributes {
   }
 }
 
-/** The fee for a signed transaction's bytes in wei, and what receipts call the gas of L1. */
+/** The fee for a signed transaction's bytes in wei, and the L1 gas in receipts. */
 function l1FeeOf(bytes: Uint8Array, attributes: L1Attributes, fork: ForkName) {
   const { baseFee, bedrock } = attributes
   const isSized = bedrock === undefined && includesFork(fork, 'fjord')
@@ -91,7 +91,7 @@ function operatorFee(gas: bigint, attributes: L1Attributes, fork: ForkName): big
   return (includesFork(fork, 'jovian') ? gas * scalar * 100n : (gas * scalar) / million) + constant
 }
 
-/** The fees of a transaction (its RLP item); of a message that is none, the base fee alone has a receiver. */
+/** The fees of a transaction (its RLP item). For a message without one, only the base fee has a receiver. */
 export function feesOf(
   accounts: BlockAccounts,
   { fork, baseFee }: FeeBlock,
@@ -117,8 +117,8 @@ function bytesOf(transaction: RlpItem): Uint8Array {
 }
 
 /**
- * Jovian: bytes that transactions take of L1, as gas, by the attributes that the first one tells. Its first block has
- * the form of Isthmus, and deposits alone. Throws RangeError.
+ * Jovian: the transactions' bytes on L1, as gas, by the attributes in the first one. Jovian's first block has the form
+ * of Isthmus, and only deposits. Throws RangeError.
  */
 export function daFootprint(transactions: readonly BlockItem[], fork: ForkName): bigint {
   if (!includesFork(fork, 'jovian')) return 0n
@@ -150,7 +150,7 @@ export const receiptForms = {
 } as const
 const names = memberNames(...(Object.keys(receiptForms) as (keyof typeof receiptForms)[]))
 
-/** Writes what op-geth's receipts have of these fees; nothing for deposits. */
+/** Writes op-geth's receipt members for these fees; none for deposits. */
 export function receiptMembers({ first, fork }: ReceiptBlock) {
   const attributes = attributesOf(first)
   if (attributes === undefined) return undefined
@@ -183,7 +183,7 @@ export function receiptMembers({ first, fork }: ReceiptBlock) {
   }
 }
 
-/** A scalar in millionths as Go writes numbers: ten digits, without zeros at the end. */
+/** A scalar in millionths in Go's number format: ten digits, without trailing zeros. */
 function millionths(scalar: bigint): string {
   const [digits = '', exponent = '0'] = (Number(scalar) / 1e6).toExponential(9).split('e')
   const power = Number(exponent)
@@ -197,10 +197,10 @@ function scaledSize(bytes: Uint8Array): bigint {
   return size > sizeMin ? size : sizeMin
 }
 
-/** Where each hash of three bytes was seen last; used anew for each transaction. */
+/** Position of each three-byte hash's last occurrence; cleared for each transaction. */
 const seenAt = new Uint32Array(8_192)
 
-/** Length of what FastLZ (level 1, as Solady's `flzCompress`) makes of some bytes. */
+/** Length of bytes compressed by FastLZ (level 1, as Solady's `flzCompress`). */
 export function fastLzLength(bytes: Uint8Array): number {
   seenAt.fill(0)
   const three = (at: number) =>
@@ -224,7 +224,7 @@ export function fastLzLength(bytes: Uint8Array): number {
     const most = end + 6 - at
     let same = 0
     while (same < most && bytes[before + 3 + same] === bytes[at + 3 + same]) same++
-    // The byte that differs counts too.
+    // The first differing byte counts, too.
     const matched = same < most ? same + 1 : same
     length += 3 * Math.floor((matched - 1) / 262) + ((matched - 1) % 262 >= 6 ? 3 : 2)
     at += matched
@@ -237,7 +237,7 @@ export function fastLzLength(bytes: Uint8Array): number {
 const tipMin = 1_000_000n
 const tipMax = 500_000_000_000n
 
-/** As op-geth: the least tip, or where the head was full a tenth more than its median one. */
+/** As in op-geth: the minimum tip, or, if the head was full, 10% above its median tip. */
 export function suggestTip({ header, gasUsed, tips }: PaidBlock): bigint {
   const largest = BigInt(gasUsed.reduce((most, used) => (used > most ? used : most), 0))
   if (header.gasUsed + largest <= header.gasLimit) return tipMin

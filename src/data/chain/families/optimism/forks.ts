@@ -1,4 +1,4 @@
-/** The forks of the OP Stack in order, each with the fork of Ethereum whose rules it has besides its own. */
+/** The forks of the OP Stack in order, each with the Ethereum fork whose rules it includes. */
 export const optimismForks = {
   bedrock: 'paris',
   regolith: 'paris',

@@ -1,6 +1,6 @@
 /**
- * What blocks of the OP Stack begin with where they are made here, and no L1 is there to say so: the attributes of one
- * block of L1, as the contract keeps them, told again in each block (specs.optimism.io, protocol/deposits).
+ * The first transactions of OP Stack blocks made here without an L1: the attributes of one L1 block, as stored in the
+ * contract, repeated in each block (specs.optimism.io, protocol/deposits).
  */
 import {
   concatBytes,
@@ -18,20 +18,20 @@ import type { MadeBlock, Opening } from '../family.js'
 import { attributesContract, attributesDepositor, formOf } from './deposits.js'
 
 const word = (value: number | bigint) => padLeft(toMinimalBytes(value), 32)
-/** Of the contract's slots, where they are zero: OP Mainnet's scalars, and 1 gwei for the gas of L1. */
+/** Defaults for zero slots of the contract: OP Mainnet's scalars, and 1 gwei for the gas of L1. */
 const defaults: ReadonlyMap<number, Uint8Array> = new Map([
   [1, word(10 ** 9)],
   [5, word(188)],
   [6, word(684_000)],
   [7, word(1)],
 ])
-/** Bytes 16 to 24 of slot 3, which has a count besides, and 18 to 20 of slot 8. */
+/** Bytes 16 to 24 of slot 3, which also has a count, and 18 to 20 of slot 8. */
 const scalarsDefault = hexToBytes('0000146b000f79c5')
 const footprintDefault = hexToBytes('0190')
-/** Regolith; before it the deposit was a system transaction. */
+/** Since Regolith; before, the deposit was a system transaction. */
 const attributesGas = 1_000_000
 const attributesGasBefore = 150_000_000
-/** More than it takes to create a contract that is gone at once. */
+/** More gas than the creation and immediate destruction of a contract takes. */
 const paymentGas = 200_000
 
 export function openBlock({ number, fork, forkBefore, slot, payment }: MadeBlock): Opening {
@@ -46,7 +46,7 @@ export function openBlock({ number, fork, forkBefore, slot, payment }: MadeBlock
     ...[source(1), attributesDepositor, attributesContract, noBytes, noBytes],
     toMinimalBytes(isRegolith ? attributesGas : attributesGasBefore),
     isRegolith ? noBytes : Uint8Array.of(1),
-    // The first block of a fork has the form of the one before; that of Jovian is known by the form of Isthmus.
+    // The first block of a fork has the form of the fork before; Jovian's uses the form of Isthmus.
     attributesData(includesFork(fork, 'jovian') ? later(forkBefore, 'isthmus') : forkBefore, number, kept),
   ])
   const paid = payment && payingDeposit(source(0), payment)
@@ -65,7 +65,10 @@ function encodeDeposit(fields: readonly Uint8Array[]): Uint8Array {
   return concatBytes(Uint8Array.of(depositType.number), encodeRlp(fields))
 }
 
-/** Mints ether for a contract that gives it to the account and is gone, so that no code of the account refuses it. */
+/**
+ * Mints ether for a contract that sends it to the account by SELFDESTRUCT, so that no code of the account can refuse
+ * it.
+ */
 function payingDeposit(source: Uint8Array, { address, wei }: NonNullable<MadeBlock['payment']>): Uint8Array {
   const amount = toMinimalBytes(wei)
   const selfDestruct = concatBytes(Uint8Array.of(0x73), address, Uint8Array.of(0xff))
@@ -75,7 +78,7 @@ function payingDeposit(source: Uint8Array, { address, wei }: NonNullable<MadeBlo
   ])
 }
 
-/** Call data of the attributes. The number of the block is its place among those of one block of L1. */
+/** Call data of the attributes. The block number serves as its sequence number within one L1 block. */
 function attributesData(fork: ForkName, number: number, kept: (slot: number) => Uint8Array): Uint8Array {
   const place = kept(0)
   const counted = kept(3)

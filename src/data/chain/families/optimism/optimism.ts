@@ -1,6 +1,6 @@
 /**
- * The OP Stack, from Bedrock to Karst (specs.optimism.io): OP Mainnet and all chains with the member `optimism` in their
- * genesis `config`. Fees are in fees.ts, deposits in deposits.ts.
+ * The OP Stack, from Bedrock to Karst (specs.optimism.io): OP Mainnet and all chains with the member `optimism` in
+ * their genesis `config`. Fees are in fees.ts, deposits in deposits.ts.
  */
 import { bytesToBigInt, hexToBytes } from '../../../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../../../primitives/keccak.js'
@@ -27,7 +27,7 @@ import { openBlock } from './madeBlocks.js'
 const ownForks = Object.keys(optimismForks) as (keyof typeof optimismForks)[]
 const byTime = ownForks.slice(ownForks.indexOf('regolith'))
 const parameterNames = ['eip1559Elasticity', 'eip1559Denominator', 'eip1559DenominatorCanyon'] as const
-/** Forks of Ethereum that come with its own: `config` names both with one time, and need not name Osaka. */
+/** Forks of Ethereum that activate with its own: `config` has the same time for both, and may omit Osaka. */
 const together = { shanghai: 'canyon', cancun: 'ecotone', prague: 'isthmus', osaka: 'karst' } as const
 
 const config: FamilyConfig = {
@@ -58,19 +58,19 @@ const config: FamilyConfig = {
         return [name, value]
       }),
     )
-    // There are no blobs, and blob gas has the least price.
+    // There are no blobs, and blob gas has the minimum price.
     const noBlobs = { target: 0, max: 0, baseFeeUpdateFraction: 1n }
     return { ...parsed, parameters, blobSchedule: new Map([['cancun', noBlobs]]) }
   },
 }
 
-/** What Holocene's and Jovian's extra data say of the base fee of the next block. */
+/** Parameters of the next block's base fee, from Holocene's and Jovian's extra data. */
 function feeRulesOf(extraData: Uint8Array) {
   const at = (start: number, end: number) => bytesToBigInt(extraData.subarray(start, end))
   return { denominator: at(1, 5), elasticity: at(5, 9), baseFeeMin: at(9, 17) }
 }
 
-/** Undefined where it says nothing, as that of a genesis may: then the config's parameters hold. */
+/** Undefined if the extra data has no parameters, as in some genesis blocks: then the config's apply. */
 function toldRules(extraData: Uint8Array) {
   const rules = feeRulesOf(extraData)
   const isWhole = extraData.length === 9 || extraData.length === 17
@@ -97,13 +97,13 @@ const nextBaseFee: HeaderRules['nextBaseFee'] = (parent, { timestamp, config }) 
   return next > least ? next : least
 }
 
-/** Bytes of the extra data, and its first one; undefined before Holocene. */
+/** Length of the extra data, and its first byte; undefined before Holocene. */
 function extraDataForm(fork: ForkName): readonly [bytes: number, version: number] | undefined {
   if (includesFork(fork, 'jovian')) return [17, 1]
   return includesFork(fork, 'holocene') ? [9, 0] : undefined
 }
 
-/** Of a child of a block with these rules. */
+/** Extra data of a child of a block with these rules. */
 function nextExtraData(parent: Header, fork: ForkName, { parameters }: ChainConfig): Uint8Array {
   const form = extraDataForm(fork)
   const extraData = new Uint8Array(form?.[0] ?? 0)
@@ -148,7 +148,7 @@ function receiptTail(nonce: bigint, fork: ForkName): readonly bigint[] {
   return includesFork(fork, 'regolith') ? [nonce] : []
 }
 
-/** Between Regolith and Canyon a deposit's receipt has its nonce where it is kept, and not in the trie. */
+/** Between Regolith and Canyon, a deposit's receipt has its nonce in the store, but not in the trie. */
 function receiptInTrie(receipt: Uint8Array, fork: ForkName): Uint8Array {
   if (receipt[0] !== depositType.number || includesFork(fork, 'canyon')) return receipt
   const items = decodeRlpList(receipt.subarray(1)).slice(0, 4)
@@ -157,7 +157,7 @@ function receiptInTrie(receipt: Uint8Array, fork: ForkName): Uint8Array {
 
 const bn254Pairing = 0x08
 const p256Verify = 0x100
-/** Longest inputs, the newest first. */
+/** Longest inputs, the newest limit first. */
 const inputLimits: Readonly<Record<number, readonly (readonly [since: ForkName, bytes: number])[]>> = {
   [bn254Pairing]: [
     ['karst', 57_600],
@@ -225,7 +225,7 @@ export const optimism: ChainFamily = {
     baseFeeReceiver: baseFeeVault,
     fees: feesOf,
     beginBlock: (accounts, { timestamp }, { times }) => {
-      // As in op-geth, by the time alone: a chain without a block at that time never gets it.
+      // As in op-geth, only by the time: a chain without a block at exactly that time never gets the contract.
       if (times.get('canyon') !== timestamp) return
       accounts.setCode(accounts.account(create2Deployer), create2DeployerCode())
     },

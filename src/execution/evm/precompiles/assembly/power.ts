@@ -1,19 +1,19 @@
 /**
- * `base ^ exponent % modulus` for moduli of up to 256 bytes. Written in AssemblyScript; only `modexp.ts`, one folder up,
- * calls it.
+ * `base ^ exponent % modulus` for moduli of up to 256 bytes. Written in AssemblyScript; only `modexp.ts`, one folder
+ * up, calls it.
  *
  * A modulus is m · 2^s with m odd. The power is computed modulo m by Montgomery's multiplication (Koç, Acar, Kaliski,
  * "Analyzing and comparing Montgomery multiplication algorithms", 1996, FIOS) on limbs of 32 bits, because
- * WebAssembly's widest product has 64 bits; modulo 2^s by products cut off; and put together by the Chinese remainder
- * theorem. Numbers of one word of 64 bits, where loops would take most of the time, have functions of their own. All
- * numbers have an even number of limbs, the least significant first.
+ * WebAssembly's widest product has 64 bits. Modulo 2^s it is computed by truncated products. The Chinese remainder
+ * theorem combines both. Numbers of one word of 64 bits, where loops would take most of the time, have functions of
+ * their own. All numbers have an even number of limbs, the least significant first.
  */
 
-/** Bytes of the longest modulus; longer ones are faster as bigints of JavaScript, which multiply 64 bits by 64. */
+/** Bytes of the longest modulus. Longer ones are faster as bigints of JavaScript, which multiply 64 bits by 64. */
 const bytesMax: usize = 256
 const windowEntries: usize = 16
 
-/** Big-endian, as the contract has it: the modulus, the base or a part of the exponent, and the result. */
+/** Big-endian, as in the contract's data: the modulus, the base or a part of the exponent, and the result. */
 export const modulus: usize = memory.data(256)
 export const input: usize = memory.data(1024)
 export const output: usize = memory.data(256)
@@ -28,7 +28,7 @@ const power: usize = memory.data(264)
 /** Modulo 2^s: the running power, and the inverse of the odd part. */
 const lowPower: usize = memory.data(264)
 const inverse: usize = memory.data(264)
-/** The powers 0 to 15 of the base, each way. */
+/** The powers 0 to 15 of the base, for each of the two moduli. */
 const table: usize = memory.data(16 * 256)
 const lowTable: usize = memory.data(16 * 256)
 /** For products. */
@@ -37,9 +37,9 @@ const scratch: usize = memory.data(528)
 const chunk: usize = memory.data(264)
 
 let wholeLimbs: usize = 0
-/** Zero where the odd part is 1. */
+/** Zero if the odd part is 1. */
 let oddLimbs: usize = 0
-/** Trailing zeros of the modulus, and the limbs that they take. */
+/** Trailing zeros of the modulus, and the number of limbs for them. */
 let zeroBits: usize = 0
 let lowLimbs: usize = 0
 /** −1 / m modulo 2^64. */
@@ -62,7 +62,7 @@ function evenUp(limbs: usize): usize {
   return (limbs + 1) & ~1
 }
 
-/** Reads `length` big-endian bytes as `limbs` limbs; bytes beyond these are left out. */
+/** Reads `length` big-endian bytes as `limbs` limbs; higher bytes are left out. */
 function readNumber(from: usize, length: usize, out: usize, limbs: usize): void {
   memory.fill(out, 0, limbs << 2)
   const bytes = min(length, limbs << 2)
@@ -123,7 +123,7 @@ function multiply(a: usize, b: usize, out: usize): void {
   reduce(t, out)
 }
 
-/** A number of up to twice the odd part, with one limb more, modulo it. */
+/** Reduces a number of up to twice the odd part, with one limb more, modulo the odd part. */
 function reduce(number: usize, out: usize): void {
   const limbs = oddLimbs
   if (limb(number, limbs) == 0 && !isAtLeast(number, odd, limbs)) {
@@ -177,7 +177,7 @@ function multiplyLow(a: usize, b: usize, out: usize): void {
   memory.copy(out, product, limbs << 2)
 }
 
-/** Reads the modulus, of `length` bytes, which is above 1. The power is 1 then. */
+/** Reads the modulus, of `length` bytes, which is above 1. The power is 1 afterwards. */
 export function begin(length: usize): void {
   wholeLimbs = evenUp((length + 3) >> 2)
   readNumber(modulus, length, whole, wholeLimbs)
@@ -197,7 +197,7 @@ export function begin(length: usize): void {
   oddLimbs = evenUp(oddLimbs)
   lowLimbs = evenUp((zeroBits + 31) >> 5)
   isOne = true
-  // Each step doubles the bits that are right; an odd number is its own inverse modulo 8.
+  // Each step doubles the number of correct bits; an odd number is its own inverse modulo 8.
   const m = load<u64>(odd)
   let found = m
   for (let bits = 3; bits < 64; bits <<= 1) found *= 2 - m * found
@@ -247,7 +247,7 @@ export function setBase(length: usize, isLong: bool): void {
   if (oddLimbs != 0) {
     const bytes = oddLimbs << 2
     memory.fill(entry, 0, bytes)
-    // By parts as long as the modulus, from the highest on, of which only the first may be shorter.
+    // In parts as long as the modulus, from the highest on; only the first may be shorter.
     let from = input
     let left = length
     while (left > 0) {
@@ -269,7 +269,7 @@ export function setBase(length: usize, isLong: bool): void {
   }
 }
 
-/** Goes on with `length` more bytes of the exponent; `isLong` as before. */
+/** Continues with `length` more bytes of the exponent; `isLong` as before. */
 export function raise(length: usize, isLong: bool): void {
   const wasOne = isOne
   if (oddLimbs != 0) raiseBy(length, isLong, wasOne, true)
