@@ -10,7 +10,7 @@ import { FaultError } from '../../../../src/primitives/faults.js'
 import { withoutAmsterdam } from '../../../ingest/amsterdam.js'
 import { fixtureDir } from '../../../service/fixtures.js'
 import { storePathOf } from '../../../service/program.js'
-import { demoStore, goOn, limits } from './demoExecution.js'
+import { demoStore, goOn, limits } from '../../../unit/execution/evm/demoExecution.js'
 
 const traceLimits = { ...limits, answerBytesMax: 2 ** 30 }
 const off = {
