@@ -49,11 +49,11 @@ export async function runSession({ port, posted, heap }: SessionTask): Promise<n
   openParts(port)
   await import(preload)
   port.postMessage({ schedstat: ownSchedstat } satisfies ThreadReady)
-  let toldMs = Number.NEGATIVE_INFINITY
+  let reportedMs = Number.NEGATIVE_INFINITY
   const tellHeap = () => {
-    if (performance.now() - toldMs < heapMs) return
+    if (performance.now() - reportedMs < heapMs) return
     heap[0] = getHeapStatistics().used_heap_size
-    toldMs = performance.now()
+    reportedMs = performance.now()
   }
   tellHeap()
   let seen = 0

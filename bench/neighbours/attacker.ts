@@ -1,7 +1,7 @@
 /**
  * One attacker, in a process of its own. neighbours.ts starts it with the name of an attack, the server's URL with the
  * attacker's key, and a victim's key id. It sends `{}` once it is ready, and begins at a duration in ms. Then it sends
- * the counts of its answers and errors ({@link Told}), and ends, with all its connections.
+ * the counts of its answers and errors ({@link Reported}), and ends, with all its connections.
  */
 import { once } from 'node:events'
 import { setPriority } from 'node:os'

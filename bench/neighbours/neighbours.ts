@@ -15,7 +15,7 @@ import { attacks } from './attacks.js'
 import type { Attack } from './attackTools.js'
 import { outcomeOf, type Phase, phaseOf, servedOf } from './phases.js'
 import { madeNetwork } from './subscriptionAttacks.js'
-import { Tally, type Told } from './tally.js'
+import { type Reported, Tally } from './tally.js'
 import { Victims } from './victims.js'
 
 const victimCount = 5
@@ -111,7 +111,7 @@ class Stage {
         peakResidentBytes,
         hasServerEnded: server.hasEnded(),
         recoverySeconds,
-        told: sumOf(reports),
+        reported: sumOf(reports),
       })
     } finally {
       clearInterval(sampler)
@@ -170,12 +170,12 @@ function chosenAttacks(names: readonly string[]): readonly Attack[] {
 }
 
 /** Starts the attack; resolves to the counts of its answers and errors. */
-async function attack(attacker: ChildProcess, seconds: number): Promise<Told> {
+async function attack(attacker: ChildProcess, seconds: number): Promise<Reported> {
   attacker.send(seconds * 1_000)
-  return (await messageOf(attacker, 'an attacker', seconds * 1_000 + attackerMsMax)) as Told
+  return (await messageOf(attacker, 'an attacker', seconds * 1_000 + attackerMsMax)) as Reported
 }
 
-function sumOf(reports: readonly Told[]): Told {
+function sumOf(reports: readonly Reported[]): Reported {
   const tally = new Tally()
   for (const report of reports) for (const [what, count] of Object.entries(report)) tally.add(what, count)
   return tally.counts()

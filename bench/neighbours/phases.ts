@@ -3,7 +3,7 @@ import type { Side } from '../report/outcome.js'
 import { inColumns, type Latencies, latenciesOf } from '../report/statistics.js'
 import type { Found } from '../scenarios/specialScenario.js'
 import type { Memory } from '../servers/serverProcess.js'
-import type { Told } from './tally.js'
+import type { Reported } from './tally.js'
 import { type Heard, proofsPerSecond, readsPerSecond, type VictimsHeard } from './victims.js'
 
 /** One kind of request in one phase. */
@@ -15,7 +15,7 @@ export interface Served {
   readonly sentAfterDueMs: number | undefined
   readonly failed: number
   /** Counts by reason of failure. */
-  readonly failures: Told
+  readonly failures: Reported
 }
 
 /** Victims alone, or beside one attack or several. */
@@ -29,7 +29,7 @@ export interface Phase {
   /** Time from the end of the attack until the victims were served as if alone; undefined if it took too long. */
   readonly recoverySeconds: number | undefined
   /** Answers and errors of all attackers. */
-  readonly told: Told
+  readonly reported: Reported
 }
 
 export function servedOf({ latencies, lateness, failures }: Heard): Served {
@@ -132,17 +132,17 @@ function cellsOf({ reads, proofs, ...phase }: Phase, idleP99: number | undefined
 }
 
 /** Remarks on a phase: why requests failed, the server's end, answers and errors of the attackers. */
-function remarksOf({ reads, proofs, hasServerEnded, told }: Phase): string[] {
+function remarksOf({ reads, proofs, hasServerEnded, reported }: Phase): string[] {
   const remarks = [
     ...(hasServerEnded ? ['the server ended'] : []),
     ...listOf('reads failed', reads.failures),
     ...listOf('proofs failed', proofs.failures),
-    ...listOf('told', told),
+    ...listOf('reported', reported),
   ]
   return remarks.map((remark) => `    ${remark}`)
 }
 
-function listOf(what: string, counts: Told): string[] {
+function listOf(what: string, counts: Reported): string[] {
   const entries = Object.entries(counts)
   if (entries.length === 0) return []
   return [`${what}: ${entries.map(([kind, count]) => `${kind} × ${count.toLocaleString('en')}`).join(', ')}`]

@@ -1,7 +1,7 @@
 /** Counts the answers and errors of a client, as short texts. */
 
 /** Counts by status, error code, or end of a connection. */
-export type Told = Readonly<Record<string, number>>
+export type Reported = Readonly<Record<string, number>>
 
 /** Bytes of a body that are inspected. */
 export const lookedAtBytes = 2_048
@@ -18,7 +18,7 @@ export class Tally {
   }
 
   /** Counts, the most frequent first. */
-  counts(): Told {
+  counts(): Reported {
     return Object.fromEntries([...this.#counts].sort(([, a], [, b]) => b - a))
   }
 }

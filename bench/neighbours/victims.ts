@@ -9,7 +9,7 @@ import { type ProofAnswer, verifyAnswer } from '../../test/rpc/proofOracle.js'
 import { addressOf, headStateRoot, slots, word } from '../data/demoFacts.js'
 import { rpc } from '../load/rpc.js'
 import { exchange } from './exchange.js'
-import { answerKind, failureKind, lookedAtBytes, Tally, type Told } from './tally.js'
+import { answerKind, failureKind, lookedAtBytes, type Reported, Tally } from './tally.js'
 
 /** Rates per victim and second. */
 export const readsPerSecond = 50
@@ -31,7 +31,7 @@ export interface Heard {
   /** Delay of each request's sending after its due time, ms. */
   readonly lateness: readonly number[]
   /** Wrong answers and errors, counted. */
-  readonly failures: Told
+  readonly failures: Reported
 }
 
 export interface VictimsHeard {

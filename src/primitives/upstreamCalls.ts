@@ -54,7 +54,7 @@ export const headProofMethod = 'tidegate_headProof'
  * parameters. The answer begins with `none` or `quorum`, the value for `Tidegate-Trust`, and a space; the result
  * follows.
  */
-export const toldMethod = 'tidegate_told'
+export const reportedMethod = 'tidegate_told'
 
 /** Hashes of transactions that wait for a block, in the order of their announcement. */
 export interface Announced {

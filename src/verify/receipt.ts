@@ -24,8 +24,8 @@ interface Receipt {
 function readReceipt(raw: Uint8Array): Receipt {
   const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
   const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
-  const isTold = type === depositType.number && items.length === 6
-  if (items.length !== 4 && !isTold) refuse('a receipt has another number of fields')
+  const isReported = type === depositType.number && items.length === 6
+  if (items.length !== 4 && !isReported) refuse('a receipt has another number of fields')
   const [outcome, gas, bloom] = items.slice(0, 3).map(rlpBytes) as [Uint8Array, Uint8Array, Uint8Array]
   const logs = rlpList(items[3]).map((log) => {
     const [address, topics, data] = rlpList(log)
@@ -59,13 +59,13 @@ export function receiptJson(
   const { outcome } = receipt
   const [nonce, version] = receipt.tail
   const created = transaction.created(nonce)
-  const told = nonce &&
+  const reported = nonce &&
     version && { depositNonce: quantityOf(nonce), depositReceiptVersion: quantityOf(version) }
   return {
     ...place,
     ...(transaction.blobs > 0 && { blobGasUsed: quantityOf(BigInt(transaction.blobs) * gasPerBlob) }),
-    ...told,
-    ...(transaction.isForced && told === undefined ? {} : { contractAddress: created ?? null }),
+    ...reported,
+    ...(transaction.isForced && reported === undefined ? {} : { contractAddress: created ?? null }),
     cumulativeGasUsed: quantityOf(receipt.cumulativeGas),
     effectiveGasPrice: quantityOf(transaction.effectiveGasPrice),
     from: transaction.from,

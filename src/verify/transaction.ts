@@ -29,7 +29,7 @@ export interface ProvedTransaction {
    * Address of the created contract, given the nonce in its receipt; null for other transactions, undefined without a
    * nonce.
    */
-  readonly created: (told: Uint8Array | undefined) => string | null | undefined
+  readonly created: (reported: Uint8Array | undefined) => string | null | undefined
   readonly effectiveGasPrice: bigint
   readonly blobs: number
 }
@@ -74,9 +74,9 @@ export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bi
     hash,
     from: hexOf(from),
     to,
-    created: (told) => {
+    created: (reported) => {
       if (to !== null) return null
-      const nonce = isSigned ? bytesOf('nonce') : told
+      const nonce = isSigned ? bytesOf('nonce') : reported
       return nonce && hexOf(keccak_256(encodeRlp([from, nonce])).subarray(12))
     },
     isForced: !isSigned,

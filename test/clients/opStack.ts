@@ -43,10 +43,10 @@ export async function readByClients(
       const receipt = await client.getTransactionReceipt({ hash: transaction.hash })
       const raw = receipts[index] as Json
       for (const member of ['l1Fee', 'l1GasPrice', 'l1GasUsed'] as const) {
-        const told = raw[member]
+        const reported = raw[member]
         t.equal(
           receipt[member],
-          told === undefined ? null : BigInt(String(told)),
+          reported === undefined ? null : BigInt(String(reported)),
           `${number}.${index} ${member}`,
         )
       }

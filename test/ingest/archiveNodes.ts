@@ -116,10 +116,10 @@ export class ArchiveNodes implements Asking {
     const number = Number(bytesToBigInt(rlpBytes(decodeRlpList(row.header)[8])))
     this.asked.set(number, [...(this.asked.get(number) ?? []), node.name])
     const receipts = decodeRlpList(this.#archive.readReceipts(hash) as Uint8Array).map(rlpBytes)
-    const told = this.#tells.get(node)?.(receipts.map(decodeReceipt), number) ?? []
+    const reported = this.#tells.get(node)?.(receipts.map(decodeReceipt), number) ?? []
     const blooms = new Blooms()
-    if (isRaw) return told.map((each) => bytesToHex(encodeReceipt(each, blooms.bloomOf(each.logs))))
-    return told.map(({ type, outcome, gasUsed, logs }) => ({
+    if (isRaw) return reported.map((each) => bytesToHex(encodeReceipt(each, blooms.bloomOf(each.logs))))
+    return reported.map(({ type, outcome, gasUsed, logs }) => ({
       type: toQuantity(type),
       ...(typeof outcome === 'boolean' ? { status: outcome ? '0x1' : '0x0' } : { root: bytesToHex(outcome) }),
       cumulativeGasUsed: toQuantity(gasUsed),

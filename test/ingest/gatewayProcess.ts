@@ -14,7 +14,7 @@ import { once, waitFor } from '../library/until.js'
 import { type ArchiveNode, gatewayTask, type Place } from './gatewayRig.js'
 
 /** A message of the process: a message of the source by its type. */
-interface Told {
+interface Reported {
   readonly type: string
 }
 
@@ -27,7 +27,7 @@ export class GatewayProcess {
 
   private constructor(child: ChildProcess) {
     this.#child = child
-    child.on('message', ({ type }: Told) => {
+    child.on('message', ({ type }: Reported) => {
       if (type === 'head') this.#heads++
       if (type === 'opened') this.#isOpen = true
     })
@@ -56,7 +56,7 @@ export class GatewayProcess {
   }
 
   /** Resolves once it reports another head than at the last call. */
-  async told(): Promise<void> {
+  async reported(): Promise<void> {
     await waitFor('a head', () => this.#heads > this.#seen)
     this.#seen = this.#heads
   }

@@ -57,11 +57,11 @@ const names = Object.keys(lies)
 export function lieAboutLogs(
   receipts: readonly MadeReceipt[],
   dice: Dice,
-): { readonly name: string; readonly told: readonly MadeReceipt[] } {
+): { readonly name: string; readonly reported: readonly MadeReceipt[] } {
   for (;;) {
     const name = names[dice.throw(names.length)] as string
-    const told = lies[name]?.(receipts, dice)
-    if (told !== undefined && !isSameList(receipts, told)) return { name, told }
+    const reported = lies[name]?.(receipts, dice)
+    if (reported !== undefined && !isSameList(receipts, reported)) return { name, reported }
   }
 }
 

@@ -42,7 +42,7 @@ let said: RawAnswer[] = []
 let next: Reaction[] = []
 let always: Reaction = { kind: 'accept' }
 let chainId: string | undefined
-let told = defer<void>()
+let reported = defer<void>()
 let forgets = false
 let boundPort = 0
 let server = listen()
@@ -59,8 +59,8 @@ async function obey(order: SequencerOrder): Promise<SequencerReport | undefined>
     case 'react':
       next = [...(order.next ?? [])]
       always = order.always ?? { kind: 'accept' }
-      told.resolve()
-      told = defer()
+      reported.resolve()
+      reported = defer()
       return undefined
     case 'hash':
       chainId = order.chainId
@@ -211,7 +211,7 @@ async function take(
       : send(response, 400, { code: gatewayNames[code], message })
   if (reaction.kind === 'dropBefore') return void response.destroy()
   if (reaction.kind === 'stall') await setTimeout(reaction.ms)
-  if (reaction.kind === 'hold') await told.promise
+  if (reaction.kind === 'hold') await reported.promise
   if (reaction.kind === 'status') return void sendRaw(response, reaction)
   if (reaction.kind === 'error') return refuse(reaction.code, reaction.message, reaction.data)
   if (reaction.kind === 'gatewayError') return send(response, reaction.status, reaction)

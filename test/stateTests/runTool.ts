@@ -31,13 +31,13 @@ export async function runTool(
     process.exit(asksHelp ? 0 : 2)
   }
   let files = 0
-  let toldAt = performance.now()
+  let reportedAt = performance.now()
   for (const path of paths) {
     for await (const file of readTestFiles(path)) {
       await run(file.path, file.text)
       files++
-      if (performance.now() - toldAt < progressMs) continue
-      toldAt = performance.now()
+      if (performance.now() - reportedAt < progressMs) continue
+      reportedAt = performance.now()
       console.error(`${files} files, ${summaryOf(counts)}: ${file.path}`)
     }
   }

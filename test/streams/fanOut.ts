@@ -58,7 +58,7 @@ export function isHandledAs(
     return end?.code === 1013 && isPart && logs.isGapless && logs.notices === 0
   }
   const isUpToDate = heads.to >= last && heads.isComplete(1, heads.from, heads.to)
-  const isTold = isUpToDate && logs.isComplete(logsPerBlock, loud.from, loud.to)
+  const isReported = isUpToDate && logs.isComplete(logsPerBlock, loud.from, loud.to)
   const isHeadSkipped = heads.notices > 0
-  return end === undefined && isTold && logs.notices > 0 && isHeadSkipped === (policy === 'conflate')
+  return end === undefined && isReported && logs.notices > 0 && isHeadSkipped === (policy === 'conflate')
 }

@@ -44,12 +44,12 @@ export async function connectToEdge(service: Service, edge: number): Promise<Soc
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.origin).port), noDelay: true })
     const id = `which-edge-${asked++}`
     const body = '{"jsonrpc":"2.0","id":1,"method":"net_listening"}'
-    const told = lineOf(service, id)
+    const reported = lineOf(service, id)
     socket.write(
       `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     )
     await once(socket, 'readable')
-    const line = await inTime(`the log line of ${id}`, told)
+    const line = await inTime(`the log line of ${id}`, reported)
     const answer = String(socket.read())
     if (!answer.endsWith('}')) throw new Error(`a short answer came in parts: ${answer}`)
     // The server may have closed it while its line waited behind a long log.

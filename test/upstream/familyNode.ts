@@ -37,7 +37,7 @@ export const oddSlot = `0x01${'00'.repeat(30)}07` as const
 const noCode = keccak256('0x')
 
 /** This node's answer to every call. */
-export const toldCall = `0x${'ee'.repeat(32)}`
+export const reportedCall = `0x${'ee'.repeat(32)}`
 
 const hash = (hex: `0x${string}`) => hexToBytes(keccak256(hex))
 const integer = (value: bigint) => (value === 0n ? new Uint8Array(0) : hexToBytes(toHex(value)))
@@ -160,7 +160,7 @@ export class FamilyNode {
       case 'eth_getCode':
         return first === coded ? code : '0x'
       case 'eth_call':
-        return toldCall
+        return reportedCall
       case 'eth_estimateGas':
         return '0x5209'
       case 'eth_gasPrice':

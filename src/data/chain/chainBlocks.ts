@@ -14,10 +14,10 @@ import {
   type ChainRows,
   firstNumberOf,
   type Marker,
+  type ReportedPart,
   requireIdentity,
   type StoreKind,
   storeKindOf,
-  type ToldPart,
   type TransactionLocation,
 } from '../store/chainRows.js'
 import type { OldestKept } from '../store/keptHistory.js'
@@ -35,7 +35,7 @@ import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { buildPendingHeader } from './pendingHeader.js'
-import { ToldJson } from './toldJson.js'
+import { ReportedJson } from './reportedJson.js'
 import { type TransactionPosition, writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
@@ -85,7 +85,7 @@ export class ChainParts {
   /** Pending blocks, and heads as sent to subscribers: many clients request them at once, and never again. */
   readonly headAnswers = new AnswerCache(headAnswerBytes)
   readonly rows: BlockRowsReader
-  readonly told: ToldJson
+  readonly reported: ReportedJson
   /** Shared by all answers, which are written one after the other. */
   readonly json = new JsonBytes(jsonBytesExpected)
 
@@ -101,7 +101,7 @@ export class ChainParts {
     this.schedule = ForkSchedule.of(identity)
     this.answers = new BlockAnswers(options.answerCacheBytes)
     this.rows = new BlockRowsReader(store, this.schedule.family.transactionTypes)
-    this.told = new ToldJson(store)
+    this.reported = new ReportedJson(store)
     this.readOldest()
   }
 
@@ -125,7 +125,7 @@ export abstract class ChainBlocks {
   readonly schedule: ForkSchedule
   readonly firstNumber: number
   /** Data from receipts about the transactions of the block for which it was read last. */
-  #tails: { readonly hash: Hash32; readonly list: readonly TransactionPosition['told'][] } | undefined
+  #tails: { readonly hash: Hash32; readonly list: readonly TransactionPosition['reported'][] } | undefined
 
   constructor(readonly parts: ChainParts) {
     this.identity = parts.identity
@@ -191,8 +191,8 @@ export abstract class ChainBlocks {
    * a read; the same holds for the methods below.
    */
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
-    const told = this.#hasTold(hash, 'block') ? this.parts.told.block(hash, isFull) : undefined
-    if (told !== undefined) return told
+    const reported = this.#hasReported(hash, 'block') ? this.parts.reported.block(hash, isFull) : undefined
+    if (reported !== undefined) return reported
     const held = this.parts.answers.find(hash, isFull ? 'full block' : 'block')
     const rows = held ? undefined : this.parts.rows.viewUntilNextRead(hash, number)
     if (rows === undefined) return held
@@ -217,8 +217,8 @@ export abstract class ChainBlocks {
     const rows = this.parts.rows.viewUntilNextRead(hash, number)
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
-    const told = this.parts.told.transaction(hash, index)
-    if (told !== undefined) return told
+    const reported = this.parts.reported.transaction(hash, index)
+    if (reported !== undefined) return reported
     const json = this.#emptyJson()
     this.#writeTransaction(json, rows, index, span)
     return json.finish(true)
@@ -247,13 +247,13 @@ export abstract class ChainBlocks {
       const receipts = this.readReceipts(rows.hash) ?? Uint8Array.of(listBase)
       this.#tails = { hash: rows.hash, list: [...receiptTails(receipts)] }
     }
-    writeTransaction(json, transaction, { ...position, told: this.#tails.list[index] ?? [] })
+    writeTransaction(json, transaction, { ...position, reported: this.#tails.list[index] ?? [] })
   }
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    const told = this.#hasTold(hash, 'receipts') && this.parts.told.receipts(hash)
-    if (told) return told
+    const reported = this.#hasReported(hash, 'receipts') && this.parts.reported.receipts(hash)
+    if (reported) return reported
     const held = this.parts.answers.find(hash, 'receipts')
     const executed = held ? undefined : this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
     if (executed === undefined) return held
@@ -264,8 +264,8 @@ export abstract class ChainBlocks {
 
   /** The receipt of a transaction of a known, executed block; undefined for an index beyond its last. */
   receiptJson({ blockHash, index, number }: TransactionLocation): Uint8Array | undefined {
-    const told = this.#hasTold(blockHash, 'receipts') && this.parts.told.receipt(blockHash, index)
-    if (told) return told
+    const reported = this.#hasReported(blockHash, 'receipts') && this.parts.reported.receipt(blockHash, index)
+    if (reported) return reported
     const rows = this.parts.rows.viewUntilNextRead(blockHash, number)
     if (rows === undefined || index >= rows.transactionCount) return undefined
     const receipt = this.parts.rows.readReceipts(rows)?.at(index) ?? this.#withoutReceipts(blockHash)
@@ -277,8 +277,8 @@ export abstract class ChainBlocks {
 
   /** The receipts of the transactions from index `first` up to `end`; see {@link receiptsJson}. */
   someReceiptsJson(hash: Hash32, first: number, end: number): Uint8Array | undefined {
-    const told = this.#hasTold(hash, 'receipts') && this.parts.told.receipts(hash, first, end)
-    if (told) return told
+    const reported = this.#hasReported(hash, 'receipts') && this.parts.reported.receipts(hash, first, end)
+    if (reported) return reported
     const executed = this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
     return executed && this.#render((json) => writeReceipts(json, executed, first, end), true)
   }
@@ -287,19 +287,19 @@ export abstract class ChainBlocks {
    * Whether a block is of another family, so that its JSON has members that its rows lack. Throws NotHeldError if that
    * part of it is not stored.
    */
-  #hasTold(hash: Hash32, part: ToldPart): boolean {
+  #hasReported(hash: Hash32, part: ReportedPart): boolean {
     const { store } = this.parts
-    if (store.readTold === undefined) return false
+    if (store.readReported === undefined) return false
     const isHeld = part === 'block' ? this.parts.rows.read(hash) : store.readReceipts(hash)
-    return isHeld !== undefined && store.readTold(hash, part) !== undefined
+    return isHeld !== undefined && store.readReported(hash, part) !== undefined
   }
 
   /** Undefined if the header's RLP contains all of its JSON. Throws NotHeldError if the block is not stored. */
-  #toldHeader(hash: Hash32): Uint8Array | undefined {
-    const told = this.parts.told.header(hash)
-    if (told === undefined && this.identity.family !== undefined)
+  #reportedHeader(hash: Hash32): Uint8Array | undefined {
+    const reported = this.parts.reported.header(hash)
+    if (reported === undefined && this.identity.family !== undefined)
       throw new NotHeldError({ kind: 'body', hash })
-    return told
+    return reported
   }
 
   /** A block with the receipts of its execution; undefined if it is unknown, or was never executed. */
@@ -356,8 +356,8 @@ export abstract class ChainBlocks {
 
   headerJson(hash: Hash32): Uint8Array | undefined {
     const header = this.parts.store.readHeader(hash)
-    const told = header && this.#toldHeader(hash)
-    return told ?? (header && this.#render((json) => writeHeader(json, header, hash)))
+    const reported = header && this.#reportedHeader(hash)
+    return reported ?? (header && this.#render((json) => writeHeader(json, header, hash)))
   }
 
   /** The header of the empty block on top of the head. Throws FaultError if its rules are unknown. */
@@ -375,7 +375,7 @@ export abstract class ChainBlocks {
   headJson(hash: Hash32): Uint8Array | undefined {
     return this.parts.headAnswers.getOrRender(`n${latin1Key(hash)}`, () => {
       const header = this.readHeader(hash)
-      return (header && this.#toldHeader(hash)) ?? (header && headJson(header, hash))
+      return (header && this.#reportedHeader(hash)) ?? (header && headJson(header, hash))
     })
   }
 

@@ -144,16 +144,16 @@ function writeTail(json: JsonBytes, receipts: Uint8Array, nonce: number, end: nu
   writeQuantityItem(json, receipts, version)
 }
 
-/** Address of a contract that a transaction creates (yellow paper 7); `told` is the nonce from its receipt. */
+/** Address of a contract that a transaction creates (yellow paper 7); `reported` is the nonce from its receipt. */
 function createdAddress(
   transaction: Transaction,
   { senders, index }: TransactionPosition,
-  told: Uint8Array,
+  reported: Uint8Array,
 ): Uint8Array {
   const { nonce } = transaction.layout
   return hashRlp([
     senderAt(senders, index),
-    nonce === undefined ? told : payloadOf(transaction.bytes, fieldAt(transaction, nonce)),
+    nonce === undefined ? reported : payloadOf(transaction.bytes, fieldAt(transaction, nonce)),
   ]).subarray(12)
 }
 

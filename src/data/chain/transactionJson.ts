@@ -43,13 +43,13 @@ export interface TransactionPosition {
   /** Rows of the block's senders: sender (20 bytes) ‖ transaction hash (32 bytes). */
   readonly senders: Uint8Array
   /** Fields after the logs in the receipt of an unsigned transaction: its nonce, and a version. */
-  readonly told?: readonly (number | bigint)[]
+  readonly reported?: readonly (number | bigint)[]
 }
 
 /** A transaction outside any block. */
 interface PendingPosition {
   readonly blockHash: undefined
-  readonly told?: undefined
+  readonly reported?: undefined
   readonly index: 0
   /** One row: sender ‖ transaction hash. */
   readonly senders: Uint8Array
@@ -86,7 +86,7 @@ type OwnKind =
   | 'sender'
   | 'price'
   | 'transactionHash'
-  | 'told'
+  | 'reported'
   | 'index'
   | 'legacyChainId'
 
@@ -127,7 +127,7 @@ function membersOf(type: TransactionType): readonly Member[] {
     from: 'sender',
     gasPrice: isSigned ? 'price' : 0,
     hash: 'transactionHash',
-    nonce: 'told',
+    nonce: 'reported',
     transactionIndex: 'index',
     type: type.number,
     chainId: isSigned ? 'legacyChainId' : undefined,
@@ -271,10 +271,10 @@ function writeOwn(
   else if (kind === 'hashes') writeHexItems(json, bytes, field)
   else if (kind === 'authorizations') writeAuthorizations(json, bytes, field)
   else if (kind === 'flag') json.constant(trueText)
-  else if (kind === 'told') writeTold(json, position.told)
+  else if (kind === 'reported') writeReported(json, position.reported)
 }
 
-function writeTold(json: JsonBytes, [nonce = 0, version]: readonly (number | bigint)[] = []): void {
+function writeReported(json: JsonBytes, [nonce = 0, version]: readonly (number | bigint)[] = []): void {
   json.quantity(nonce)
   if (version === undefined) return
   json.constant(names.depositReceiptVersion)

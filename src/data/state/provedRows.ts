@@ -12,13 +12,13 @@ import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import {
   type ChainRows,
   type Faith,
-  readToldRow,
+  type ReportedJson,
+  type ReportedPart,
+  readReportedRow,
+  reportedKey,
   slotInTrie,
   storeKindOf,
-  type ToldJson,
-  type ToldPart,
   type TransactionLocation,
-  toldKey,
 } from '../store/chainRows.js'
 import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../store/heldRows.js'
 import { HeldUse } from '../store/heldUse.js'
@@ -96,15 +96,15 @@ export class ProvedRows extends ChainReader implements ChainRows {
     if (faith !== 'proved' && this.#faith !== 'none') this.#faith = faith
   }
 
-  #noteTold(hash: Hash32, part: ToldPart): void {
-    const row = this.tables.told.getBrief(toldKey(hash, part), 1)
-    if (row !== undefined) this.#note(readToldRow(row).faith)
+  #noteReported(hash: Hash32, part: ReportedPart): void {
+    const row = this.tables.reported.getBrief(reportedKey(hash, part), 1)
+    if (row !== undefined) this.#note(readReportedRow(row).faith)
   }
 
-  readTold(hash: Hash32, part: ToldPart): ToldJson | undefined {
-    const told = this.toldRow(hash, part)
-    if (told !== undefined) this.#note(told.faith)
-    return told
+  readReported(hash: Hash32, part: ReportedPart): ReportedJson | undefined {
+    const reported = this.reportedRow(hash, part)
+    if (reported !== undefined) this.#note(reported.faith)
+    return reported
   }
 
   override mayBeHead(): boolean {
@@ -123,7 +123,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
 
   override readBlock(hash: Hash32, number?: number): StoredBlock | undefined {
     const block = super.readBlock(hash, number) ?? this.#notHeld({ kind: 'header', hash })
-    this.#noteTold(hash, 'block')
+    this.#noteReported(hash, 'block')
     if (block !== undefined && !block.hasBody) throw new NotHeldError({ kind: 'body', hash })
     return block
   }
@@ -143,7 +143,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   #receipts<R>(hash: Hash32, found: R | undefined): R | undefined {
-    this.#noteTold(hash, 'receipts')
+    this.#noteReported(hash, 'receipts')
     if (found !== undefined || this.readHeader(hash) === undefined) return found
     throw new NotHeldError({ kind: 'receipts', hash })
   }

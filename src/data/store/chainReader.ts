@@ -24,13 +24,13 @@ import {
   type ChainRows,
   type Epoch,
   type Marker,
-  readToldRow,
+  type ReportedJson,
+  type ReportedPart,
+  readReportedRow,
+  reportedKey,
   type SignedCheckpoint,
-  type ToldJson,
-  type ToldPart,
   type TransactionLocation,
   type TrieForm,
-  toldKey,
 } from './chainRows.js'
 import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
@@ -273,10 +273,10 @@ export class ChainReader implements ChainRows {
     return packed === undefined ? this.requireKept('bodies', this.#numberOf(hash)) : unpackList(packed)
   }
 
-  /** The row of {@link ChainRows.readTold}. */
-  toldRow(hash: Hash32, part: ToldPart): ToldJson | undefined {
-    const row = this.tables.told.getBinary(toldKey(hash, part))
-    return row && readToldRow(row)
+  /** The row of {@link ChainRows.readReported}. */
+  reportedRow(hash: Hash32, part: ReportedPart): ReportedJson | undefined {
+    const row = this.tables.reported.getBinary(reportedKey(hash, part))
+    return row && readReportedRow(row)
   }
 
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined {

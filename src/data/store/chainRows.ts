@@ -139,12 +139,12 @@ export type Faith = 'proved' | 'none' | 'quorum'
 /**
  * A block, or the list of its receipts, as an upstream reports it. Members that roots or hashes cover were compared.
  */
-export interface ToldJson {
+export interface ReportedJson {
   readonly faith: Faith
   /** UTF-8; a block with full transactions. */
   readonly json: Uint8Array
 }
-export type ToldPart = 'block' | 'receipts'
+export type ReportedPart = 'block' | 'receipts'
 
 /** Blocks that a source may name besides the head. */
 export type Marker = 'safe' | 'finalized'
@@ -208,7 +208,7 @@ export interface ChainRows {
    * The JSON of a block of another family, whose members no row has; undefined if rows have them all. Absent if all
    * blocks are Ethereum's.
    */
-  readTold?(hash: Hash32, part: ToldPart): ToldJson | undefined
+  readReported?(hash: Hash32, part: ReportedPart): ReportedJson | undefined
   /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined
   /** Shortest big-endian bytes. */
@@ -281,15 +281,15 @@ export interface SignedCheckpoint {
 
 const faiths: readonly Faith[] = ['proved', 'none', 'quorum']
 
-export function toldKey(hash: Hash32, part: ToldPart): Uint8Array {
+export function reportedKey(hash: Hash32, part: ReportedPart): Uint8Array {
   return concatBytes(hash, Uint8Array.of(part === 'block' ? 0 : 1))
 }
 
-/** The row of table `told`. */
-export function toldRow({ faith, json }: ToldJson): Uint8Array {
+/** The row of table `reported`. */
+export function reportedRow({ faith, json }: ReportedJson): Uint8Array {
   return concatBytes(Uint8Array.of(faiths.indexOf(faith)), json)
 }
 
-export function readToldRow(row: Uint8Array): ToldJson {
+export function readReportedRow(row: Uint8Array): ReportedJson {
   return { faith: faiths[row[0] as number] as Faith, json: row.subarray(1) }
 }

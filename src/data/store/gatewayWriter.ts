@@ -12,11 +12,11 @@ import type { Change } from './blockDiff.js'
 import {
   type BlockName,
   type ChainIdentity,
+  type ReportedJson,
+  reportedKey,
+  reportedRow,
   storeKindOf,
-  type ToldJson,
   type TransactionLocation,
-  toldKey,
-  toldRow,
 } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
 import { heldKey, readHeld, readHeldSlot } from './heldRows.js'
@@ -61,7 +61,7 @@ export interface BlockContent {
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
   /** Only for a chain of another family. */
-  readonly told?: ToldJson | undefined
+  readonly reported?: ReportedJson | undefined
 }
 
 /** Parts of a block that were missing in the store. */
@@ -75,7 +75,7 @@ export interface FetchedReceipts {
   /** RLP list of byte strings, each a receipt in consensus encoding. */
   readonly row: Uint8Array
   /** Only for a chain of another family. */
-  readonly told?: ToldJson | undefined
+  readonly reported?: ReportedJson | undefined
 }
 
 /** A block with everything that is stored for it. */
@@ -259,7 +259,7 @@ export class GatewayWriter extends ChainWriter {
     this.commit(() => this.#putContent(hash, content))
   }
 
-  #putContent(hash: Hash32, { body, senders, told }: BlockContent): void {
+  #putContent(hash: Hash32, { body, senders, reported }: BlockContent): void {
     const row = this.readBlock(hash)
     if (row === undefined) throw new Error('a body without its header')
     const { header, totalDifficulty } = row
@@ -267,24 +267,26 @@ export class GatewayWriter extends ChainWriter {
     const { bodies, numbers, blocks, sideBlocks } = this.tables
     const number = numbers.getBinary(hash)
     bodies.putSync(hash, body)
-    if (told !== undefined) this.tables.told.putSync(toldKey(hash, 'block'), toldRow(told))
+    if (reported !== undefined)
+      this.tables.reported.putSync(reportedKey(hash, 'block'), reportedRow(reported))
     if (number === undefined) return void sideBlocks.putSync(hash, whole)
     blocks.putSync(Uint8Array.from(number), whole)
     this.#putPlaces(hash, senders)
   }
 
   /** The JSON of a block of another family, with members that no row has; undefined for an Ethereum block. */
-  readTold(hash: Hash32): ToldJson | undefined {
-    return this.toldRow(hash, 'block')
+  readReported(hash: Hash32): ReportedJson | undefined {
+    return this.reportedRow(hash, 'block')
   }
 
   putReceipts(hash: Hash32, receipts: FetchedReceipts): void {
     this.commit(() => this.#putReceipts(hash, receipts))
   }
 
-  #putReceipts(hash: Hash32, { row, told }: FetchedReceipts): void {
+  #putReceipts(hash: Hash32, { row, reported }: FetchedReceipts): void {
     this.tables.receipts.putSync(hash, packReceipts(row))
-    if (told !== undefined) this.tables.told.putSync(toldKey(hash, 'receipts'), toldRow(told))
+    if (reported !== undefined)
+      this.tables.reported.putSync(reportedKey(hash, 'receipts'), reportedRow(reported))
   }
 
   /**

@@ -89,7 +89,7 @@ const tableNames = {
    * it; 2: a quorum did) ‖ JSON in the upstream's form. Gateways to chains of other families only. Older stores lack
    * it, as for `held`.
    */
-  told: 'told',
+  reported: 'reported',
   /** text → value: see {@link metaKeys}. */
   meta: 'meta',
 } as const

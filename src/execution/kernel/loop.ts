@@ -62,14 +62,14 @@ export function run(): void {
   let lookAt = gas - lookEvery
   let floor = floorFor(lookAt)
   // Whether the current instruction was traced already.
-  let isTold = false
+  let isReported = false
   for (;;) {
     // Instructions without function calls: in a loop without calls the variables stay in registers.
     for (;;) {
       const opcode = load<u8>(pc) as u32
       if (isTracing) {
-        if (!isTold) traceStep(frame, pc, opcode, gas, sp)
-        isTold = false
+        if (!isReported) traceStep(frame, pc, opcode, gas, sp)
+        isReported = false
       }
       const entry = opcodeTable + ((opcode as usize) << 3)
       const stackBytes = (sp - stack) as u32
@@ -182,7 +182,7 @@ export function run(): void {
     if (gas < floor || stackBytes - (((entry >> 16) as u32) & 0xffff) > ((entry >> 32) as u32)) {
       isRefused = isRefusedBy(entry, stackBytes, gas)
       if (!isRefused) {
-        isTold = isTracing
+        isReported = isTracing
         gas = gasBefore
         lookAt = gas - lookEvery
         floor = floorFor(lookAt)

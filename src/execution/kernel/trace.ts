@@ -6,7 +6,7 @@ import { Failure, Frame, Log } from './frame'
 import { WORD } from './word'
 
 /** One byte per opcode: whether its steps are reported to the host. The host writes it. */
-export const toldOpcodes: usize = memory.data(256)
+export const reportedOpcodes: usize = memory.data(256)
 
 /** Whether frames and logs are reported to the host. */
 export let tellsFrames: bool = true
@@ -80,7 +80,7 @@ export function traceStateGas(paid: i64): void {
 @inline
 export function traceStep(frame: Frame, pc: usize, opcode: u32, gas: i64, sp: usize): void {
   if (isTracing) stateGasPaid = 0
-  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) {
+  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) {
     tellStep(
       frame.depth,
       frame.account.address,
@@ -110,17 +110,17 @@ export function traceEnter(
 
 @inline
 export function traceCost(opcode: u32, gasLeft: i64): void {
-  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellCost(gasLeft + stateGasPaid)
+  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) tellCost(gasLeft + stateGasPaid)
 }
 
 @inline
 export function traceFault(opcode: u32, failure: Failure, cost: i64): void {
-  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellFault(failure, cost)
+  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) tellFault(failure, cost)
 }
 
 @inline
 export function traceCreation(opcode: u32, address: usize): void {
-  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellCreation(address)
+  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) tellCreation(address)
 }
 
 @inline

@@ -38,7 +38,7 @@ export const network = z.object({
       basis: z
         .record(z.string(), z.string())
         .describe(
-          'how headers, transactions, receipts, state and calls are known to be right: executed, proved, told',
+          'how headers, transactions, receipts, state and calls are known to be right: executed, proved, reported',
         ),
       head: z.object({
         number: count('of the newest block'),
@@ -222,7 +222,7 @@ const spans = { hour: 3_600, day: 86_400 } as const
 export const historyQuery = z.strictObject({
   span: z.enum(['hour', 'day']).default('hour').describe('the last one'),
   method: z.string().optional().describe('whose calls the rates and times are of; absent: all'),
-  key: keyId.optional().describe('whose units are told; absent: of those that spent most'),
+  key: keyId.optional().describe('the key whose units are shown; absent: the keys that spent most'),
 })
 export const secondsOf = ({ span }: HistoryQuery): number => spans[span]
 

@@ -78,8 +78,8 @@ async function chainIdOf(
   try {
     for (;;) {
       const ask = (method: string, params: readonly unknown[]) => upstream.ask(method, params, deadline)
-      const told = await askChainId(ask).catch(() => undefined)
-      if (told?.id !== undefined) return told.id
+      const reported = await askChainId(ask).catch(() => undefined)
+      if (reported?.id !== undefined) return reported.id
       if (!isPatient || performance.now() + retryMs >= deadline) return undefined
       await sleep(retryMs)
     }

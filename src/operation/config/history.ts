@@ -24,7 +24,7 @@ export const historySchema = object({
   /** Transactions, uncles, withdrawals and block access lists; headers are always kept. */
   bodies: extent.default('all'),
 }).refine(({ receipts, bodies }) => blocksOf(bodies) >= blocksOf(receipts), {
-  error: 'expected bodies of at least as many blocks as receipts, which are told with them',
+  error: 'expected bodies of at least as many blocks as receipts, which are reported with them',
   path: ['bodies'],
 })
 

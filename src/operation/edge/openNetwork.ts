@@ -15,7 +15,7 @@ import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
 import { reportingErrors } from '../../primitives/reportingErrors.js'
 import { setInterval } from '../../primitives/timers.js'
-import { createRelay, createTold } from '../../serving/rpc/dispatch/relay.js'
+import { createRelay, createReported } from '../../serving/rpc/dispatch/relay.js'
 import type { NetworkViews } from '../../serving/rpc/method.js'
 import type { Network } from '../../serving/rpc/network.js'
 import type { UpstreamsState } from '../../sources/ingest/messages.js'
@@ -78,7 +78,7 @@ interface OpenStore {
   readonly store: OpenRows
   readonly views: ChainViews
   readonly readFaith: OpenNetwork['readFaith']
-  readonly told: OpenNetwork['told']
+  readonly reported: OpenNetwork['reported']
   readonly relay: OpenNetwork['relay']
 }
 
@@ -116,7 +116,8 @@ function openStore(
     store,
     views,
     readFaith: store.readFaith?.bind(store),
-    told: fetch && upstreamCalls && createTold(family, upstreamCalls, () => views.chain.finalizedNumber),
+    reported:
+      fetch && upstreamCalls && createReported(family, upstreamCalls, () => views.chain.finalizedNumber),
     relay: passed.length === 0 ? undefined : upstreamCalls && createRelay(passed, upstreamCalls),
   }
 }
@@ -199,8 +200,8 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get relay() {
       return opened?.relay
     }
-    get told() {
-      return opened?.told
+    get reported() {
+      return opened?.reported
     }
     get readFaith() {
       return opened?.readFaith

@@ -119,8 +119,8 @@ function orNull(value: number | undefined): number | null {
 /** Figures of calls, with the quantiles of their times in the API's form. */
 function withTimes<
   T extends { readonly p50Seconds: number | undefined; readonly p99Seconds: number | undefined },
->({ p50Seconds, p99Seconds, ...rest }: T, told: (seconds: number | undefined) => number | null) {
-  return { ...rest, p50Seconds: told(p50Seconds), p99Seconds: told(p99Seconds) }
+>({ p50Seconds, p99Seconds, ...rest }: T, reported: (seconds: number | undefined) => number | null) {
+  return { ...rest, p50Seconds: reported(p50Seconds), p99Seconds: reported(p99Seconds) }
 }
 
 /** Rounds to the digits that a chart can show: an hour has thousands of figures. */

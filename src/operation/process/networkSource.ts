@@ -135,8 +135,8 @@ export class NetworkSource extends ChainFeed {
           this.#waitFor(text)
           onSaid?.(text, isError)
         },
-        onFigures: (told) => {
-          this.figures = told
+        onFigures: (reported) => {
+          this.figures = reported
         },
         onUpstreams: (upstreams) => this.#publish({ upstreams }),
       },

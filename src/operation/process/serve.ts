@@ -210,7 +210,7 @@ class ServedProcess {
     const notices = new SystemdNotices({
       env: process.env,
       isWell: () => stuckEdges(this.#counts).length === 0,
-      onFailure: (why) => log.warn(`systemd is not told what the server does: ${why}`),
+      onFailure: (why) => log.warn(`systemd does not get the state of the server: ${why}`),
     })
     this.#notices = notices
     notices.ready()

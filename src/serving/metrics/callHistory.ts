@@ -119,8 +119,9 @@ export class CallHistory {
   read(seconds: number, method?: string, keyId?: string): HistoryAnswer {
     const from = this.#nowMs() - seconds * 1_000
     const running = this.#point()
-    const isTold = running.seconds >= runningSecondsMin || (this.#points.length === 0 && running.seconds > 0)
-    const points = [...this.#points, ...(isTold ? [running] : [])].filter((point) => point.at > from)
+    const isReported =
+      running.seconds >= runningSecondsMin || (this.#points.length === 0 && running.seconds > 0)
+    const points = [...this.#points, ...(isReported ? [running] : [])].filter((point) => point.at > from)
     const perBin = Math.ceil(points.length / shownMax)
     const bins = Array.from({ length: Math.ceil(points.length / perBin) }, (_, at) =>
       merge(points.slice(at * perBin, (at + 1) * perBin)),
@@ -129,11 +130,11 @@ export class CallHistory {
     const perSecond = (of: (point: Point) => number) =>
       bins.map((point) => of(point) / Math.max(point.seconds, 1))
     const series = (of: (point: Point) => Numbers): Series[] => {
-      const told = ranked(of(whole))
+      const reported = ranked(of(whole))
         .filter(([name]) => name !== others)
         .slice(0, linesMax)
-      const names = new Set(told.map(([name]) => name))
-      const lines = told.map(([name]) => ({ name, values: perSecond((point) => of(point)[name] ?? 0) }))
+      const names = new Set(reported.map(([name]) => name))
+      const lines = reported.map(([name]) => ({ name, values: perSecond((point) => of(point)[name] ?? 0) }))
       const rest = perSecond((point) =>
         sumOf(Object.entries(of(point)).map(([name, value]) => (names.has(name) ? 0 : value))),
       )

@@ -53,7 +53,7 @@ export class SharedSubmissions implements SubmissionStore {
   #waiting: Item[] = []
   #isCommitting = false
   /** The last change that listeners received. */
-  #told: Change | undefined
+  #reported: Change | undefined
   #sizes: QueueRow = { version: 0, waiting: 0, waitingBytes: 0, settled: 0 }
   #oldestReceivedAtMs: number | undefined
   #epoch = 0
@@ -223,7 +223,7 @@ export class SharedSubmissions implements SubmissionStore {
     writes: Connection,
     { version, ...sizes }: QueueRow,
   ): Promise<() => void> {
-    this.#told ??= { version, id: lastId }
+    this.#reported ??= { version, id: lastId }
     const rows = new SharedRows(sizes)
     const [, [lease]] = await Promise.all([
       rows.load(
@@ -278,9 +278,10 @@ export class SharedSubmissions implements SubmissionStore {
     this.#epoch = Number(queue?.epoch)
     const { version } = sizes
     // At the start no listener waits for earlier changes. A smaller version means a database restored from a backup.
-    if (this.#told === undefined || this.#told.version > version) this.#told = { version, id: lastId }
-    while (this.#told.version < version || this.#told.id !== lastId) {
-      this.#told = await this.#tellAfter(this.#told, version)
+    if (this.#reported === undefined || this.#reported.version > version)
+      this.#reported = { version, id: lastId }
+    while (this.#reported.version < version || this.#reported.id !== lastId) {
+      this.#reported = await this.#tellAfter(this.#reported, version)
     }
   }
 

@@ -57,13 +57,13 @@ export interface MethodRelay {
  */
 export type Trust = 'quorum' | 'none'
 
-export interface ToldAnswer {
+export interface ReportedAnswer {
   readonly trust: Trust
   readonly json: string
 }
 
 /** Asks upstreams for answers that the network cannot prove or execute. */
-export interface ToldAnswers {
+export interface ReportedAnswers {
   /** Whether upstreams answer every call of this method, although it is known here. */
   asks(method: string): boolean
   /** Whether upstreams may answer a call of this method that cannot be proved or executed here. */
@@ -72,7 +72,7 @@ export interface ToldAnswers {
    * `params` is JSON. An answer is valid within one `generation` of the head. It stays valid if a quorum gave it and
    * `block`, the number that the parameters name, is final. Rejects with FaultError.
    */
-  ask(generation: number, method: string, params: string, block: number | undefined): Promise<ToldAnswer>
+  ask(generation: number, method: string, params: string, block: number | undefined): Promise<ReportedAnswer>
 }
 
 /** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
@@ -94,7 +94,7 @@ export interface NetworkViews<out N extends RpcNetwork> {
   /** Passes unknown methods on to upstreams; absent on a network without passed methods. */
   readonly relay?: MethodRelay | undefined
   /** Absent if nothing is fetched from upstreams. */
-  readonly told?: ToldAnswers | undefined
+  readonly reported?: ReportedAnswers | undefined
   /** The weakest trust among the data read since this was called last; absent if all data is proved. */
   readonly readFaith?: (() => Trust | 'proved') | undefined
 }

@@ -207,7 +207,7 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
   #send(answer: Answer, isLast: boolean): void {
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'sending'
-    if (answer.status === 503) this.pool.floodPenalties.toldBusy(this.keyId)
+    if (answer.status === 503) this.pool.floodPenalties.reportedBusy(this.keyId)
     try {
       const isEnd = isLast || this.pool.isClosing
       const body = answer.isKept === true ? this.#gzip(answer) : undefined

@@ -44,7 +44,7 @@ export class FloodPenalties {
   }
 
   /** Call this when a request is answered 503. Too many within {@link busyMs} hold the key off. */
-  toldBusy(keyId: string): void {
+  reportedBusy(keyId: string): void {
     const nowMs = this.#clockMs()
     forgetUntil(nowMs - busyMs, this.#busy)
     const busy = this.#busy.get(keyId)

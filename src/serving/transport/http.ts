@@ -91,7 +91,7 @@ export class HttpServer {
   readonly #wire: Wire
   #proxies: TrustedProxies
   #idleListeners: (() => void)[] = []
-  readonly #full = { ended: 0, toldMs: Number.NEGATIVE_INFINITY }
+  readonly #full = { ended: 0, reportedMs: Number.NEGATIVE_INFINITY }
   #isListening = false
   #sweep: NodeJS.Timeout | undefined
 
@@ -175,9 +175,9 @@ export class HttpServer {
   #onFull(): void {
     const full = this.#full
     full.ended++
-    if (this.#clockMs() - full.toldMs < fullMsMin) return
+    if (this.#clockMs() - full.reportedMs < fullMsMin) return
     this.#options.logFull?.(full.ended)
-    Object.assign(full, { ended: 0, toldMs: this.#clockMs() })
+    Object.assign(full, { ended: 0, reportedMs: this.#clockMs() })
   }
 
   /** Number of open HTTP connections, without WebSockets. */

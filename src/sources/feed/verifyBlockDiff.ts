@@ -205,14 +205,14 @@ class BelievedSenders implements Pick<RecoveredKeys, 'senderOf'> {
     this.#left = this.#checkedMax
   }
 
-  senderOf(transaction: RlpItem, hash: Hash32, told?: Uint8Array): Uint8Array | undefined {
+  senderOf(transaction: RlpItem, hash: Hash32, reported?: Uint8Array): Uint8Array | undefined {
     const index = this.#index++
     const sender = this.#addresses.subarray(addressBytes * index, addressBytes * (index + 1))
     const expectSender = (found: Uint8Array) =>
       expectEqual(`transaction ${index} was sent by`, found, sender, 'the block diff says')
-    if (told !== undefined) {
-      expectSender(told)
-      return told
+    if (reported !== undefined) {
+      expectSender(reported)
+      return reported
     }
     const account = this.#accounts.get(latin1Key(sender))
     const nonce = nonceOf(transaction)

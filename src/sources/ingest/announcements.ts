@@ -54,7 +54,7 @@ export class Announcements {
   #wake = new AbortController()
   #wantedAtMs = Number.NEGATIVE_INFINITY
   #listening: Promise<void> | undefined
-  #toldAtMs = Number.NEGATIVE_INFINITY
+  #reportedAtMs = Number.NEGATIVE_INFINITY
 
   /** Without upstreams only transactions sent from here are announced. `log` gets sentences for the operator. */
   constructor(upstreams?: Upstreams, log: (text: string) => void = () => {}) {
@@ -169,8 +169,8 @@ export class Announcements {
 
   #tell(why: string): void {
     const now = performance.now()
-    if (now < this.#toldAtMs + tellMs || this.#ending.signal.aborted) return
-    this.#toldAtMs = now
+    if (now < this.#reportedAtMs + tellMs || this.#ending.signal.aborted) return
+    this.#reportedAtMs = now
     this.#log(`pending transactions of upstreams are not announced: ${excerpt(why, whyMax)}`)
   }
 }

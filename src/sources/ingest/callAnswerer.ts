@@ -29,8 +29,8 @@ export class CallAnswerer {
   readonly #underWay = new Set<Promise<void>>()
   #hasEnded = false
   /** The last failure of the store that was reported to the operator. */
-  #told = ''
-  #failureTold = -Infinity
+  #reported = ''
+  #failureReported = -Infinity
 
   constructor(report: (message: IngestMessage) => void, calls: SourceCalls) {
     this.#report = report
@@ -66,8 +66,8 @@ export class CallAnswerer {
       return error.fault
     }
     if (error instanceof StoreError) {
-      if (error.message !== this.#told) this.#report({ type: 'said', text: error.message })
-      this.#told = error.message
+      if (error.message !== this.#reported) this.#report({ type: 'said', text: error.message })
+      this.#reported = error.message
       return noRoom
     }
     this.#report({ type: 'said', text: `a defect: ${(error as Error).stack}` })
@@ -77,8 +77,8 @@ export class CallAnswerer {
   /** Reports to the operator, not to callers, which upstreams failed and why. */
   #tellFailure({ fault, message }: FaultError): void {
     if (fault.kind !== 'UpstreamsFailed' || message === fault.why || message === fault.kind) return
-    if (performance.now() - this.#failureTold < failureMs) return
-    this.#failureTold = performance.now()
+    if (performance.now() - this.#failureReported < failureMs) return
+    this.#failureReported = performance.now()
     this.#report({ type: 'said', text: message })
   }
 }

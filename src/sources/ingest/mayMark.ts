@@ -16,13 +16,13 @@ export interface SignedMarks {
 }
 
 /** For each of {@link markers} the block that upstreams report, unverified; undefined if none is reported. */
-export type ToldMarks = readonly (BlockName | undefined)[]
+export type ReportedMarks = readonly (BlockName | undefined)[]
 
 /** The safe and finalized blocks that upstreams report, unproved; empty if these blocks are signed. Never rejects. */
 export async function askMarks(
   proving: Pick<Proving, 'guess'>,
   signed: SignedMarks | undefined,
-): Promise<ToldMarks> {
+): Promise<ReportedMarks> {
   if (signed !== undefined) return []
   const ask = (marker: Marker) => proving.guess('eth_getBlockByNumber', [marker, false]).then(blockNameOf)
   return Promise.all(markers.map((marker) => ask(marker).catch(() => undefined)))
@@ -61,10 +61,10 @@ interface NewMarks {
 export function newMarks(
   store: MarkedRows,
   signed: SignedMarks | undefined,
-  told: ToldMarks,
+  reported: ReportedMarks,
 ): NewMarks | undefined {
   const moved = markers.flatMap((marker, index) => {
-    const named = signed === undefined ? told[index] : signed.finalized
+    const named = signed === undefined ? reported[index] : signed.finalized
     return named !== undefined && mayMark(store, marker, named) ? [[marker, named] as const] : []
   })
   const checkpoint = newCheckpoint(store, signed)

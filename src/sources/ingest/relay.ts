@@ -30,8 +30,8 @@ import {
   type Announced,
   headProofMethod,
   type PoolQuestion,
+  reportedMethod,
   type SourceCalls,
-  toldMethod,
 } from '../../primitives/upstreamCalls.js'
 import { Budget } from '../upstream/budget.js'
 import { UpstreamFailure } from '../upstream/line.js'
@@ -169,7 +169,7 @@ export class Relay implements SourceCalls {
       const [checkpoint, blockHash] = JSON.parse(params) as [string, string]
       return (await this.#options.proveHead?.(checkpoint, blockHash)) ?? 'null'
     }
-    if (method === toldMethod) return this.#tell(...(JSON.parse(params) as [string, unknown[]]))
+    if (method === reportedMethod) return this.#tell(...(JSON.parse(params) as [string, unknown[]]))
     return this.#ask(method, JSON.parse(params))
   }
 
@@ -179,7 +179,7 @@ export class Relay implements SourceCalls {
     return JSON.stringify(result)
   }
 
-  /** See {@link toldMethod}. */
+  /** See {@link reportedMethod}. */
   async #tell(method: string, params: readonly unknown[]): Promise<string> {
     const { quorum } = this.#upstreams
     if (quorum === 1) return `none ${await this.#ask(method, params)}`

@@ -63,8 +63,8 @@ interface Entry {
   /** Whether all upstreams had lost it at the last lookup, and none accepted it again. */
   isRefused: boolean
   /** Whether the operator was informed that an upstream lost it, or (`isGapTold`) that it waits for a lower nonce. */
-  isLossTold: boolean
-  isGapTold: boolean
+  isLossReported: boolean
+  isGapReported: boolean
 }
 
 /** Result of one round of lookups at one upstream. */
@@ -74,7 +74,7 @@ interface Losses {
   why: string
 }
 
-const untroubled = { isRefused: false, isLossTold: false, isGapTold: false }
+const untroubled = { isRefused: false, isLossReported: false, isGapReported: false }
 
 export class SentTransactions {
   readonly #store: ChainRows
@@ -211,8 +211,8 @@ export class SentTransactions {
         entry.lookedMs = now
         return this.#lookAfter(entry, losses, (nonce) => {
           const missing = missingNonce(nonce, entry.tx, nonces)
-          if (missing === undefined || entry.isGapTold) return
-          entry.isGapTold = true
+          if (missing === undefined || entry.isGapReported) return
+          entry.isGapReported = true
           waiting.push(`${bytesToHex(entry.tx.sender)}, nonce ${missing}`)
         })
       }),
@@ -249,7 +249,7 @@ export class SentTransactions {
     losses: Map<string, Losses>,
     onNonce: (nonce: bigint) => void,
   ): Promise<void> {
-    const { tx, isLossTold } = entry
+    const { tx, isLossReported } = entry
     const hash = bytesToHex(tx.hash)
     const nonce = await this.#options.nonceOf(tx.sender as Address).catch(() => undefined)
     if (nonce !== undefined && nonce > tx.nonce) {
@@ -270,10 +270,10 @@ export class SentTransactions {
           // Only null means that it is lost.
           if (known !== null) return
           // Some are lost and sent again at each lookup; only the first loss is reported.
-          const told = isLossTold ? undefined : losses.get(upstream.name)
-          const found = told ?? { lost: 0, refused: 0, why: '' }
-          if (!isLossTold) losses.set(upstream.name, found)
-          entry.isLossTold = true
+          const reported = isLossReported ? undefined : losses.get(upstream.name)
+          const found = reported ?? { lost: 0, refused: 0, why: '' }
+          if (!isLossReported) losses.set(upstream.name, found)
+          entry.isLossReported = true
           found.lost++
           try {
             await sendTo(upstream, bytesToHex(tx.raw), hash, deadline)

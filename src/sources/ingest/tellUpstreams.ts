@@ -20,7 +20,7 @@ export function upstreamTeller(
   signed?: SignedHead,
   workingSet?: { readonly state: WorkingSetState },
 ): (trouble: string | undefined) => void {
-  let told = ''
+  let reported = ''
   return (trouble) => {
     const nodes = upstreams.states()
     const isDown = !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined)
@@ -34,8 +34,8 @@ export function upstreamTeller(
       workingSet: workingSet?.state,
     }
     const text = JSON.stringify(state)
-    if (text === told) return
-    told = text
+    if (text === reported) return
+    reported = text
     report({ type: 'upstream', state })
   }
 }
@@ -52,14 +52,14 @@ export function tellUpstreams(
   workingSet?: { readonly state: WorkingSetState },
 ): () => void {
   const tell = upstreamTeller(report, upstreams, signed, workingSet)
-  let isTold = false
+  let isReported = false
   let since: number | undefined
   const look = () => {
     const why = upstreams.choice.disagreement ?? signed?.trouble ?? trouble()
     since = why === undefined ? undefined : (since ?? performance.now())
     const isStuck = since !== undefined && performance.now() - since > troubleMs
-    if (isStuck !== isTold) {
-      isTold = isStuck
+    if (isStuck !== isReported) {
+      isReported = isStuck
       report({ type: 'said', text: isStuck ? `the head does not move: ${why}` : 'the head moves again' })
     }
     tell(isStuck ? why : undefined)

@@ -29,7 +29,7 @@ export async function askGenesis(
   return found === undefined ? { why } : { block: found }
 }
 
-export interface ToldChainId {
+export interface ReportedChainId {
   /** Undefined if the node does not report it. */
   readonly id: number | undefined
   /**
@@ -40,7 +40,7 @@ export interface ToldChainId {
 }
 
 /** The chain id that a node reports, a safe integer. Rejects as {@link askGenesis}. */
-export async function askChainId(ask: Ask): Promise<ToldChainId> {
+export async function askChainId(ask: Ask): Promise<ReportedChainId> {
   const ways: readonly Way[] = [
     ['eth_chainId', []],
     ['net_version', []],

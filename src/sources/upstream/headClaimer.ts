@@ -105,11 +105,11 @@ export class HeadClaimer {
       answer = this.#hashAt(number).finally(() => this.#asked.delete(number))
       this.#asked.set(number, answer)
     }
-    const told = await answer
-    if (told !== undefined && claim.number - number < hashesMax && this.#claim === claim) {
-      this.#hashes.set(number, told)
+    const reported = await answer
+    if (reported !== undefined && claim.number - number < hashesMax && this.#claim === claim) {
+      this.#hashes.set(number, reported)
     }
-    return told === hash
+    return reported === hash
   }
 
   /** Undefined if the node does not answer. */

@@ -39,14 +39,14 @@ export class HeadWatch {
   #isStarted = false
   #isSubscribed = false
   /** Whether the operator was informed that no WebSocket of the node was found. */
-  #isToldToPoll = false
+  #isAskedToPoll = false
   #isClosed = false
   /** Whether a turn is running; it sets the timer at its end. */
   #isTurning = false
   #timer: NodeJS.Timeout | undefined
   #nextTryAt = 0
   /** Time of the last event of the subscription, in the time of `performance.now()`. */
-  #toldAt = Number.NEGATIVE_INFINITY
+  #reportedAt = Number.NEGATIVE_INFINITY
 
   constructor(upstream: Upstream, options: HeadWatchOptions) {
     this.#upstream = upstream
@@ -96,8 +96,8 @@ export class HeadWatch {
   async #look(): Promise<void> {
     // A subscription with recent events has not fallen silent.
     const silentMs = Math.max(pollMsBesideSocket, silentBlocks * (this.#pace.intervalMs ?? 0))
-    const isTold = this.#isSubscribed && performance.now() - this.#toldAt < silentMs
-    if (!isTold) await this.poll()
+    const isReported = this.#isSubscribed && performance.now() - this.#reportedAt < silentMs
+    if (!isReported) await this.poll()
     if (this.#isClosed || this.#isSubscribed || this.#upstream.isAnswering !== true) return
     if (performance.now() < this.#nextTryAt) return
     this.#nextTryAt = performance.now() + socketMs
@@ -113,7 +113,7 @@ export class HeadWatch {
         answerBytesMax,
         proxy,
         onNotification: (params) => {
-          this.#toldAt = performance.now()
+          this.#reportedAt = performance.now()
           this.#take((params as { readonly result?: unknown } | undefined)?.result)
         },
         onLost: () => this.#lose(),
@@ -133,8 +133,8 @@ export class HeadWatch {
         if (!(error instanceof NoSocketError)) return
       }
     }
-    if (this.#isToldToPoll || this.#isClosed) return
-    this.#isToldToPoll = true
+    if (this.#isAskedToPoll || this.#isClosed) return
+    this.#isAskedToPoll = true
     this.#options.log(
       `upstream ${this.#upstream.name} has no WebSocket where one was looked for, so it is asked for its heads again and again; if it has one, name it as socketUrl of this upstream`,
     )

@@ -5,8 +5,8 @@ const msMax = 4_000
  * Maximum accepted time from a node: for the first request in a row, and then four times as long each, up to the
  * maximum. Some fronts give the time until the end of their daily quota, and yet answer the next request.
  */
-const toldMsFirst = 1_000
-const toldMsMax = 30_000
+const reportedMsFirst = 1_000
+const reportedMsMax = 30_000
 
 /** The pause that a node or its front has requested. */
 export class Pause {
@@ -26,7 +26,7 @@ export class Pause {
     const times = isOn ? Math.max(this.#times - 1, 0) : this.#times++
     const lastsMs =
       ms !== undefined
-        ? Math.min(ms, toldMsFirst * 4 ** times, toldMsMax)
+        ? Math.min(ms, reportedMsFirst * 4 ** times, reportedMsMax)
         : Math.min(firstMs * 2 ** times, msMax)
     this.#until = Math.max(this.#until, performance.now() + lastsMs)
   }
@@ -37,6 +37,6 @@ export class Pause {
    */
   answered(): void {
     this.#times = 0
-    this.#until = Math.min(this.#until, performance.now() + toldMsFirst)
+    this.#until = Math.min(this.#until, performance.now() + reportedMsFirst)
   }
 }

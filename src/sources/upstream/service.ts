@@ -15,7 +15,7 @@ export class Service {
   readonly #name: string
   readonly #notice: (text: string) => void
   #answeredAt = 0
-  #outagesTold = 0
+  #outagesReported = 0
   #failures = 0
   #rests = 0
   #restedAt = 0
@@ -30,8 +30,8 @@ export class Service {
   answered(): void {
     this.#answeredAt = performance.now()
     this.isAnswering = true
-    if (this.outages > this.#outagesTold) this.#notice(`${this.#name} answers again`)
-    this.#outagesTold = this.outages
+    if (this.outages > this.#outagesReported) this.#notice(`${this.#name} answers again`)
+    this.#outagesReported = this.outages
     this.#failures = this.#rests = this.#restsUntil = 0
   }
 

@@ -253,7 +253,7 @@ export class Upstreams {
     return {
       upstream,
       claimer,
-      watch: new HeadWatch(upstream, { pollMs, onHead: (...told) => void onHead(...told), log }),
+      watch: new HeadWatch(upstream, { pollMs, onHead: (...reported) => void onHead(...reported), log }),
     }
   }
 

@@ -1,4 +1,4 @@
-import { askChainId, askGenesis, type ToldChainId } from './askChain.js'
+import { askChainId, askGenesis, type ReportedChainId } from './askChain.js'
 import { UpstreamFailure } from './line.js'
 import type { Upstream } from './upstream.js'
 
@@ -130,13 +130,13 @@ export class VettedNode {
   }
 
   /** If the chain id is not reported, a block identifies the chain. */
-  #wrongId({ id, why }: ToldChainId): string | undefined {
+  #wrongId({ id, why }: ReportedChainId): string | undefined {
     const { chainId } = this.#chain
     if (why !== undefined || BigInt(id as number) === chainId) return undefined
     return `its chain id is ${id}, this network's is ${chainId}`
   }
 
-  #wrongHash(hash: string, { why }: ToldChainId): string | undefined {
+  #wrongHash(hash: string, { why }: ReportedChainId): string | undefined {
     const { genesisHash } = this.#chain
     if (hash.toLowerCase() !== genesisHash) return `its genesis is ${hash}, this network's is ${genesisHash}`
     if (why !== undefined) this.#sayBasis('chain id', why, 'its genesis')
@@ -147,24 +147,24 @@ export class VettedNode {
    * For a node that does not return its first block: compares a stored block, if the node returns that one. Throws if
    * the node reports nothing about its chain.
    */
-  async #wrongHeld(why: string, told: ToldChainId, deadline: number): Promise<string | undefined> {
+  async #wrongHeld(why: string, reported: ReportedChainId, deadline: number): Promise<string | undefined> {
     const held = this.#chain.held?.()
     const params = [`0x${(held?.number ?? 0).toString(16)}`, false]
     const block =
       held && (await this.upstream.ask('eth_getBlockByNumber', params, deadline).catch(() => null))
     const { hash } = (block ?? {}) as { readonly hash?: unknown }
-    const isTold = held !== undefined && typeof hash === 'string'
-    if (isTold && hash.toLowerCase() !== held.hash) {
+    const isReported = held !== undefined && typeof hash === 'string'
+    if (isReported && hash.toLowerCase() !== held.hash) {
       return `its block ${held.number} is ${hash}, this network's is ${held.hash}`
     }
-    if (!isTold && told.id === undefined) throw new Error(`${told.why}; ${why}`)
-    const id = told.why === undefined ? 'its chain id' : 'its network id'
-    if (!isTold && BigInt(told.id as number) !== this.#chain.chainId) {
-      return `${id} is ${told.id}, this network's chain id is ${this.#chain.chainId}`
+    if (!isReported && reported.id === undefined) throw new Error(`${reported.why}; ${why}`)
+    const id = reported.why === undefined ? 'its chain id' : 'its network id'
+    if (!isReported && BigInt(reported.id as number) !== this.#chain.chainId) {
+      return `${id} is ${reported.id}, this network's chain id is ${this.#chain.chainId}`
     }
-    const basis = isTold ? [`block ${held.number}`] : []
-    if (!isTold || told.why === undefined) basis.unshift(id)
-    this.#sayBasis('first block', why, isTold ? basis.join(' and ') : `${id} alone`)
+    const basis = isReported ? [`block ${held.number}`] : []
+    if (!isReported || reported.why === undefined) basis.unshift(id)
+    this.#sayBasis('first block', why, isReported ? basis.join(' and ') : `${id} alone`)
     return undefined
   }
 

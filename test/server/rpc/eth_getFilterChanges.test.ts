@@ -88,8 +88,8 @@ t.test('whoever follows the changes has the logs and blocks of the chain, whatev
           const chain = chainTo(forks.head).slice(1)
           const wanted = logsOf(chain, filter)
           if (known.join() !== wanted.join()) throw new Error(`${known}, not ${wanted}`)
-          const told = new Set(blocks)
-          for (const { hash } of chain) if (!told.has(hash)) throw new Error(`block ${hash} was not told`)
+          const reported = new Set(blocks)
+          for (const { hash } of chain) if (!reported.has(hash)) throw new Error(`block ${hash} was not told`)
           if (blocks.at(-1) !== forks.head.hash) throw new Error('the head was not told last')
         } finally {
           await forks.close()

@@ -48,13 +48,13 @@ t.test('the worst phase counts, failures of all phases do, and each end of the s
     const reads = { latencies, lateness: latencies.map(() => 0.5), failures: {} }
     return { reads, proofs: { ...reads, failures: failed === 0 ? {} : { 'no answer': failed } } }
   }
-  const more = { peakResidentBytes: 200e6, hasServerEnded: false, recoverySeconds: 0, told: {} }
+  const more = { peakResidentBytes: 200e6, hasServerEnded: false, recoverySeconds: 0, reported: {} }
   const phases = [
     phaseOf('idle', heard(2), more),
     phaseOf('floods', heard(40, 3), {
       ...more,
       peakResidentBytes: 900e6,
-      told: { '503 error -32005': 1_200 },
+      reported: { '503 error -32005': 1_200 },
     }),
     phaseOf('loops', heard(8), { ...more, hasServerEnded: true, recoverySeconds: undefined }),
   ]
@@ -68,7 +68,7 @@ t.test('the worst phase counts, failures of all phases do, and each end of the s
   })
   const table = phaseTable(phases).join('\n')
   t.match(table, /^floods +40 +40 +20\.0 +40 +40 +40 +40 +0\.50 +0\+3 +900 +0\.0$/m)
-  t.match(table, /^ {4}proofs failed: no answer × 3\n {4}told: 503 error -32005 × 1,200$/m)
+  t.match(table, /^ {4}proofs failed: no answer × 3\n {4}reported: 503 error -32005 × 1,200$/m)
   t.match(table, /^loops .*–\n {4}the server ended$/m)
 })
 

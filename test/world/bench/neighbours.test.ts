@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { askBody, rpc } from '../../../bench/load/rpc.js'
 import { AttackTools } from '../../../bench/neighbours/attackTools.js'
-import type { Told } from '../../../bench/neighbours/tally.js'
+import type { Reported } from '../../../bench/neighbours/tally.js'
 import { Victims } from '../../../bench/neighbours/victims.js'
 import { startTidegate, type TidegateProcess } from '../../../bench/servers/tidegateServer.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
@@ -77,7 +77,7 @@ t.test('answers that are wrong, refused or never come are counted as failures', 
   t.teardown(() => victims.close())
   await victims.learn()
   const { reads, proofs } = await victims.ask(1)
-  const sum = (failures: Told) => Object.values(failures).reduce((total, count) => total + count, 0)
+  const sum = (failures: Reported) => Object.values(failures).reduce((total, count) => total + count, 0)
   t.equal(sum(reads.failures), 50)
   for (const why of ['wrong answer', '503 error -32005', 'ECONNRESET']) {
     t.ok(reads.failures[why] ?? 0, why)
@@ -106,8 +106,8 @@ t.test('an attacker begins when it is told, tells what it was told, and ends', a
   t.same((await once(attacker, 'message'))[0], {})
   const ended = once(attacker, 'exit')
   attacker.send(2_000)
-  const [told] = (await once(attacker, 'message')) as [Told]
-  t.type(told, 'object')
+  const [reported] = (await once(attacker, 'message')) as [Reported]
+  t.type(reported, 'object')
   t.same(await ended, [0, null])
   t.notOk(server.hasEnded())
 })

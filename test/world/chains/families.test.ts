@@ -27,7 +27,7 @@ import {
   familyFixture,
   oddSlot,
   plain,
-  toldCall,
+  reportedCall,
 } from '../../upstream/familyNode.js'
 import { type MadeFamily, madeFamily } from '../../upstream/madeFamilies.js'
 
@@ -71,16 +71,16 @@ const all: Expected[] = [
   { fixture: 'rule-avalanche', logs: 'none', blocks: undefined, calls: ['none', 'none'], estimate: 'none' },
 ]
 
-const told = { calls: ['none', 'none'], estimate: 'none' } as const
+const reported = { calls: ['none', 'none'], estimate: 'none' } as const
 const made: readonly (Expected & { readonly fixture: MadeFamily })[] = [
-  { fixture: 'celo', blocks: undefined, ...told },
-  { fixture: 'base', blocks: 'none', ...told },
-  { fixture: 'mantle', blocks: undefined, ...told },
+  { fixture: 'celo', blocks: undefined, ...reported },
+  { fixture: 'base', blocks: 'none', ...reported },
+  { fixture: 'mantle', blocks: undefined, ...reported },
   { fixture: 'linea', blocks: undefined, calls: [undefined, undefined], estimate: undefined },
   { fixture: 'gnosis', blocks: undefined, calls: [undefined, undefined], estimate: undefined },
-  { fixture: 'helicon', logs: 'none', blocks: undefined, ...told, state: 'none', receipts: 'none' },
-  { fixture: 'zksync', logs: 'none', blocks: 'none', ...told, state: 'none', every: 'none' },
-  { fixture: 'unknown', logs: 'none', blocks: 'none', ...told, state: 'none' },
+  { fixture: 'helicon', logs: 'none', blocks: undefined, ...reported, state: 'none', receipts: 'none' },
+  { fixture: 'zksync', logs: 'none', blocks: 'none', ...reported, state: 'none', every: 'none' },
+  { fixture: 'unknown', logs: 'none', blocks: 'none', ...reported, state: 'none' },
 ]
 all.push(...made)
 
@@ -123,7 +123,7 @@ function folded(value: unknown): unknown {
 }
 
 /** Of state sync, and types that nobody knows. */
-function isToldType({ type, from }: { readonly type: string; readonly from: string }): boolean {
+function isReportedType({ type, from }: { readonly type: string; readonly from: string }): boolean {
   return /^0x0+$/.test(from) || type === '0x70' || type === '0x55'
 }
 
@@ -138,7 +138,7 @@ async function compareBlock(t: Test, index: number, number: number, expected: Ex
     block: { hash: string; transactions: { type: string; hash: string; from: string }[] }
     receipts: object[]
   }
-  const trust = expected.every ?? (block.transactions.some(isToldType) ? expected.blocks : undefined)
+  const trust = expected.every ?? (block.transactions.some(isReportedType) ? expected.blocks : undefined)
   const whole = await ask(index, 'eth_getBlockByHash', [block.hash, true])
   t.strictSame(folded(whole.result), folded(block), 'every member of a block')
   t.equal(whole.trust, trust)
@@ -184,9 +184,9 @@ for (const [index, expected] of all.entries()) {
     t.equal(found.trust, expected.logs)
     const [number, precompile] = expected.calls
     const numberCall = await read('eth_call', { to: coded }, 'latest')
-    t.strictSame(numberCall, [number === undefined ? `0x${'14'.padStart(64, '0')}` : toldCall, number])
+    t.strictSame(numberCall, [number === undefined ? `0x${'14'.padStart(64, '0')}` : reportedCall, number])
     const called = await read('eth_call', { to: `0x${'64'.padStart(40, '0')}` }, 'latest')
-    t.strictSame(called, [precompile === undefined ? '0x' : toldCall, precompile])
+    t.strictSame(called, [precompile === undefined ? '0x' : reportedCall, precompile])
     const created = await read('eth_call', { data: '0x4360005260206000f3' }, 'latest')
     t.equal(created[1], number, 'code that was never an account is watched too')
     const estimate = await read('eth_estimateGas', { from: plain, to: plain, value: '0x1' })
@@ -201,7 +201,7 @@ for (const [index, expected] of all.entries()) {
 
 t.test('members that nothing covers need a quorum of their own', async (t) => {
   const fixture = await madeFamily('zksync')
-  const told = [0, 1, 2].map(() => new FamilyNode(fixture))
+  const reported = [0, 1, 2].map(() => new FamilyNode(fixture))
   const tipping = (tip: string): FamilyNode['change'] => {
     return ({ method }, answer) => {
       if (method !== 'eth_getBlockByHash' || !('result' in answer)) return answer
@@ -213,14 +213,14 @@ t.test('members that nothing covers need a quorum of their own', async (t) => {
       return { result: { ...block, transactions } }
     }
   }
-  const [first, second] = told as [FamilyNode, FamilyNode]
+  const [first, second] = reported as [FamilyNode, FamilyNode]
   first.change = tipping('0x1')
-  for (const { node } of told) {
+  for (const { node } of reported) {
     await node.start()
     t.teardown(() => node.stop())
   }
   const data = makeFolder(t)
-  const networks = [{ name: 'told', kind: 'gateway', upstreams: told.map(({ node }) => node.url) }]
+  const networks = [{ name: 'reported', kind: 'gateway', upstreams: reported.map(({ node }) => node.url) }]
   const service = await startService([
     '--config',
     writeConfig(data, { dataDir: data, networks }),
@@ -291,7 +291,7 @@ t.test('/health and OpenRPC say how each part is known', async (t) => {
   const { networks } = (await (await fetch(`${service.origin}/health`)).json()) as {
     networks: Record<string, { basis: object }>
   }
-  t.match(networks.n5?.basis, { headers: 'proved', state: 'proved', calls: 'executed or told' })
+  t.match(networks.n5?.basis, { headers: 'proved', state: 'proved', calls: 'executed or reported' })
   const { result } = await ask(5, 'rpc_discover', [])
   t.strictSame((result as { 'x-basis': object })['x-basis'], networks.n5?.basis)
 })

@@ -134,8 +134,8 @@ function withoutEnds(logged: readonly LoggedStep[], wanted: readonly Step[]): Lo
   const kept: LoggedStep[] = []
   for (const step of logged) {
     const want = wanted[kept.length]
-    const isTold = want?.pc === step.pc && want.depth === step.depth && want.op === step.op
-    if (step.op !== 'STOP' || isTold) kept.push(step)
+    const isReported = want?.pc === step.pc && want.depth === step.depth && want.op === step.op
+    if (step.op !== 'STOP' || isReported) kept.push(step)
   }
   return kept
 }

@@ -75,7 +75,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
         const at = quantity(index)
         const receipt = receipts[index] as Json
         const isDeposit = transaction.type === '0x7e'
-        const isTold = isDeposit && receipt.depositReceiptVersion === undefined
+        const isReported = isDeposit && receipt.depositReceiptVersion === undefined
         const wanted = without(
           transaction,
           (name) => isDeposit && ['nonce', 'depositReceiptVersion'].includes(name),
@@ -83,7 +83,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
         t.same(await verified('eth_getTransactionByBlockHashAndIndex', block.hash, at), wanted)
         const kept = without(
           receipt,
-          (name) => ofFees.test(name) || (isTold && ['depositNonce', 'contractAddress'].includes(name)),
+          (name) => ofFees.test(name) || (isReported && ['depositNonce', 'contractAddress'].includes(name)),
         )
         t.same(await verified('eth_getTransactionReceipt', quantity(number), at), kept)
         proved[isDeposit ? 'deposits' : 'others']++

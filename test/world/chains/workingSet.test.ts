@@ -289,8 +289,8 @@ t.test(
     // Less than anything takes, so that all else is dropped with each head.
     const rig = await GatewayRig.open(t, [archive], { workingSet: { watch, maxMB: 0 } })
     const isWhole = () => {
-      const told = rig.messages.findLast((message) => message.type === 'upstream')
-      return told?.type === 'upstream' && told.state.workingSet?.whole === 1
+      const reported = rig.messages.findLast((message) => message.type === 'upstream')
+      return reported?.type === 'upstream' && reported.state.workingSet?.whole === 1
     }
     // Each attempt begins with a head, and is made again with the next one where it took longer than a block.
     let next = 50
@@ -345,7 +345,7 @@ t.test(
       for (let count = 1 + dice.throw(4); count > 0 && next < heads.length; count--) {
         await archive.take((heads[next++] as { rlp: Uint8Array }).rlp)
         archive.tell()
-        await gateway.told()
+        await gateway.reported()
       }
       await gateway.kill()
       await asking

@@ -78,12 +78,12 @@ t.test('a payment that comes is told of, and has a receipt', async (t) => {
   const web3 = new Web3(`${origin.replace('http', 'ws')}/ws`)
   await t.rejects(web3.eth.getTransactionReceipt(hash), /Transaction not found/)
   const heads = await web3.eth.subscribe('newHeads')
-  const told: unknown[] = []
+  const reported: unknown[] = []
   heads.on('data', ({ hash }) => {
-    told.push(hash)
+    reported.push(hash)
   })
   await play(2)
-  await until(() => told.includes(blockHash))
+  await until(() => reported.includes(blockHash))
   t.equal((await web3.eth.getTransactionReceipt(hash)).blockHash, blockHash)
   if (web3.provider instanceof WebSocketProvider) web3.provider.disconnect(1000, 'done')
 })

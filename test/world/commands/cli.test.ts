@@ -156,11 +156,11 @@ t.test(
     const port = await freePort()
     const server = start('serve', '--no-auth', '--port', String(port), '--log-level', 'silent')
     t.teardown(() => server.kill('SIGKILL'))
-    let told = ''
+    let reported = ''
     server.stderr?.on('data', (chunk) => {
-      told += chunk
+      reported += chunk
     })
-    await waitFor('what it says', () => told.includes(lost))
+    await waitFor('what it says', () => reported.includes(lost))
     await waitFor('it to listen', () =>
       get(`http://127.0.0.1:${port}/health`).then(
         ({ status }) => status === 200,

@@ -17,7 +17,7 @@ const healthOf = async (service: Service) =>
   JSON.parse(await (await fetch(`${service.origin}/health`)).text())
 
 /** Resolves once the subscriber has been told of this head. */
-function told(listener: HeadListener, hash: string): Promise<unknown> {
+function reported(listener: HeadListener, hash: string): Promise<unknown> {
   return waitFor(`the news of ${hash}`, () => listener.events.at(-1)?.hash === hash)
 }
 
@@ -44,17 +44,17 @@ t.test('follows anvil: blocks, state, reorganisations and reverts', { skip: with
   await sameState()
 
   const snapshot = await anvil.ask('evm_snapshot')
-  await told(listener, (await anvil.mine(4)).hash)
+  await reported(listener, (await anvil.mine(4)).hash)
   await anvil.ask('anvil_reorg', [3, []])
-  await told(listener, (await anvil.head()).hash)
+  await reported(listener, (await anvil.head()).hash)
   await reaches(service, await anvil.head())
   await anvil.ask('anvil_mine', ['0x2'])
-  await told(listener, (await anvil.head()).hash)
+  await reported(listener, (await anvil.head()).hash)
   await sameState()
 
   await anvil.ask('evm_revert', [snapshot])
   await reaches(service, await anvil.head())
-  await told(listener, (await anvil.mine(2)).hash)
+  await reported(listener, (await anvil.mine(2)).hash)
   await sameState()
   const chain = listener.follow(base.hash)
   t.equal(chain.at(-1), (await anvil.head()).hash)

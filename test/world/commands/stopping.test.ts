@@ -150,21 +150,21 @@ t.test('a message that cannot be sent does not end the watchdog', { skip: withou
   const { path, heard } = await listenAsSystemd(t)
   const programs = makeFolder(t)
   const service = await start(t, {}, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '200000', PATH: programs })
-  await waitFor('a line about it', () => service.said.err.includes('systemd is not told'))
+  await waitFor('a line about it', () => service.said.err.includes('systemd does not get'))
   const { stdout } = spawnSync('sh', ['-c', 'command -v systemd-notify'], { encoding: 'utf8' })
   symlinkSync(stdout.trim(), join(programs, 'systemd-notify'))
   await waitFor('WATCHDOG', () => heard.includes('WATCHDOG=1'))
-  t.equal(service.said.err.split('systemd is not told').length, 2)
+  t.equal(service.said.err.split('systemd does not get').length, 2)
   t.equal(await service.stop(), 0)
 })
 
 t.test('a server without the program systemd-notify serves, and says so once', async (t) => {
   const env = { NOTIFY_SOCKET: '/nowhere/notify', PATH: '/nowhere' }
   const service = await start(t, {}, env)
-  await waitFor('a line about it', () => service.said.err.includes('systemd is not told'))
+  await waitFor('a line about it', () => service.said.err.includes('systemd does not get'))
   service.process.kill('SIGHUP')
   await waitFor('the reload', () => service.said.err.includes('reloaded'))
-  t.equal(service.said.err.split('systemd is not told').length, 2)
+  t.equal(service.said.err.split('systemd does not get').length, 2)
   t.equal(await service.stop(), 0)
 })
 

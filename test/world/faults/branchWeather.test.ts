@@ -63,7 +63,7 @@ async function bothReach({ services }: Started, head: NodeBlock, anvil: AnvilNod
 }
 
 /** Resolves once each subscriber was led, block by block, from `base` to `head`. */
-async function bothTold({ listeners }: Started, base: NodeBlock, head: NodeBlock): Promise<void> {
+async function bothReported({ listeners }: Started, base: NodeBlock, head: NodeBlock): Promise<void> {
   for (const listener of listeners) {
     await waitFor(`the news of ${head.hash}`, () => listener.events.at(-1)?.hash === head.hash)
     if (listener.follow(base.hash).at(-1) !== head.hash) throw new Error('led elsewhere')
@@ -87,7 +87,7 @@ t.test('of two nodes on different branches first one leads, then the other', { s
     head = await leader.mine(blocks)
     await bothReach(started, head, leader)
   }
-  await bothTold(started, base, head)
+  await bothReported(started, base, head)
   for (const { said } of started.services) t.notMatch(said.err, 'lied')
 })
 
@@ -113,7 +113,7 @@ t.test('with a quorum of 2, nodes on different branches move no head', { skip },
   second.answer = between(one)
   const head = await one.mine(1)
   await bothReach(started, head, one)
-  await bothTold(started, base, head)
+  await bothReported(started, base, head)
   for (const listener of started.listeners) t.notOk(listener.events.some(({ removed }) => removed))
 })
 
@@ -147,7 +147,7 @@ t.test('before one node', { skip }, async (t) => {
       t.equal(Number((head as unknown as { timestamp: string }).timestamp), timestamp)
       await bothReach(started, head, anvil)
     }
-    await bothTold(started, base, await anvil.head())
+    await bothReported(started, base, await anvil.head())
   })
 
   await t.test('safe and finalized lie on the chain, and do not move back', async (t) => {
@@ -196,7 +196,7 @@ t.test('before one node', { skip }, async (t) => {
     node.answer = between(anvil)
     const head = await anvil.mine(2)
     await bothReach(started, head, anvil)
-    await bothTold(started, base, head)
+    await bothReported(started, base, head)
     t.pass(`led from ${base.hash} to ${head.hash}`)
   })
 })

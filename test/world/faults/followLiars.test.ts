@@ -162,9 +162,9 @@ t.test('the hash of an old block under a new number is a lie', async (t) => {
   const { answer } = liar.node
   const old = chain.tipAt(0).parent as StormBlock
   liar.node.answer = async (call) => {
-    const told = await answer(call)
-    if (call.params[0] !== 'latest' || !('result' in told)) return told
-    return { result: { ...(told.result as object), number: '0x60', hash: old.hash } }
+    const reported = await answer(call)
+    if (call.params[0] !== 'latest' || !('result' in reported)) return reported
+    return { result: { ...(reported.result as object), number: '0x60', hash: old.hash } }
   }
   await waitFor('the log line', () => service.said.err.includes('lied'))
   await chain.advance(0)

@@ -125,10 +125,10 @@ for (const unitsPerDay of someOf([null, 10_000_000], 1)) {
       )
       leave(leftKilobytes[0] as number)
       steps.let(1)
-      const isTold = /the disk that holds \S+node\.mdb is full; free some space, 64 MiB at least/
+      const isReported = /the disk that holds \S+node\.mdb is full; free some space, 64 MiB at least/
       await waitFor('a write that finds no room', async () => {
         await client.read('kept')
-        return isTold.test(client.service.said.err)
+        return isReported.test(client.service.said.err)
       })
       const hasEnded = /the source ended: the disk that holds \S+chain\.mdb is full/
       await waitFor('the source to end', () => hasEnded.test(client.service.said.err))

@@ -62,7 +62,7 @@ t.test('before one node', { skip }, async (t) => {
   const listener = await HeadListener.open(t, service)
   const asker = await HeadAsker.open(t, service)
   /** Each head was told, and no block was taken back. */
-  const toldAll = async (t: Test) => {
+  const reportedAll = async (t: Test) => {
     const last = await anvil.head()
     await waitFor('the last head', () => listener.events.at(-1)?.hash === last.hash)
     t.equal(listener.follow(base.hash).length, 1 + Number(last.number) - Number(base.number))
@@ -88,7 +88,7 @@ t.test('before one node', { skip }, async (t) => {
       await reaches(service, mined)
       await becomes(service, anvil, ...balance)
     }
-    await toldAll(t)
+    await reportedAll(t)
   })
 
   await t.test('heads that jump back and forth are no reorganisation', async (t) => {
@@ -101,7 +101,7 @@ t.test('before one node', { skip }, async (t) => {
       t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, mined.hash)
       await becomes(service, anvil, ...balance)
     }
-    await toldAll(t)
+    await reportedAll(t)
   })
 
   await t.test('null for a block that was announced', async (t) => {
@@ -111,7 +111,7 @@ t.test('before one node', { skip }, async (t) => {
     )
     await reaches(service, await anvil.mine(1))
     t.ok(nulls > 5)
-    await toldAll(t)
+    await reportedAll(t)
   })
   asker.stop()
 })

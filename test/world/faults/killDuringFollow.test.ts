@@ -36,8 +36,8 @@ const childSource = `
 interface MovingNode {
   readonly url: string
   readonly genesisText: string
-  /** Some blocks more, or others; `told` resolves once a follower said something since. */
-  move(depth: number, told: () => Promise<unknown>): Promise<unknown>
+  /** Some blocks more, or others; `reported` resolves once a follower said something since. */
+  move(depth: number, reported: () => Promise<unknown>): Promise<unknown>
   /** Hash of the head, which stays. */
   end(): Promise<string>
 }
@@ -78,9 +78,9 @@ async function startCrossing(
   return {
     url: service.origin,
     genesisText: chain.genesisText,
-    async move(_depth, told) {
+    async move(_depth, reported) {
       await steps.next()
-      await told()
+      await reported()
     },
     async end() {
       await steps.next(chain.heads.length)

@@ -49,7 +49,7 @@ for (const edges of someOf(edgeCounts, 1)) {
     const follow = { type: 'follow', upstreams, pollMs: 100 }
     const networks = [
       { name: 'here', genesis, source: { type: 'develop', blockSeconds: 0 } },
-      { name: 'told', kind: 'gateway', upstreams, pollMs: 100 },
+      { name: 'reported', kind: 'gateway', upstreams, pollMs: 100 },
       { name: 'known', kind: 'gateway', genesis, upstreams, pollMs: 100 },
       { name: 'followed', genesis, source: follow },
     ]
@@ -59,7 +59,7 @@ for (const edges of someOf(edgeCounts, 1)) {
     t.teardown(() => service.stop())
     t.teardown(() => t.passing() || t.comment(service.said.err))
     t.match(await service.call('eth_blockNumber'), { result: '0x0' }, 'the one that needs nobody')
-    const late = ['told', 'known', 'followed']
+    const late = ['reported', 'known', 'followed']
     for (const name of late) {
       const batch = JSON.stringify([
         { jsonrpc: '2.0', id: 7, method: 'eth_blockNumber', params: [] },
@@ -88,7 +88,10 @@ for (const edges of someOf(edgeCounts, 1)) {
     t.equal((await fetch(`${url}/live`)).status, 200)
     const token = readFileSync(join(folder, 'data/node/admin-token'), 'utf8').trim()
     const headers = { authorization: `Bearer ${token}` }
-    t.match(await (await fetch(`${url}/metrics`, { headers })).text(), 'tidegate_syncing{network="told"} 1')
+    t.match(
+      await (await fetch(`${url}/metrics`, { headers })).text(),
+      'tidegate_syncing{network="reported"} 1',
+    )
     const listed = (await (await fetch(`${url}/api/networks`, { headers })).json()) as {
       opening: string | null
     }[]

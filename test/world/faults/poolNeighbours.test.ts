@@ -102,10 +102,10 @@ t.test('proofs beside another key', { skip: withoutAmsterdam }, async (t) => {
     for (const client of clients) client.cut()
     await Promise.allSettled(attack)
     const half = median(waits)
-    const told = `half within ${half.toFixed(0)} ms, the longest ${waits.at(-1)?.toFixed(0)}; alone ${alone.toFixed(0)}`
+    const reported = `half within ${half.toFixed(0)} ms, the longest ${waits.at(-1)?.toFixed(0)}; alone ${alone.toFixed(0)}`
     t.ok(
       half <= Math.max(medianMsMax, timesAlone * alone),
-      `${name}: ${told}; ${answered} answers of the others`,
+      `${name}: ${reported}; ${answered} answers of the others`,
     )
   }
 })

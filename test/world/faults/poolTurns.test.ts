@@ -209,14 +209,14 @@ t.test('a job that began anew gives the parts that it had not given, each once',
   const heavy = new PartAsker(opened, 'heavy')
   let isDone = false
   // Each part takes less than the first turn.
-  const told = heavy.run('tell', { count: 40, ms: 10 }).finally(() => {
+  const reported = heavy.run('tell', { count: 40, ms: 10 }).finally(() => {
     isDone = true
   })
   let victims = 0
   while (!isDone && (opened.pool.counts.interrupted < 3 || victims < 10)) {
     t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)
   }
-  await told
+  await reported
   t.strictSame(
     heavy.parts,
     Array.from({ length: 40 }, (_, part) => part),
@@ -229,7 +229,7 @@ t.test('a job that began anew gives the parts that it had not given, each once',
 t.test('jobs whose parts nobody takes leave the threads to others', async (t) => {
   const opened = await open(t, { threads: 2 })
   const attackers = Array.from({ length: 4 }, () => new PartAsker(opened, 'attacker'))
-  const told = attackers.map((attacker) => {
+  const reported = attackers.map((attacker) => {
     attacker.takesParts = false
     return faultOf(attacker.run('tell', { count: 40, ms: 1 }))
   })
@@ -242,5 +242,5 @@ t.test('jobs whose parts nobody takes leave the threads to others', async (t) =>
   // Those that wait to be taken are no more for having begun anew.
   for (const { parts } of attackers) t.ok(parts.length <= 5, `${parts.length} parts on their way`)
   for (const attacker of attackers) attacker.finish()
-  await Promise.all(told)
+  await Promise.all(reported)
 })

@@ -73,13 +73,13 @@ async function followHeads(t: Test, service: Service): Promise<() => string[]> {
 
 /**
  * Checks every entry of the log against those before it, and its end against the canonical chain: none is lost, doubled
- * or reordered, and none was written by a writer that had been replaced. `told` are heads of a replica: all of them
+ * or reordered, and none was written by a writer that had been replaced. `reported` are heads of a replica: all of them
  * stand in the log, in this order.
  */
 async function checkLog(
   t: Test,
   { postgres, chain }: Pick<Cluster, 'postgres' | 'chain'>,
-  told: readonly string[] = [],
+  reported: readonly string[] = [],
 ): Promise<void> {
   const rows = await postgres.query(
     `select sequence::int, epoch::int, kind, number::int, encode(hash, 'hex') as hash, encode(parent_hash, 'hex') as parent
@@ -104,7 +104,7 @@ async function checkLog(
   t.strictSame(canonical, want, 'the log ends with the whole chain')
   const published = rows.filter(({ kind }) => kind === 'block').map(({ hash }) => hash)
   let after = 0
-  for (const hash of told) {
+  for (const hash of reported) {
     const at = published.indexOf(hash, after)
     if (at < 0) t.fail(`a replica had the head ${hash}, which the log does not have there`)
     else after = at + 1
@@ -143,7 +143,7 @@ for (const played of takenOver) {
       const second = await start(folders[1] as string)
       writers.set(second.process.pid as number, { service: second, folder: folders[1] as string })
       const replica = await startMember(t, cluster, replicaOf(cluster))
-      const told = await followHeads(t, replica)
+      const reported = await followHeads(t, replica)
       /** Milliseconds of each pause: until another process had the lease, to its first entry, to the head of the replica. */
       const pauses: [toLease: number, toEntry: number, toReplica: number][] = []
       for (let round = 0; round < kills; round++) {
@@ -171,7 +171,7 @@ for (const played of takenOver) {
           2,
         )
         const published = performance.now()
-        await waitFor('a replica to have it', () => told().some((hash) => blocks.has(hash)), 2)
+        await waitFor('a replica to have it', () => reported().some((hash) => blocks.has(hash)), 2)
         pauses.push([taken - killed, published - taken, performance.now() - published])
         const again = await start(writer.folder)
         writers.set(again.process.pid as number, { service: again, folder: writer.folder })
@@ -201,7 +201,7 @@ for (const played of takenOver) {
         paused.said.err.slice(saidBefore).includes('another process writes the feed'),
       )
       await atHead(last, [paused, ...others, replica])
-      await checkLog(t, cluster, told())
+      await checkLog(t, cluster, reported())
       // A busy machine may let a lease run out without a kill.
       t.ok((await feedOf(postgres)).epoch >= kills + 2)
     },

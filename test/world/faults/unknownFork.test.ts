@@ -71,7 +71,7 @@ async function openNodes(t: Test, hasRaw: boolean) {
   return { chain, genesisPath, urls: nodes.map(({ node }) => node.url), turnTo }
 }
 
-async function toldTrouble(service: Service): Promise<unknown> {
+async function reportedTrouble(service: Service): Promise<unknown> {
   const health = async () => JSON.parse(await (await fetch(`${service.origin}/health`)).text())
   await waitFor('the health of it', async () => (await health()).networks.dev.trouble !== undefined)
   const { status, networks } = await health()
@@ -93,7 +93,7 @@ for (const hasRaw of someOf([true, false], 1)) {
     const known = await chain.advance(0).then(() => chain.tip)
     const first = await makeFuture(chain, known)
     turnTo(first, '0x7e')
-    t.strictSame(await toldTrouble(service), { status: 'failing', trouble: sentence(82) })
+    t.strictSame(await reportedTrouble(service), { status: 'failing', trouble: sentence(82) })
     await reachesTip(service, chain)
     turnTo(await makeFuture(chain, first))
     // It is looked at again, later each time.
@@ -106,7 +106,7 @@ for (const hasRaw of someOf([true, false], 1)) {
     t.equal((await service.call('eth_blockNumber')).result, '0x51')
     const late = await startFollower(t, makeFolder(t), { urls, genesisPath })
     await reachesTip(late, chain)
-    t.strictSame(await toldTrouble(late), { status: 'failing', trouble: sentence(82) })
+    t.strictSame(await reportedTrouble(late), { status: 'failing', trouble: sentence(82) })
     t.strictSame(errorsOf(late), [sentence(82)])
   })
 
@@ -123,7 +123,7 @@ for (const hasRaw of someOf([true, false], 1)) {
         return (await service.call('eth_blockNumber')).result === `0x${future.number.toString(16)}`
       })
     }
-    t.strictSame(await toldTrouble(service), { status: 'failing', trouble: sentence(82) })
+    t.strictSame(await reportedTrouble(service), { status: 'failing', trouble: sentence(82) })
     t.equal((await service.call('eth_syncing')).result, false)
     const block = await service.call('eth_getBlockByHash', [future.hash, true])
     t.match(block.result, { hash: future.hash, parentHash: future.parent?.hash })

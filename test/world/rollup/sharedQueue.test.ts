@@ -42,11 +42,11 @@ t.test('processes have one queue: its transactions, places and limits', { skip }
     t.same((await queue.readWaiting(9)).map((row) => row.hash).sort(), [...hashes].sort(), 'all that wait')
   }
   // What one process changes is told at the other.
-  const told: string[] = []
-  other.queue.onStatusOf(hash, ({ state }) => told.push(state))
+  const reported: string[] = []
+  other.queue.onStatusOf(hash, ({ state }) => reported.push(state))
   await one.deliveries.settle(hash, undefined)
-  await until(() => told.length > 0)
-  t.strictSame(told, ['ACCEPTED'])
+  await until(() => reported.length > 0)
+  t.strictSame(reported, ['ACCEPTED'])
   t.equal(typeof (await other.submit(makeTransaction(3, 0))), 'string')
 })
 

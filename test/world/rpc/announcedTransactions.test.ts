@@ -38,12 +38,12 @@ async function subscribe(t: Test, service: Service, ...params: unknown[]) {
  * Resolves once the node is listened to, so that what it gets from now on is announced: until then it gets one more
  * transaction in place of the one before, which takes twice its fees.
  */
-function isListening(anvil: AnvilNode, told: () => unknown[]): Promise<boolean> {
+function isListening(anvil: AnvilNode, reported: () => unknown[]): Promise<boolean> {
   let fees = 10n ** 10n
   const look = async () => {
     fees *= 2n
     await anvil.ask('eth_sendRawTransaction', [await sign(0, fees)])
-    return told().length > 0
+    return reported().length > 0
   }
   return waitFor('the node to be listened to', look, 500)
 }
@@ -66,9 +66,9 @@ t.test(
       (await service.call('eth_sendRawTransaction', [await sign(2)])).result,
       await anvil.ask('eth_sendRawTransaction', [await sign(3)]),
     ]
-    for (const told of [...all, () => whole().map(({ hash }) => hash)]) {
-      await waitFor('all transactions', () => hashes.every((hash) => told().includes(hash)))
-      for (const hash of hashes) t.equal(told().filter((each) => each === hash).length, 1)
+    for (const reported of [...all, () => whole().map(({ hash }) => hash)]) {
+      await waitFor('all transactions', () => hashes.every((hash) => reported().includes(hash)))
+      for (const hash of hashes) t.equal(reported().filter((each) => each === hash).length, 1)
     }
     t.match(
       whole().find(({ hash }) => hash === hashes[2]),
@@ -85,10 +85,10 @@ t.test(
 t.test('a gateway tells them, too', { skip: withoutAnvil }, async (t) => {
   const { anvil, node } = await followBetween(t, waiting)
   const gateway = await startGateway(t, makeFolder(t), { urls: [node.url] })
-  const told = await subscribe(t, gateway)
-  await isListening(anvil, told)
+  const reported = await subscribe(t, gateway)
+  await isListening(anvil, reported)
   const hash = await anvil.ask('eth_sendRawTransaction', [await sign(1)])
-  await waitFor('the transaction', () => told().includes(hash))
+  await waitFor('the transaction', () => reported().includes(hash))
   t.match(await gateway.call('eth_sendRawTransaction', [await sign(2)]), { result: /^0x/ })
 })
 
@@ -113,11 +113,11 @@ t.test(
         ? { result: answers[asked++] }
         : answer,
     )
-    const told = await subscribe(t, service)
+    const reported = await subscribe(t, service)
     await waitFor('all nonsense', () => asked === answers.length)
-    t.equal(told().length, 250, 'of a flood a bounded part')
+    t.equal(reported().length, 250, 'of a flood a bounded part')
     const hash = (await service.call('eth_sendRawTransaction', [await sign(1)])).result
-    await waitFor('what was sent here', () => told().includes(hash))
+    await waitFor('what was sent here', () => reported().includes(hash))
     t.match(service.said.err, /pending transactions of upstreams are not announced: a hash that is none/)
     t.match(await service.call('eth_blockNumber'), { result: /^0x/ })
   },
@@ -131,10 +131,10 @@ t.test(
     node.answer = between(anvil, (call, answer) =>
       /Filter/.test(call.method) ? { error: { code: -32601, message: 'the method does not exist' } } : answer,
     )
-    const told = await subscribe(t, service, { policy: 'dropOldest', fullTransactions: false })
+    const reported = await subscribe(t, service, { policy: 'dropOldest', fullTransactions: false })
     await waitFor('two questions', () => node.calls.filter(({ method }) => /Filter/.test(method)).length > 1)
     const hash = (await service.call('eth_sendRawTransaction', [await sign(1)])).result
-    await waitFor('what was sent here', () => told().includes(hash))
+    await waitFor('what was sent here', () => reported().includes(hash))
     t.equal(service.said.err.match(/are not announced/g)?.length, 1)
   },
 )
@@ -159,10 +159,10 @@ t.test('a whole transaction that is not the one announced is a lie', { skip: wit
   const whole = await subscribe(t, service, true)
   const hashes = await subscribe(t, service)
   await isListening(anvil, whole)
-  const told = await anvil.ask('eth_sendRawTransaction', [await sign(1)])
-  const find = () => whole().find((each) => each.hash === told)
+  const reported = await anvil.ask('eth_sendRawTransaction', [await sign(1)])
+  const find = () => whole().find((each) => each.hash === reported)
   await waitFor('a whole transaction', () => find() !== undefined)
-  t.strictSame((await service.call('eth_getTransactionByHash', [told])).result, find())
+  t.strictSame((await service.call('eth_getTransactionByHash', [reported])).result, find())
   node.answer = between(anvil, (call, answer) => {
     if (call.method !== 'eth_getTransactionByHash' || !('result' in answer)) return answer
     return { result: { ...(answer.result as object), value: '0x2' } }

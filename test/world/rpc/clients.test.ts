@@ -97,7 +97,9 @@ async function startStepped(t: Test) {
       await steps.next()
       count += blocks.length
       // Clients that ask for a block that they were told of find it: no branch takes its place before.
-      await waitFor(`${count} heads at every watcher`, () => watchers.every((told) => told() === count))
+      await waitFor(`${count} heads at every watcher`, () =>
+        watchers.every((reported) => reported() === count),
+      )
     }
   }
   return { service, play, url: `${service.origin.replace('http', 'ws')}/tides/ws` }

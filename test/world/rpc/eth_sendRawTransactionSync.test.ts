@@ -82,8 +82,8 @@ t.test('a gateway and a follower answer with the receipt, and tell receipts to s
     t.match(JSON.parse((await socket.ask(JSON.stringify(subscribe))) as string), { result: /^0x/ })
     for (let sent = 0; sent < 3; sent++) {
       const { result } = await service.call(method, [await sign(nonce++), 60_000])
-      const told = JSON.parse((await socket.next()) ?? '{}').params.result
-      t.strictSame(told, [result])
+      const reported = JSON.parse((await socket.next()) ?? '{}').params.result
+      t.strictSame(reported, [result])
       t.strictSame((await node.call('eth_getTransactionReceipt', [result.transactionHash])).result, result)
     }
     const { error } = await service.call(method, [await sign(nonce + 5), 250])

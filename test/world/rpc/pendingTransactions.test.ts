@@ -172,11 +172,11 @@ t.test('what is lost again and again, and waits in vain, is told once', { skip: 
       return node.calls.filter(({ method }) => method === 'eth_sendRawTransaction').length >= 2 + 2 * round
     })
   }
-  const told = (what: string) => service.said.err.split('\n').filter((line) => line.includes(what))
-  await waitFor('the log line', () => told('had lost').length > 0)
-  t.equal(told('had lost 2 transactions').length, 1)
-  t.equal(told('had lost').length, 1)
-  const [gap, ...more] = told('no block takes them before it')
+  const reported = (what: string) => service.said.err.split('\n').filter((line) => line.includes(what))
+  await waitFor('the log line', () => reported('had lost').length > 0)
+  t.equal(reported('had lost 2 transactions').length, 1)
+  t.equal(reported('had lost').length, 1)
+  const [gap, ...more] = reported('no block takes them before it')
   t.match(gap, `2 transactions wait for another of the same sender`)
   t.match(gap, `(${wallet.address.toLowerCase()}, nonce 0)`)
   t.strictSame(more, [])

@@ -257,12 +257,14 @@ t.test('a batch is answered from the head that it names, however fast heads come
       ...reading(before),
     ])
     const [number = '', hash = ''] = block?.split(' ') ?? []
-    const told = answers.map(({ result, error }) => error?.message ?? result?.hash ?? result)
+    const reported = answers.map(({ result, error }) => error?.message ?? result?.hash ?? result)
     const names = [quantity(Number(number)), hash]
     if (hash !== blockAt(Number(number)).hash) t.fail(`no block is called ${block}`)
-    for (const place of [0, 5, 6, 11]) if (told[place] !== names[0]) t.fail(`${told[place]} at ${block}`)
-    for (const place of [2, 4, 8, 10]) if (told[place] !== names[1]) t.fail(`${told[place]} at ${block}`)
-    for (const place of [14, 16]) if (told[place] !== before) t.fail(`${told[place]} at ${before}`)
+    for (const place of [0, 5, 6, 11])
+      if (reported[place] !== names[0]) t.fail(`${reported[place]} at ${block}`)
+    for (const place of [2, 4, 8, 10])
+      if (reported[place] !== names[1]) t.fail(`${reported[place]} at ${block}`)
+    for (const place of [14, 16]) if (reported[place] !== before) t.fail(`${reported[place]} at ${before}`)
     t.strictSame(
       answers.map(({ at }) => at),
       [...Array(6).fill(undefined), ...Array(6).fill(hash), ...Array(6).fill(before)],

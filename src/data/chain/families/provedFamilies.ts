@@ -25,7 +25,7 @@ type Parts = ProvedFamily['parts']
 const all = (basis: Basis) => Object.fromEntries(networkParts.map((part) => [part, basis])) as Parts
 const proved = all('proved')
 const executed = all('executed')
-const told = all('told')
+const reported = all('reported')
 
 const nothing: Unjudged = { opcodes: new Set(), addresses: new Set() }
 /** CLZ belongs to Osaka, of which chains adopt parts, such as P256VERIFY at 0x100. */
@@ -79,7 +79,7 @@ const depositMessage = 'sourceHash:b from:b to:r mint:i value:i gas:i isSystemTx
 const deposit = unsigned(`${depositMessage} input:b`, depositReceipt)
 const opReads = ['optimism_*', 'rollup_*']
 /** The header's `withdrawalsRoot` is that of a contract's storage since Isthmus. */
-const opParts: Parts = { ...proved, withdrawals: 'told' }
+const opParts: Parts = { ...proved, withdrawals: 'reported' }
 
 const list: readonly ProvedFamily[] = [
   { ...base, name: 'ethereum', parts: executed },
@@ -101,7 +101,7 @@ const list: readonly ProvedFamily[] = [
     ...base,
     name: 'base',
     // Tokens of Beryl are precompiled contracts without fixed addresses.
-    parts: { ...opParts, calls: 'told' },
+    parts: { ...opParts, calls: 'reported' },
     loose: ['bodies', 'receipts'],
     types: new Map([[0x7e, deposit]]),
     reads: opReads,
@@ -110,7 +110,7 @@ const list: readonly ProvedFamily[] = [
     ...base,
     name: 'celo',
     // CELO is a token of a precompiled contract, and fees may be paid in other tokens.
-    parts: { ...opParts, calls: 'told' },
+    parts: { ...opParts, calls: 'reported' },
     // Older nodes omit `baseFee` from receipts.
     loose: ['receipts'],
     types: new Map([
@@ -123,7 +123,7 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'mantle',
-    parts: { ...opParts, calls: 'told' },
+    parts: { ...opParts, calls: 'reported' },
     loose: ['bodies', 'receipts'],
     types: new Map([[0x7e, unsigned(`${depositMessage} ethValue:i input:b ethTxValue:o`, depositReceipt)]]),
     reads: opReads,
@@ -189,7 +189,7 @@ const list: readonly ProvedFamily[] = [
     ...base,
     name: 'avalanche',
     // Since Helicon a header has the roots of blocks settled since its parent, and a bound for the base fee.
-    parts: { ...proved, calls: 'told' },
+    parts: { ...proved, calls: 'reported' },
     loose: ['receipts', 'state'],
     headerFields: fieldsOf(
       'extDataHash:b baseFeePerGas:i extDataGasUsed:i blockGasCost:i blobGasUsed:i excessBlobGas:i parentBeaconBlockRoot:b timestampMilliseconds:i minDelayExcess:i targetExponent:i minPriceExponent:i settledHeight:i settledGasUnix:i settledGasNumerator:i settledExcess:i',
@@ -221,12 +221,12 @@ const list: readonly ProvedFamily[] = [
     runs: { fork: 'prague', from: 1_746_021_820 },
     unjudged: { opcodes: new Set([clz]), addresses: addresses([0x100, 0x100]) },
   },
-  { ...base, name: 'zksync', parts: told, asked: searches, reads: ['zks_*'] },
+  { ...base, name: 'zksync', parts: reported, asked: searches, reads: ['zks_*'] },
   // An unknown chain is proved as far as its blocks have Ethereum's form.
   {
     ...base,
     name: 'other',
-    parts: { ...told, headers: 'proved', bodies: 'proved', receipts: 'proved' },
+    parts: { ...reported, headers: 'proved', bodies: 'proved', receipts: 'proved' },
     loose: ['headers', 'bodies', 'receipts', 'withdrawals'],
     asked: searches,
   },
@@ -250,8 +250,8 @@ export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'hi
   if (state === 'whole') return Object.fromEntries(shownParts.map((part) => [part, 'executed']))
   const { parts, loose } = provedFamilyOf(identity)
   const shown = (part: NetworkPart): ShownBasis => {
-    if (parts[part] === 'told') return 'told'
-    return loose.includes(part) ? 'proved or told' : 'proved'
+    if (parts[part] === 'reported') return 'reported'
+    return loose.includes(part) ? 'proved or reported' : 'proved'
   }
   return {
     headers: shown('headers'),
@@ -259,7 +259,7 @@ export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'hi
     receipts: shown('receipts'),
     state: shown('state'),
     // They run here, on proved state; a run that ends at a differing feature is passed to an upstream.
-    calls: parts.calls === 'proved' ? 'executed or told' : parts.calls,
+    calls: parts.calls === 'proved' ? 'executed or reported' : parts.calls,
   }
 }
 

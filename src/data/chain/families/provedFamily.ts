@@ -9,14 +9,14 @@ import type { TrieForm } from '../../store/chainRows.js'
  * How a part is verified: it was executed here; a hash or a Merkle proof covers it; or it is only reported by an
  * upstream, or by a quorum of them.
  */
-export type Basis = 'executed' | 'proved' | 'told'
+export type Basis = 'executed' | 'proved' | 'reported'
 
 /** Parts of a network, each with its own kind of verification. */
 export const networkParts = ['headers', 'bodies', 'receipts', 'withdrawals', 'state', 'calls'] as const
 export type NetworkPart = (typeof networkParts)[number]
 
-/** The displayed kind: some blocks or calls of a part may be unverified (`told`) while others are not. */
-export type ShownBasis = Basis | 'proved or told' | 'executed or told'
+/** The displayed kind: some blocks or calls of a part may be unverified (`reported`) while others are not. */
+export type ShownBasis = Basis | 'proved or reported' | 'executed or reported'
 
 /** Parts of a network for display. */
 export const shownParts = ['headers', 'transactions', 'receipts', 'state', 'calls'] as const

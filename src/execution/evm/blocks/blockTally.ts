@@ -11,7 +11,7 @@ import type { BlockGas } from '../transactions/transactionChecks.js'
 import { Blooms, encodeReceipt } from './receipts.js'
 import { buildChanges, type StateChanges } from './stateChanges.js'
 
-type CountedOutcome = Pick<TransactionOutcome, 'gasUsed' | 'toldNonce' | keyof BlockGas>
+type CountedOutcome = Pick<TransactionOutcome, 'gasUsed' | 'reportedNonce' | keyof BlockGas>
 
 export class BlockTally {
   /** Consensus encoding of each receipt. */
@@ -44,9 +44,11 @@ export class BlockTally {
 
   /** Adds the transaction that the kernel ran last. */
   add(type: number, blobs: number, isSuccess: boolean, ran: CountedOutcome): void {
-    const { toldNonce } = ran
+    const { reportedNonce } = ran
     const tail =
-      toldNonce === undefined ? [] : (familyOf(this.fork).proofs.receiptTail?.(toldNonce, this.fork) ?? [])
+      reportedNonce === undefined
+        ? []
+        : (familyOf(this.fork).proofs.receiptTail?.(reportedNonce, this.fork) ?? [])
     // Before Byzantium a receipt has the state root after its transaction.
     const outcome = includesFork(this.fork, 'byzantium') ? isSuccess : this.changes().stateRoot
     const { executionGas, stateGas } = this.used

@@ -66,7 +66,7 @@ export class Kernel {
 
   /** With a tracer: sets the opcodes whose steps and costs it receives, and whether it receives any other event. */
   tell(opcodes: 'all' | readonly number[], tellsFrames = true): void {
-    const at = this.#exports.toldOpcodes.value
+    const at = this.#exports.reportedOpcodes.value
     this.#memory.bytes.fill(opcodes === 'all' ? 1 : 0, at, at + 256)
     if (opcodes !== 'all') for (const opcode of opcodes) this.#memory.bytes[at + opcode] = 1
     this.#exports.tellsFrames.value = tellsFrames ? 1 : 0

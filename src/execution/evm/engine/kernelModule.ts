@@ -37,7 +37,7 @@ export interface KernelExports {
   readonly newestChange: WasmGlobal
   readonly heapBytes: WasmGlobal
   /** Only in the tracing binary; see src/execution/kernel/trace.ts. */
-  readonly toldOpcodes: WasmGlobal
+  readonly reportedOpcodes: WasmGlobal
   readonly tellsFrames: { value: number }
   clear(seed: bigint): void
   setFork(fork: number, codeBytesMax: number, initcodeBytesMax: number): void

@@ -43,8 +43,8 @@ function decodeString(body: Uint8Array): string | undefined {
   const start = readOffset(body, 0)
   const length = start === undefined ? undefined : readOffset(body, start)
   if (start === undefined || length === undefined || start + 32 + length > body.length) return undefined
-  const told = Buffer.from(body.subarray(start + 32, start + 32 + Math.min(length, reasonBytesMax)))
-  return length > reasonBytesMax ? `${told.toString('utf8')}…` : told.toString('utf8')
+  const reported = Buffer.from(body.subarray(start + 32, start + 32 + Math.min(length, reasonBytesMax)))
+  return length > reasonBytesMax ? `${reported.toString('utf8')}…` : reported.toString('utf8')
 }
 
 /** A word as an offset or length into `body`; undefined if it cannot be one. */

@@ -154,10 +154,10 @@ function has(name) { return typeof tracer[name] === 'function' }
 if (has('enter') !== has('exit')) throw new Error('trace object must expose either both or none of enter() and exit()')
 if (has('setup')) tracer.setup(config)
 function take(text) {
-  var told = JSON.parse(text)
-  s = told.s
-  error = told.error
-  contract = told.contract || contract
+  var answer = JSON.parse(text)
+  s = answer.s
+  error = answer.error
+  contract = answer.contract || contract
 }
 return {
   hasStep: has('step'), hasFrames: has('enter'),

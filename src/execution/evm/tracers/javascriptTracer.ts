@@ -38,7 +38,7 @@ const kindCharactersMax = 16
 
 /** An instruction that is reported once its cost is known; the state is still the one before it. */
 interface Pending {
-  readonly told: readonly number[]
+  readonly reported: readonly number[]
   readonly gas: bigint
   readonly stack: readonly bigint[]
   readonly memory: Uint8Array
@@ -100,7 +100,7 @@ export class JavaScriptTracer extends TransactionTracer {
     const { opcode, pc, gas, depth, stackWords, memoryBytes } = step
     const frame = this.#frames.at(-1) as TracedFrame
     this.#pending = {
-      told: [opcode, pc, Number(gas), 0, depth + 1, 0, stackWords, memoryBytes],
+      reported: [opcode, pc, Number(gas), 0, depth + 1, 0, stackWords, memoryBytes],
       gas,
       stack: this.#readsStack ? Array.from({ length: stackWords }, (_, at) => step.stackWord(at)) : [],
       memory: this.#readsMemory ? step.memory.slice() : new Uint8Array(0),
@@ -144,9 +144,9 @@ export class JavaScriptTracer extends TransactionTracer {
     this.#tellStep(this.#pending?.gas ?? 0n, undefined)
     const last = this.#last
     const error = failure === undefined ? {} : { error: failure.why }
-    const isReverted = failure?.kind === 'reverted' && last?.told[0] === reverting
+    const isReverted = failure?.kind === 'reverted' && last?.reported[0] === reverting
     if (last !== undefined && (this.#hasFaulted || isReverted))
-      this.#call('fault', { s: last.told, ...error })
+      this.#call('fault', { s: last.reported, ...error })
     this.#hasFaulted = false
     this.#last = undefined
     this.#frames.pop()
@@ -190,10 +190,14 @@ export class JavaScriptTracer extends TransactionTracer {
     this.#pending = undefined
     // With the instruction's own refund, which go-ethereum adds when it computes the cost.
     const { refund } = this.transaction.state
-    const told = pending.told.with(3, Number(pending.gas - gasLeft)).with(5, Number(refund))
-    this.#last = { ...pending, told }
+    const reported = pending.reported.with(3, Number(pending.gas - gasLeft)).with(5, Number(refund))
+    this.#last = { ...pending, reported }
     if (this.#hasStep)
-      this.#call('step', { s: told, contract: pending.contract, ...(error === undefined ? {} : { error }) })
+      this.#call('step', {
+        s: reported,
+        contract: pending.contract,
+        ...(error === undefined ? {} : { error }),
+      })
   }
 
   #call(name: Name, argument: object): void
@@ -224,7 +228,7 @@ export class JavaScriptTracer extends TransactionTracer {
   /** Hex digits of memory, zeros beyond its end. */
   #memoryAt(args: InsideArguments): string {
     const memory = this.#last?.memory ?? new Uint8Array(0)
-    const end = args.whole(1, (this.#last?.told[memoryBytesAt] ?? 0) + paddingBytesMax)
+    const end = args.whole(1, (this.#last?.reported[memoryBytesAt] ?? 0) + paddingBytesMax)
     const start = args.whole(0, end)
     if (end - start > sliceBytesMax) {
       throw messageRefused(`the tracer asked for more than ${sliceBytesMax} bytes of memory at once`)

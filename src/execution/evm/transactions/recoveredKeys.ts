@@ -77,11 +77,11 @@ export class RecoveredKeys {
   }
 
   /**
-   * Sender (20 bytes) of a transaction with this hash; undefined if its signature is invalid. `told`: the sender that
+   * Sender (20 bytes) of a transaction with this hash; undefined if its signature is invalid. `reported`: the sender that
    * an unsigned transaction names itself.
    */
-  senderOf(transaction: RlpItem, hash: Hash32, told?: Uint8Array): Uint8Array | undefined {
-    if (told !== undefined) return told
+  senderOf(transaction: RlpItem, hash: Hash32, reported?: Uint8Array): Uint8Array | undefined {
+    if (reported !== undefined) return reported
     const held = this.#senders.get(latin1Key(hash))
     if (held !== undefined) return held
     const signature = signatureOf(transaction)

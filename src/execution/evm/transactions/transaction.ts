@@ -36,7 +36,7 @@ export interface TransactionOutcome extends Omit<FrameOutcome, 'gasLeft' | 'refu
   /** Gas that counts for its block besides state gas; EIP-7778 takes it before refunds. */
   readonly executionGas: bigint
   /** The sender's nonce before it, if its receipt contains that. */
-  readonly toldNonce?: bigint
+  readonly reportedNonce?: bigint
 }
 
 /**
@@ -141,7 +141,7 @@ function runForced(
 ): TransactionOutcome {
   const { gasLimit, sender, to, data, value } = tx
   const account = kernel.account(sender)
-  const toldNonce = kernel.nonceOf(account)
+  const reportedNonce = kernel.nonceOf(account)
   const countsGas = familyOf(block.fork).execution?.countsForcedGas?.(block.fork) ?? true
   if (isSystem && countsGas) throw new InvalidTransactionError('system transactions are not supported')
   if (used !== undefined && !isSystem && !fitsBlock(block, gasLimit, used)) {
@@ -159,7 +159,7 @@ function runForced(
     to === undefined && data.length > initcodeBytesMax(block.fork) && includesFork(block.fork, 'shanghai')
   if (gasLimit < startGas(priced) || value > kernel.balanceOf(account) || isTooLong) {
     kernel.begin(sender, 0n, [])
-    kernel.setNonce(account, toldNonce + 1n)
+    kernel.setNonce(account, reportedNonce + 1n)
     kernel.end()
     const frame = { caller: zeroAddress, target: zeroAddress, value: 0n, input: noBytes, gas: 0n }
     kernel.tracer?.enter({ kind: stop, ...frame })
@@ -170,11 +170,11 @@ function runForced(
       stateGas: 0n,
       paidBefore: 0n,
       hasReservoir: false,
-      toldNonce,
+      reportedNonce,
     }
   }
   const outcome = applyTransaction(kernel, priced, { gasLimit, authorizations: [] }, true)
-  return { ...outcome, ...(countsGas ? {} : wholly), toldNonce }
+  return { ...outcome, ...(countsGas ? {} : wholly), reportedNonce }
 }
 
 /** EIP-3607; an account with a delegation (EIP-7702) is not a contract. */

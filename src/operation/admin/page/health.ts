@@ -125,7 +125,7 @@ function sourceOf({ kind, source, chain }: Network): string {
   return chain?.purpose === 'demo' ? 'demo, makes its own blocks' : sources[source]
 }
 
-/** For example `headers, state proved; calls told`. */
+/** For example `headers, state proved; calls reported`. */
 function basisText(basis: NonNullable<Network['chain']>['basis']): string {
   const parts = Object.entries(basis)
   const ways = [...new Set(parts.map(([, way]) => way))]

@@ -16,9 +16,9 @@ import {
   type Json,
   type Method,
   type NetworkViews,
+  type ReportedAnswers,
   type RpcNetwork,
   readOnce,
-  type ToldAnswers,
   UncacheableResult,
   type WhenHeld,
 } from '../method.js'
@@ -105,7 +105,7 @@ export class CallRunner<N extends RpcNetwork> {
   ): Outcome | Promise<Streamed> {
     const counter = this.#counter
     const begun = counter?.begin(call, this.jobOf(call) !== undefined, context)
-    const outcome = this.#orTold(this.#start(call, basis, context, turns), call, basis, context)
+    const outcome = this.#orReported(this.#start(call, basis, context, turns), call, basis, context)
     if (counter === undefined || begun === undefined) return outcome
     if (outcome instanceof Promise) counter.endLater(begun, context, outcome)
     else counter.end(begun, context, outcome)
@@ -133,8 +133,8 @@ export class CallRunner<N extends RpcNetwork> {
       const passed = this.#pass(call, basis, context)
       if (passed !== undefined || method === undefined) return passed ?? this.#unknown(call, context)
     }
-    const { told } = this.#views
-    if (told?.asks(method.name)) return this.#tell(told, method, call, basis, context)
+    const { reported } = this.#views
+    if (reported?.asks(method.name)) return this.#tell(reported, method, call, basis, context)
     const refused = notAllowed(context, method.name) ?? refuseUnread(method, this.#views.current, context)
     if (refused !== undefined) return refused
     // On a network that may have to fetch data, every call may wait.
@@ -150,26 +150,26 @@ export class CallRunner<N extends RpcNetwork> {
   }
 
   /** If the outcome is that this node can neither prove nor execute the call, asks upstreams instead. */
-  #orTold(
+  #orReported(
     outcome: Outcome | Promise<Streamed>,
     call: Member,
     basis: RequestBasis<N>,
     context: RequestContext,
   ): Outcome | Promise<Streamed> {
-    const { told } = this.#views
-    if (told === undefined || call.kind !== 'call') return outcome
+    const { reported } = this.#views
+    if (reported === undefined || call.kind !== 'call') return outcome
     const method = this.#methods.get(call.method)
-    if (method === undefined || method.effect || !told.mayAsk(method.name)) return outcome
+    if (method === undefined || method.effect || !reported.mayAsk(method.name)) return outcome
     const again = (settled: Streamed): Streamed | Promise<Streamed> =>
       settled instanceof Failure && settled.fault?.kind === 'NotProved'
-        ? this.#tell(told, method, call, basis, context)
+        ? this.#tell(reported, method, call, basis, context)
         : settled
     return outcome instanceof Promise ? outcome.then(again) : (again(outcome) as Outcome | Promise<Streamed>)
   }
 
   /** Asks upstreams instead of running the method. */
   #tell(
-    told: ToldAnswers,
+    reported: ReportedAnswers,
     method: Method<N>,
     call: MethodCall,
     basis: RequestBasis<N>,
@@ -179,7 +179,7 @@ export class CallRunner<N extends RpcNetwork> {
     const { params: sent, block } = atHead(method, call.params, number)
     const asking = { ...call, params: sent }
     const ask = async (name: string, params: string) => {
-      const { json, trust } = await told.ask(generation, name, params, block)
+      const { json, trust } = await reported.ask(generation, name, params, block)
       basis.noteTrust(trust)
       return json
     }

@@ -5,13 +5,13 @@
 import { LRUCache } from 'lru-cache'
 import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import { parseQuantity, toQuantity } from '../../../primitives/bytes.js'
-import { toldMethod, type UpstreamCalls } from '../../../primitives/upstreamCalls.js'
+import { reportedMethod, type UpstreamCalls } from '../../../primitives/upstreamCalls.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
 import { notAllowed, unpaid } from '../contexts/payment.js'
 import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
-import type { Json, MethodRelay, Param, ToldAnswer, ToldAnswers } from '../method.js'
+import type { Json, MethodRelay, Param, ReportedAnswer, ReportedAnswers } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 
 /** The same as for a transaction, which is passed on as well. */
@@ -36,7 +36,7 @@ export function createRelay(passed: readonly string[], { relay }: UpstreamCalls)
 }
 
 /** Maximum bytes of cached upstream answers. */
-const toldBytesMax = 4 * 2 ** 20
+const reportedBytesMax = 4 * 2 ** 20
 
 /**
  * Methods whose answers follow from state, and from calls on it; those of `debug_` and others follow from execution.
@@ -59,22 +59,22 @@ const ruledPrefixes = ['debug_', 'trace_', 'ots_'] as const
  * Asks a gateway's upstreams for answers that this node cannot prove or compute for the family of chains. `ask` caches
  * answers until the next head, those of final blocks for longer, and sends equal concurrent calls once.
  */
-export function createTold(
+export function createReported(
   family: ProvedFamily,
   { relay }: Pick<UpstreamCalls, 'relay'>,
   finalNumber: () => number,
-): ToldAnswers {
+): ReportedAnswers {
   const { parts, asked } = family
   const always = new Set(asked)
   const isRuled = (method: string) =>
     ruledMethods.has(method) || ruledPrefixes.some((prefix) => method.startsWith(prefix))
-  const kept = new LRUCache<string, ToldAnswer>({
-    maxSize: toldBytesMax,
+  const kept = new LRUCache<string, ReportedAnswer>({
+    maxSize: reportedBytesMax,
     sizeCalculation: ({ json }, key) => json.length + key.length,
   })
-  const underWay = new Map<string, Promise<ToldAnswer>>()
+  const underWay = new Map<string, Promise<ReportedAnswer>>()
   const ask = async (key: string, method: string, params: string, isFinal: boolean) => {
-    const text = await relay(toldMethod, `[${JSON.stringify(method)},${params}]`)
+    const text = await relay(reportedMethod, `[${JSON.stringify(method)},${params}]`)
     const end = text.indexOf(' ')
     const answer = { trust: text.slice(0, end) as Trust, json: text.slice(end + 1) }
     kept.set(isFinal && answer.trust === 'quorum' ? `${method} ${params}` : key, answer)
@@ -84,8 +84,8 @@ export function createTold(
     mayAsk: (method) => !method.startsWith('tidegate_') && !subscriptionPattern.test(method),
     asks(method) {
       if (parts.calls === 'executed') return false
-      if (parts.state === 'told' && stateMethods.has(method)) return true
-      if (parts.calls === 'told' && callMethods.has(method)) return true
+      if (parts.state === 'reported' && stateMethods.has(method)) return true
+      if (parts.calls === 'reported' && callMethods.has(method)) return true
       return always.has(method) || isRuled(method)
     },
     async ask(generation, method, params, block) {

@@ -82,8 +82,8 @@ function transactionRead(method: Method<Network>): VerifiedRead {
     if (hash === undefined) return 'null'
     const json = network.chain.transactionJson(hash, index) ?? 'null'
     // The receipt, not the transaction, contains the nonce of a transaction without a signature.
-    const told = proofsOf(network.chain, hash)?.receiptTail && ['nonce', 'depositReceiptVersion']
-    const result = told ? without(json, (transaction) => (isForced(transaction) ? told : [])) : json
+    const reported = proofsOf(network.chain, hash)?.receiptTail && ['nonce', 'depositReceiptVersion']
+    const result = reported ? without(json, (transaction) => (isForced(transaction) ? reported : [])) : json
     return proveIndex(network, { hash, index, withReceipts: false }, result, context)
   }
   return { price: transactionPrice, run }
@@ -110,8 +110,8 @@ function receiptRead(
     // members follow from other transactions, or are stored beside the receipt and not covered by its root.
     const others = Object.keys(proofsOf(chain, hash)?.receiptForms ?? {})
     const json = without(chain.receiptJson({ blockHash: hash, index }) ?? 'null', (receipt) => {
-      const isTold = isForced(receipt) && receipt.depositReceiptVersion === undefined
-      return ['blobGasPrice', ...others, ...(isTold ? ['depositNonce', 'contractAddress'] : [])]
+      const isReported = isForced(receipt) && receipt.depositReceiptVersion === undefined
+      return ['blobGasPrice', ...others, ...(isReported ? ['depositNonce', 'contractAddress'] : [])]
     })
     return proveIndex(network, request, JSON.stringify(part(JSON.parse(json), place)), context)
   }

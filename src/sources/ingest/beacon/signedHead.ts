@@ -83,7 +83,7 @@ export class SignedHead {
   /** Why the last update was unusable. */
   #unusable: string | undefined
   #trouble: string | undefined
-  #told = ''
+  #reported = ''
 
   /** Throws OperatorError if there is no checkpoint to begin at. */
   constructor(plan: BeaconPlan, options: SignedHeadOptions) {
@@ -180,7 +180,7 @@ export class SignedHead {
       )
     }
     this.#trouble = undefined
-    this.#told = ''
+    this.#reported = ''
   }
 
   #slotNow(network: ConsensusNetwork): number {
@@ -220,8 +220,8 @@ export class SignedHead {
     if (isKnown || performance.now() < this.#forksAt) return
     this.#forksAt = performance.now() + forksMs
     const forks = await this.#api.forks().catch(() => undefined)
-    const told = forks?.find(({ name }) => name === 'gloas')
-    const extended = told && knownConsensus(Number(this.#options.identity.chainId), told.epoch)
+    const reported = forks?.find(({ name }) => name === 'gloas')
+    const extended = reported && knownConsensus(Number(this.#options.identity.chainId), reported.epoch)
     if (extended === undefined) return
     this.#network = extended
     if (this.#client !== undefined) this.#client.network = extended
@@ -330,8 +330,8 @@ export class SignedHead {
 
   #complain(text: string): void {
     this.#trouble = text
-    if (text !== this.#told) this.#options.log(text)
-    this.#told = text
+    if (text !== this.#reported) this.#options.log(text)
+    this.#reported = text
   }
 }
 

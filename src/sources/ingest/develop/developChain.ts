@@ -92,10 +92,10 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
       report({ type: 'head' })
       await publisher?.committed()
     }
-    let told: string | undefined
+    let reported: string | undefined
     const tell = (trouble: string | undefined) => {
-      if (trouble === told) return
-      told = trouble
+      if (trouble === reported) return
+      reported = trouble
       if (trouble !== undefined) say(trouble)
       report({
         type: 'upstream',

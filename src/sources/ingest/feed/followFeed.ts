@@ -85,7 +85,7 @@ export class FeedFollower {
   #tipRead = 0
   #isAnswering = false
   #news: Deferred<void> = defer()
-  #stateTold = ''
+  #stateReported = ''
   #isCutOff = false
 
   constructor(
@@ -255,9 +255,9 @@ export class FeedFollower {
     this.#isCutOff = !isAnswering
     const node = { name: 'feed', isAnswering, isQuarantined: false, head, lies: [] }
     const state = { head, isDown: !isAnswering, nodes: [node] }
-    const told = JSON.stringify(state)
-    if (told === this.#stateTold) return false
-    this.#stateTold = told
+    const reported = JSON.stringify(state)
+    if (reported === this.#stateReported) return false
+    this.#stateReported = reported
     this.#report({ type: 'upstream', state })
     return true
   }

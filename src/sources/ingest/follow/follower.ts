@@ -19,7 +19,7 @@ import type { Block, BlockLink } from '../block.js'
 import { BadBlockError } from '../importer.js'
 import type { ImportSession } from '../importSession.js'
 import { withKeysAhead } from '../keysAhead.js'
-import { askMarks, newMarks, type ToldMarks, writeMarks } from '../mayMark.js'
+import { askMarks, newMarks, type ReportedMarks, writeMarks } from '../mayMark.js'
 import type { FollowPlan, IngestMessage } from '../messages.js'
 import { SignedLinks } from '../nodes/signedLinks.js'
 import type { FetchedBlock, UpstreamBlocks } from '../nodes/upstreamBlocks.js'
@@ -134,7 +134,7 @@ export class Follower {
   /** The head and the signed finalized block of the last request for markers. */
   #markersOf = ''
   /** Markers that upstreams reported and that are not stored yet. */
-  #told: ToldMarks = []
+  #reported: ReportedMarks = []
   readonly #tellUpstreams: (trouble: string | undefined) => void
 
   constructor(plan: FollowPlan, parts: FollowerParts, signal: AbortSignal) {
@@ -190,8 +190,8 @@ export class Follower {
     const of = `${bytesToHex(this.#store.head.hash)} ${this.#signed?.finalized?.number}`
     if (of !== this.#markersOf) {
       this.#markersOf = of
-      void askMarks(this.#blocks.proving, this.#signed).then((told) => {
-        this.#told = told
+      void askMarks(this.#blocks.proving, this.#signed).then((reported) => {
+        this.#reported = reported
         this.#news.resolve()
       })
     }
@@ -201,8 +201,8 @@ export class Follower {
 
   /** Resolves to whether the safe or the finalized block changed. */
   async #storeMarks(): Promise<boolean> {
-    const marks = newMarks(this.#store, this.#signed, this.#told)
-    this.#told = []
+    const marks = newMarks(this.#store, this.#signed, this.#reported)
+    this.#reported = []
     if (marks === undefined) return false
     this.#store.beginBatch()
     writeMarks(this.#store, marks)

@@ -17,7 +17,7 @@ import { askGenesis } from '../../upstream/askChain.js'
 import { askPatiently } from '../../upstream/askPatiently.js'
 import { NodeError, Upstream, type UpstreamOptions } from '../../upstream/upstream.js'
 import { type Genesis, parseGenesis } from '../genesis.js'
-import { toldGenesis } from './toldGenesis.js'
+import { reportedGenesis } from './reportedGenesis.js'
 
 /** Wait before a node that does not answer is asked again. */
 const retryMs = 500
@@ -54,8 +54,8 @@ export async function genesisOfNode(
       const upstream = upstreams[turn % upstreams.length] as Upstream
       try {
         if (genesis !== undefined) return await askedGenesis(genesis, text, upstream)
-        const told = await toldGenesis(upstream, notice)
-        return await askedGenesis(parseGenesis(told), told, upstream)
+        const reported = await reportedGenesis(upstream, notice)
+        return await askedGenesis(parseGenesis(reported), reported, upstream)
       } catch (error) {
         if (error instanceof OperatorError) throw error
         if (error instanceof NodeError || error instanceof BlockJsonError) {
@@ -86,10 +86,10 @@ export function completedGenesis(genesis: Genesis, store: ChainWriter): Genesis 
 async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream): Promise<Genesis> {
   const ask = (method: string, params: readonly unknown[]) =>
     askPatiently(upstream, method, params, performance.now() + upstream.options.timeoutMs)
-  const told = await askGenesis(ask)
+  const reported = await askGenesis(ask)
   // The node has pruned history; its chain id is compared at the first request.
-  if ('why' in told) return genesis
-  const header = headerRlpFromJson(told.block)
+  if ('why' in reported) return genesis
+  const header = headerRlpFromJson(reported.block)
   const { hash } = genesis.blockDiff
   const isSame = equalBytes(headerHash(header), hash)
   const hasNoState = equalBytes(decodeHeader(header).stateRoot, emptyTrieRoot)

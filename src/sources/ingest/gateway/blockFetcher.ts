@@ -9,7 +9,7 @@ import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, isProofOfStake, requireKnownFork } from '../../../data/chain/header.js'
-import type { ToldJson } from '../../../data/store/chainRows.js'
+import type { ReportedJson } from '../../../data/store/chainRows.js'
 import type { CanonicalHeader, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
 import { senderBytes } from '../../../data/store/storedBlock.js'
 import { BlockParts, bodyHashes, readBody } from '../../../execution/evm/blocks/blockParts.js'
@@ -46,11 +46,11 @@ export interface ProvedBlock extends Pick<Block, 'hash' | 'header' | 'headerRlp'
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
   /** For a chain of another family, and for a block with transactions of an unknown type. */
-  readonly told?: ToldJson | undefined
+  readonly reported?: ReportedJson | undefined
 }
 
 /** A block whose receipts are requested. */
-export type ReceiptsBlock = Pick<ProvedBlock, 'hash' | 'header' | 'told'>
+export type ReceiptsBlock = Pick<ProvedBlock, 'hash' | 'header' | 'reported'>
 
 /** A block access list that its header commits to. */
 interface ProvedList {
@@ -94,23 +94,24 @@ export class BlockFetcher {
   }
 
   /** An unproved result counts if a quorum of nodes reports the same. A proved result needs no others. */
-  async #agreed<T extends { readonly told?: ToldJson | undefined }>(
+  async #agreed<T extends { readonly reported?: ReportedJson | undefined }>(
     what: string,
     read: (attempt: Attempt) => Promise<T | undefined>,
     found: T | undefined,
     rows: (found: T) => readonly Uint8Array[],
   ): Promise<T | undefined> {
-    if (found?.told?.faith !== 'none' || this.#quorum() === 1) return found
+    if (found?.reported?.faith !== 'none' || this.#quorum() === 1) return found
     const byRows = new Map<string, T[]>()
     const agreed = await this.proving.agree(read, (each) => {
       const key = rows(each).map(bytesToHex).join()
       byRows.set(key, [...(byRows.get(key) ?? []), each])
-      return each.told === undefined ? key : `${key} ${sortedJson(each.told.json)}`
+      return each.reported === undefined ? key : `${key} ${sortedJson(each.reported.json)}`
     })
-    if (agreed?.told !== undefined) return { ...agreed, told: { ...agreed.told, faith: 'quorum' } }
+    if (agreed?.reported !== undefined)
+      return { ...agreed, reported: { ...agreed.reported, faith: 'quorum' } }
     // Members that are not in the rows come from one node alone.
     const [alike] = [...byRows.values()].find(({ length }) => length >= this.#quorum()) ?? []
-    if (alike?.told === undefined)
+    if (alike?.reported === undefined)
       throw unavailable(`fewer than ${this.#quorum()} upstreams agree on ${what}`)
     return alike
   }
@@ -142,7 +143,7 @@ export class BlockFetcher {
     const isKnown =
       block &&
       readBody(block.bodyRlp, block.header).transactions.every((item) => isKnownItem(item, this.#types))
-    return isKnown ? { ...block, told: undefined } : block
+    return isKnown ? { ...block, reported: undefined } : block
   }
 
   async #familyBlock(hash: Hash32, attempt: Attempt, family: ProvedFamily): Promise<ProvedBlock | undefined> {
@@ -189,7 +190,7 @@ export class BlockFetcher {
       if (family !== undefined) return this.#familyReceipts(hash, attempt, await block, family)
       const header = waitedForLater(Promise.resolve(block).then((of) => of?.header))
       const [row, of] = await Promise.all([askReceipts(hash, attempt, header), block])
-      if (of?.told !== undefined) return this.#familyReceipts(hash, attempt, of, unknownTypes)
+      if (of?.reported !== undefined) return this.#familyReceipts(hash, attempt, of, unknownTypes)
       if (row === undefined || of === undefined) return undefined
       this.#parts.checkReceipts(
         row,
@@ -210,8 +211,8 @@ export class BlockFetcher {
   ): Promise<FetchedReceipts | undefined> {
     const answer = block && (await askReceiptsJson(hash, attempt))
     if (block === undefined || answer === undefined) return undefined
-    const { told = await this.#familyBlock(hash, attempt, family).then((of) => of?.told) } = block
-    return told && readFamilyReceipts(answer, { ...block, told }, family)
+    const { reported = await this.#familyBlock(hash, attempt, family).then((of) => of?.reported) } = block
+    return reported && readFamilyReceipts(answer, { ...block, reported }, family)
   }
 
   /** The access list of a block, proved and checked; undefined if no node has it. Requested as {@link readReceipts}. */

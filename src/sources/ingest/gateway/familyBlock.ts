@@ -13,7 +13,7 @@ import {
 import type { NetworkPart, OwnType, ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import { decodeHeader, fieldsMin, type Header, headerFields, headerHash } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
-import type { ToldJson } from '../../../data/store/chainRows.js'
+import type { ReportedJson } from '../../../data/store/chainRows.js'
 import type { BlockContent, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
 import { creationAddress } from '../../../execution/evm/transactions/creationAddress.js'
 import { RecoveredKeys, transactionHash } from '../../../execution/evm/transactions/recoveredKeys.js'
@@ -45,7 +45,7 @@ export interface FamilyBlock {
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
   readonly senders: Uint8Array
-  readonly told: ToldJson
+  readonly reported: ReportedJson
 }
 
 interface ReadOptions {
@@ -87,13 +87,13 @@ const noHeader: Json = {
 const baseFeeField = 'baseFeePerGas'
 
 /** Whether a mismatch makes a part unproved instead of a lie. */
-function mayBeTold({ parts, loose }: ProvedFamily, part: NetworkPart): boolean {
-  return parts[part] === 'told' || loose.includes(part)
+function mayBeReported({ parts, loose }: ProvedFamily, part: NetworkPart): boolean {
+  return parts[part] === 'reported' || loose.includes(part)
 }
 
 /** Throws {@link LieError} for a part that its family always proves. */
-function requireTold(family: ProvedFamily, part: NetworkPart, what: string): void {
-  if (!mayBeTold(family, part)) throw new LieError(what)
+function requireReported(family: ProvedFamily, part: NetworkPart, what: string): void {
+  if (!mayBeReported(family, part)) throw new LieError(what)
 }
 
 /** A header with its own RLP; if nothing proves it, under its reported hash. Throws {@link LieError}. */
@@ -110,11 +110,11 @@ export function readFamilyHeader(
   const claimed = bytesOfHex(block.hash, 32)
   if (claimed === undefined) throw new LieError('a block without its hash')
   const hash = toHash32(claimed)
-  const own = family.parts.headers === 'told' ? undefined : ownHeaderRlp(block, family)
+  const own = family.parts.headers === 'reported' ? undefined : ownHeaderRlp(block, family)
   const isProved = own !== undefined && equalBytes(headerHash(own), hash)
   if (own !== undefined && !isProved) {
     const what = `block ${textOf(block.hash)} with the hash ${bytesToHex(headerHash(own))}`
-    requireTold(family, 'headers', what)
+    requireReported(family, 'headers', what)
   }
   const isOwn = isProved && family.headerFields === undefined
   const headerRlp = isOwn ? (own as Uint8Array) : ethereumHeader(block, family, isProved)
@@ -126,7 +126,7 @@ function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined
   try {
     return headerRlpFromJson(block, family.headerFields)
   } catch (error) {
-    if (mayBeTold(family, 'headers')) return undefined
+    if (mayBeReported(family, 'headers')) return undefined
     throw error
   }
 }
@@ -167,11 +167,11 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
       throw new NotProvedError(
         `${name} has a transaction of a type that is not known, whose bytes nobody tells`,
       )
-    if (hasAll) requireTold(family, 'bodies', `${name}, whose body has another transactions root`)
+    if (hasAll) requireReported(family, 'bodies', `${name}, whose body has another transactions root`)
   }
   const uncles = listOf(block.uncles ?? [], 'uncles')
   if (isProved && (uncles.length > 0 || !equalBytes(header.unclesHash, emptyUnclesHash)))
-    requireTold(family, 'bodies', `${name}, which has uncles`)
+    requireReported(family, 'bodies', `${name}, which has uncles`)
   if (isProved) checkHashedMembers(block, family, name)
   const withdrawals = header.withdrawalsRoot && readWithdrawals(block, header, family)
   isCovered &&= isRight && uncles.length === 0
@@ -186,7 +186,7 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
     headerRlp,
     bodyRlp: encodeRlp([items, [], ...(withdrawals === undefined ? [] : [withdrawals])]),
     senders: joinBytes(read.flatMap((each) => [each.sender, each.hash])),
-    told: toldOf({ ...block, hash: bytesToHex(hash), transactions }, isCovered),
+    reported: reportedOf({ ...block, hash: bytesToHex(hash), transactions }, isCovered),
   }
 }
 
@@ -196,16 +196,16 @@ function checkHashedMembers(block: Json, family: ProvedFamily, name: string): vo
     const wanted = bytesOf(block[field])
     if (value === undefined || wanted.every((byte) => byte === 0)) continue
     if (!equalBytes(hashRlp(bytesOf(value)), wanted))
-      requireTold(family, 'bodies', `${name}, whose ${member} has another hash`)
+      requireReported(family, 'bodies', `${name}, whose ${member} has another hash`)
   }
 }
 
 function readWithdrawals(block: Json, header: Header, family: ProvedFamily): RlpItem[] {
   const items = listOf(block.withdrawals ?? [], 'withdrawals').map(withdrawalItem)
-  if (family.parts.withdrawals === 'told') return items
+  if (family.parts.withdrawals === 'reported') return items
   const root = indexedRoot(items.map((item) => encodeRlp(item)))
   if (!equalBytes(root, header.withdrawalsRoot as Hash32))
-    requireTold(family, 'withdrawals', `block ${header.number}, whose body has another withdrawals root`)
+    requireReported(family, 'withdrawals', `block ${header.number}, whose body has another withdrawals root`)
   return items
 }
 
@@ -289,15 +289,15 @@ function memberOf(json: Json, names: string): unknown {
 }
 
 /** The context of receipts: their block, and its transactions as written anew. */
-export type ReceiptsOf = Pick<FamilyBlock, 'hash' | 'header' | 'told'>
+export type ReceiptsOf = Pick<FamilyBlock, 'hash' | 'header' | 'reported'>
 
 /** Reads the receipts of a block. Throws {@link LieError} for invalid data. */
 export function readFamilyReceipts(
   answer: unknown,
-  { hash, header, told }: ReceiptsOf,
+  { hash, header, reported }: ReceiptsOf,
   family: ProvedFamily,
 ): FetchedReceipts {
-  const { transactions } = JSON.parse(Buffer.from(told.json).toString()) as {
+  const { transactions } = JSON.parse(Buffer.from(reported.json).toString()) as {
     readonly transactions: readonly Json[]
   }
   const list = listOf(answer, 'receipts').map((each) => recordOf(each, 'a receipt'))
@@ -314,13 +314,16 @@ export function readFamilyReceipts(
   const rooted = hasUnrooted ? encoded.slice(0, -1) : encoded
   const isRight = equalBytes(indexedRoot(rooted), header.receiptsRoot)
   if (!isRight)
-    requireTold(
+    requireReported(
       family,
       'receipts',
       `receipts of block ${header.number} that have another root than its header`,
     )
-  const isCovered = told.faith === 'proved' && isRight && !hasUnrooted
-  return { row: encodeRlp(encoded), told: toldOf(receiptsAnew(list, transactions, hash, header), isCovered) }
+  const isCovered = reported.faith === 'proved' && isRight && !hasUnrooted
+  return {
+    row: encodeRlp(encoded),
+    reported: reportedOf(receiptsAnew(list, transactions, hash, header), isCovered),
+  }
 }
 
 /** Receipts with the members that follow from their block and from each other. */
@@ -359,7 +362,7 @@ function positionOf(hash: Hash32, { number }: Header, index: number) {
   return { blockHash: bytesToHex(hash), blockNumber: toQuantity(number), transactionIndex }
 }
 
-function toldOf(json: unknown, isCovered: boolean): ToldJson {
+function reportedOf(json: unknown, isCovered: boolean): ReportedJson {
   return { faith: isCovered ? 'proved' : 'none', json: Buffer.from(JSON.stringify(json)) }
 }
 
@@ -367,9 +370,11 @@ function toldOf(json: unknown, isCovered: boolean): ToldJson {
 export function contentOf({
   bodyRlp,
   senders,
-  told,
-}: Pick<FamilyBlock, 'bodyRlp' | 'senders'> & { readonly told?: ToldJson | undefined }): BlockContent {
-  return { body: bodyRlp, senders, told }
+  reported,
+}: Pick<FamilyBlock, 'bodyRlp' | 'senders'> & {
+  readonly reported?: ReportedJson | undefined
+}): BlockContent {
+  return { body: bodyRlp, senders, reported }
 }
 
 function bytesOfItem(item: RlpItem): Uint8Array {

@@ -25,7 +25,7 @@ import { setTimeout } from '../../../primitives/timers.js'
 import type { HeadChoice } from '../../upstream/headChoice.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import { checkHeader } from '../blockRules.js'
-import { askMarks, newMarks, type SignedMarks, type ToldMarks, writeMarks } from '../mayMark.js'
+import { askMarks, newMarks, type ReportedMarks, type SignedMarks, writeMarks } from '../mayMark.js'
 import type { SignedLinks } from '../nodes/signedLinks.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import { contentOf } from './familyBlock.js'
@@ -160,12 +160,12 @@ export class HeadKeeper {
     this.#waking = undefined
   }
 
-  #readMarked(): Promise<ToldMarks> {
+  #readMarked(): Promise<ReportedMarks> {
     return askMarks(this.#fetcher.proving, this.#options.signed)
   }
 
-  #mark(told: ToldMarks): void {
-    const marks = newMarks(this.#store, this.#options.signed, told)
+  #mark(reported: ReportedMarks): void {
+    const marks = newMarks(this.#store, this.#options.signed, reported)
     if (marks !== undefined) writeMarks(this.#store, marks)
   }
 
@@ -255,10 +255,12 @@ export class HeadKeeper {
     this.#checkHeaders(decodeHeader(parent), branch)
     if (below.length === 0) return this.#advance(fork, branch, false)
     // A subscriber that gets more blocks at once fetches the rest itself.
-    const told = below.slice(-wholeMax)
-    const bodies = await Promise.all(told.map((block) => this.#links.read(block.hash, block.header.number)))
+    const reported = below.slice(-wholeMax)
+    const bodies = await Promise.all(
+      reported.map((block) => this.#links.read(block.hash, block.header.number)),
+    )
     const whole = await this.#complete([...bodies, head])
-    this.#advance(fork, [...below.slice(0, below.length - told.length), ...whole], false)
+    this.#advance(fork, [...below.slice(0, below.length - reported.length), ...whole], false)
   }
 
   /** Throws InvalidBlockError if a header does not follow from its parent; nodes that have it on their chain lied. */

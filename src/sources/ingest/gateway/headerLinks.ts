@@ -56,8 +56,14 @@ export class HeaderLinks {
   ): Promise<LinkedHeader[]> {
     return linkedHeaders<LinkedHeader>({ hash, number }, number - lowest + 1, {
       at: async (each) => {
-        const told = await this.#fetcher.readHeaderAt(each)
-        return told && { hash: told.hash, header: decodeHeader(told.header), headerRlp: told.header }
+        const reported = await this.#fetcher.readHeaderAt(each)
+        return (
+          reported && {
+            hash: reported.hash,
+            header: decodeHeader(reported.header),
+            headerRlp: reported.header,
+          }
+        )
       },
       byHash: (next, each) => this.read(next, each),
       parentOf: ({ header }) => header.parentHash,

@@ -177,7 +177,7 @@ export class LogFiller {
     const [block, receipts] = await Promise.all([
       row.hasBody ? undefined : this.#fetcher.readBlock(hash, first),
       held === undefined
-        ? this.#fetcher.readReceipts(hash, { hash, header, told: this.#store.readTold(hash) }, first)
+        ? this.#fetcher.readReceipts(hash, { hash, header, reported: this.#store.readReported(hash) }, first)
         : { row: held },
     ])
     if (receipts === undefined || (block === undefined && !row.hasBody)) {

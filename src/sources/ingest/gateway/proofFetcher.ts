@@ -228,7 +228,11 @@ export class ProofFetcher extends BlockFetcher {
     const header = this.#store.readHeader(hash)
     if (header === undefined) return 'absent'
     const decoded = decodeHeader(header)
-    const row = await this.readReceipts(hash, { hash, header: decoded, told: this.#store.readTold(hash) })
+    const row = await this.readReceipts(hash, {
+      hash,
+      header: decoded,
+      reported: this.#store.readReported(hash),
+    })
     if (row === undefined) throw unavailable(`no upstream has the receipts of block ${decoded.number}`)
     this.#store.putReceipts(hash, row)
     return 'held'
@@ -302,7 +306,7 @@ export class ProofFetcher extends BlockFetcher {
 
   /** Asks by the block's hash, even for a block that is not canonical, or above the head. */
   async #state(wanted: WantedState): Promise<Outcome> {
-    if (this.options.family?.parts.state === 'told')
+    if (this.options.family?.parts.state === 'reported')
       throw new FaultError({ kind: 'NotProved', why: 'nothing proves the state of this chain' })
     const { block, stateRoot, slots } = wanted
     const address = wanted.address as Address

@@ -201,13 +201,13 @@ async function learnIdentity(
   while (!stopped.aborted) {
     for (const upstream of nodes) {
       try {
-        const told = await chainOf(upstream, performance.now() + fetchMsMax, () =>
+        const reported = await chainOf(upstream, performance.now() + fetchMsMax, () =>
           log(
             `the rules of the chain come from upstream ${upstream.name}, and nothing proves them; to use your own, give a genesis file`,
           ),
         )
         close()
-        return withForks(told)
+        return withForks(reported)
       } catch (error) {
         if (error instanceof OperatorError) throw error
         const text = `upstream ${upstream.name} does not say which chain it has: ${(error as Error).message}`

@@ -77,7 +77,8 @@ class GatewayCheck extends FaultList {
     const identity = requireIdentity(store)
     this.#parts = new BlockParts(ForkSchedule.of({ config: identity.config }))
     const { parts, loose, headerFields } = provedFamilyOf(identity)
-    this.#hasOwnHeaders = parts.headers !== 'told' && !loose.includes('headers') && headerFields === undefined
+    this.#hasOwnHeaders =
+      parts.headers !== 'reported' && !loose.includes('headers') && headerFields === undefined
   }
 
   /** Checks canonical blocks, from the lowest stored one up to the head. */
@@ -162,9 +163,9 @@ class GatewayCheck extends FaultList {
         this.#parts.checkAccessList(list, header, (what) => new Error(`its access list ${what}`))
       const receipts = this.#store.readReceipts(hash)
       if (receipts === undefined) return
-      const told = this.#store.toldRow(hash, 'receipts')
-      if (told === undefined) this.#parts.checkReceipts(receipts, header, fault)
-      else if (told.faith === 'proved')
+      const reported = this.#store.reportedRow(hash, 'receipts')
+      if (reported === undefined) this.#parts.checkReceipts(receipts, header, fault)
+      else if (reported.faith === 'proved')
         this.#root(decodeRlpList(receipts).map(rlpBytes), header.receiptsRoot, 'receipts')
       this.counts.receipts++
     })
@@ -175,13 +176,13 @@ class GatewayCheck extends FaultList {
     const body = this.#store.readBody(hash)
     if (body === undefined) throw new Error('its body is missing')
     this.counts.bodies++
-    const told = this.#store.toldRow(hash, 'block')
-    if (told?.faith === 'proved') {
+    const reported = this.#store.reportedRow(hash, 'block')
+    if (reported?.faith === 'proved') {
       const items = readBody(body, header).transactions
       const bytes = items.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item)))
       this.#root(bytes, header.transactionsRoot, 'transactions')
     }
-    if (told !== undefined) return
+    if (reported !== undefined) return
     const senders = this.#parts.checkBody(body, header, isProofOfStake(header), fault)
     if (!equalBytes(senders, row.senders)) throw new Error('its senders are not those of its transactions')
   }

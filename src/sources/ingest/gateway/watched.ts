@@ -137,9 +137,9 @@ export class Watched {
       const { storage, nextKey } = (page ?? {}) as { readonly storage?: unknown; readonly nextKey?: unknown }
       if (typeof storage !== 'object' || storage === null) return `${method} tells no slots`
       for (const [hash, entry] of Object.entries(storage)) {
-        const told = (entry ?? {}) as { readonly key?: unknown; readonly value?: unknown }
-        const slot = bytesOfHex(told.key, 32)
-        const bytes = bytesOfHex(told.value, 32)
+        const reported = (entry ?? {}) as { readonly key?: unknown; readonly value?: unknown }
+        const slot = bytesOfHex(reported.key, 32)
+        const bytes = bytesOfHex(reported.value, 32)
         if (slot === undefined || bytes === undefined || bytesToHex(keccak256(slot)) !== hash.toLowerCase()) {
           return `${method} does not tell the names of its slots`
         }

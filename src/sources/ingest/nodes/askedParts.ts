@@ -43,8 +43,8 @@ export async function askBlockRlp(
   const hashes = uncleHashesOf(result)
   // With a false hash a node finds no uncles, as if it lacked the block.
   const { hash } = result as { readonly hash?: unknown }
-  const told = bytesOfHex(hash, 32)
-  const isNamed = told !== undefined && (typeof id === 'number' || equalBytes(told, id))
+  const reported = bytesOfHex(hash, 32)
+  const isNamed = reported !== undefined && (typeof id === 'number' || equalBytes(reported, id))
   if (hashes.length > 0 && !isNamed) throw new LieError('a block without its hash')
   const uncles = await Promise.all(
     hashes.map((_, index) => attempt.ask('eth_getUncleByBlockHashAndIndex', [hash, toQuantity(index)])),

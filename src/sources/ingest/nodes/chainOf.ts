@@ -7,7 +7,7 @@ import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
-import { askChainId, askGenesis, type ToldChainId } from '../../upstream/askChain.js'
+import { askChainId, askGenesis, type ReportedChainId } from '../../upstream/askChain.js'
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
 
@@ -28,8 +28,8 @@ export async function chainOf(
   onBelieved: () => void,
 ): Promise<ChainIdentity> {
   const ask = (method: string, params: readonly unknown[]) => askPatiently(upstream, method, params, deadline)
-  const [told, genesis] = await Promise.all([askChainId(ask), askGenesis(ask)])
-  const id = await chainIdOf(upstream, told, deadline)
+  const [reported, genesis] = await Promise.all([askChainId(ask), askGenesis(ask)])
+  const id = await chainIdOf(upstream, reported, deadline)
   const chainId = id.toString()
   const identity = knownIdentity('', id)
   // The node has pruned history; its chain is checked at the first request.
@@ -63,19 +63,19 @@ export async function chainOf(
  * The `config` member of a node's genesis; undefined if the node does not report it. Rejects as {@link Upstream.ask}
  * does, and with OperatorError for unknown rules.
  */
-export async function toldConfig(upstream: Upstream, deadline: number): Promise<unknown> {
+export async function reportedConfig(upstream: Upstream, deadline: number): Promise<unknown> {
   const config = await askConfig(upstream, deadline)
   if (config !== undefined) requireKnownRules(upstream, config)
   return config
 }
 
 /**
- * The chain id that a node reports, or else the one of its rules; never a network id. Rejects as {@link toldConfig},
+ * The chain id that a node reports, or else the one of its rules; never a network id. Rejects as {@link reportedConfig},
  * and with OperatorError if it reports none.
  */
 export async function chainIdOf(
   upstream: Upstream,
-  { id, why }: ToldChainId,
+  { id, why }: ReportedChainId,
   deadline: number,
 ): Promise<number> {
   const config = why === undefined ? undefined : await askConfig(upstream, deadline)

@@ -22,12 +22,12 @@ export async function linkedHeaders<H extends { readonly hash: Hash32 }>(
   { at, byHash, parentOf, isEnd = () => false }: HeaderQuestions<H>,
 ): Promise<H[]> {
   const numbers = Array.from({ length: Math.max(count, 0) }, (_, index) => number - index)
-  const told: readonly (H | undefined)[] = await Promise.all(
+  const reported: readonly (H | undefined)[] = await Promise.all(
     numbers.map((each): Promise<H | undefined> => at(each).catch(() => undefined)),
   )
   const linked: H[] = []
   let next = hash
-  for (const [index, given] of told.entries()) {
+  for (const [index, given] of reported.entries()) {
     if (isEnd(next)) break
     let header = given
     if (header === undefined || !equalBytes(header.hash, next)) {

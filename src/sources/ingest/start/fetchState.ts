@@ -300,15 +300,15 @@ class StateFetch {
     const params = [this.#child, 0, address, start, slotsPerAnswer]
     const { result, upstream } = await this.#ask('debug_storageRangeAt', params)
     const { storage, nextKey } = (result ?? {}) as Readonly<Record<string, unknown>>
-    const slots = Object.entries(storage ?? {}).map(([told, entry]) => {
+    const slots = Object.entries(storage ?? {}).map(([reported, entry]) => {
       const { key, value } = (entry ?? {}) as Readonly<Record<string, unknown>>
       if (key === null)
-        throw new OperatorError(`${upstream.name}: slot ${told} of account ${address}: ${noPreimages}`)
+        throw new OperatorError(`${upstream.name}: slot ${reported} of account ${address}: ${noPreimages}`)
       const slot = bytesOfHex(key, hashBytes)
       const bytes = bytesOfHex(value, hashBytes)
       const hash = slot && keccak256(slot)
-      if (hash === undefined || bytes === undefined || bytesToHex(hash) !== told.toLowerCase())
-        throw wrong(upstream.name, `it tells slot ${told} of account ${address}, which is none`)
+      if (hash === undefined || bytes === undefined || bytesToHex(hash) !== reported.toLowerCase())
+        throw wrong(upstream.name, `it tells slot ${reported} of account ${address}, which is none`)
       return { hash, slot: bytesToHex(slot as Uint8Array), value: trimLeft(bytes) }
     })
     slots.sort((a, b) => Buffer.compare(a.hash, b.hash))

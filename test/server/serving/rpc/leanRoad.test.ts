@@ -314,10 +314,10 @@ test('what is logged and traced of a request is the same', async (t) => {
   for (let run = 0; run < runs; run++) {
     const texts = bodies()
     const headers = { 'x-request-id': `request-${run}`, traceparent: `trace-${run}` }
-    const told: unknown[] = []
+    const reported: unknown[] = []
     for (const road of [0, 1] as const) {
       await (await post(`/road${road}/v3/0123456789ab`, texts[road].toString('latin1'), headers)).text()
-      told.push(
+      reported.push(
         written.splice(0).map(({ line: { network, microseconds, ...line }, context }) => {
           t.equal(network, `road${road}`)
           t.ok(Number.isInteger(microseconds))
@@ -325,8 +325,8 @@ test('what is logged and traced of a request is the same', async (t) => {
         }),
       )
     }
-    t.same(told[0], told[1])
-    t.match(told[0], [{ request: `request-${run}` }, { context: { parentId: `trace-${run}` } }])
+    t.same(reported[0], reported[1])
+    t.match(reported[0], [{ request: `request-${run}` }, { context: { parentId: `trace-${run}` } }])
   }
 })
 

@@ -238,11 +238,11 @@ t.test('a node that comes back as another chain is refused', async (t) => {
   chain.chainId = '0x8'
   chain.head = toyHeader('b', 9)
   await node.start()
-  const told = () => lines.filter((line) => line.includes('another chain'))
-  while (told().length === 0) await upstreams.poll()
+  const reported = () => lines.filter((line) => line.includes('another chain'))
+  while (reported().length === 0) await upstreams.poll()
   t.equal(upstreams.head?.claim.hash, blockHash('a', 1))
   for (let times = 0; times < 20; times++) await upstreams.poll()
-  t.equal(told().length, 1, 'the log says so once')
+  t.equal(reported().length, 1, 'the log says so once')
   t.match(upstreams.states(), [{ isAnswering: true, isQuarantined: true }])
   chain.chainId = '0x7'
   chain.head = toyHeader('a', 2)

@@ -22,10 +22,19 @@ t.test('what a network has is executed, proved or told, by its kind and family',
   t.strictSame(basisOf({}), all)
   const proved = { headers: 'proved', transactions: 'proved', receipts: 'proved', state: 'proved' }
   t.strictSame(basisOf({ gateway: true }), { ...proved, calls: 'executed' })
-  t.strictSame(basisOf({ gateway: true, family: 'bsc' }), { ...proved, calls: 'executed or told' })
-  t.match(basisOf({ gateway: true, family: 'avalanche' }), { receipts: 'proved or told', calls: 'told' })
-  const told = { headers: 'told', transactions: 'told', receipts: 'told', state: 'told', calls: 'told' }
-  t.strictSame(basisOf({ gateway: true, family: 'zksync' }), told)
+  t.strictSame(basisOf({ gateway: true, family: 'bsc' }), { ...proved, calls: 'executed or reported' })
+  t.match(basisOf({ gateway: true, family: 'avalanche' }), {
+    receipts: 'proved or reported',
+    calls: 'reported',
+  })
+  const reported = {
+    headers: 'reported',
+    transactions: 'reported',
+    receipts: 'reported',
+    state: 'reported',
+    calls: 'reported',
+  }
+  t.strictSame(basisOf({ gateway: true, family: 'zksync' }), reported)
   const history = { first: 0, hasReceipts: false } as never
   t.strictSame(basisOf({ history }), { headers: 'proved', transactions: 'proved' })
 })

@@ -332,8 +332,9 @@ t.test('a user-defined type is decoded where the layout says what lies under it'
     if (type.label === 'Price') type.underlying = 'uint96'
     if (type.label === 'Tag') type.underlying = 'bytes4'
   }
-  const told = parseStorageLayout(raw)
-  const jsonOf = (path: string) => readVariable(told, path, (slot) => slots.get(hexDigits(slot))).valueJson
+  const reported = parseStorageLayout(raw)
+  const jsonOf = (path: string) =>
+    readVariable(reported, path, (slot) => slots.get(hexDigits(slot))).valueJson
   t.equal(jsonOf('price'), '"123456789012345678901234567"')
   t.equal(jsonOf('tag'), '"0xcafebabe"')
   t.equal(jsonOf('byPrice[16]'), '"16"')

@@ -29,7 +29,7 @@ const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x
 const empty = { accounts: [], slots: [], trie: [], transactions: 0, logs: [] }
 
 /** What a read gives, as text; `removed N` where it says that block N is the oldest kept. */
-function told(read: () => unknown): string {
+function reported(read: () => unknown): string {
   try {
     return (
       JSON.stringify(read(), (_, value) =>
@@ -50,7 +50,7 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
   for (let number = 0; number <= head; number++) {
     const hash = whole.readCanonicalHash(number) as Hash32
     for (const key of [...addresses, ...slotKeys]) {
-      const read = (store: ChainWriter) => told(() => asBuffer(store.readKeyAt(number, key)))
+      const read = (store: ChainWriter) => reported(() => asBuffer(store.readKeyAt(number, key)))
       const got = read(cut)
       const want = read(whole)
       // Below it, what is found has to be right, and nothing is no answer.
@@ -59,12 +59,12 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
         throw new Error(`state of block ${number}, ${bytesToHex(key)}: ${got}, not ${want}`)
     }
     for (const key of number < oldest.trie ? [] : trieKeys) {
-      const read = (store: ChainWriter) => told(() => rowOf(store, key, number))
+      const read = (store: ChainWriter) => reported(() => rowOf(store, key, number))
       if (read(cut) !== read(whole))
         throw new Error(`row ${bytesToHex(key)} of block ${number}: ${read(cut)}, not ${read(whole)}`)
     }
-    const isTold = told(() => cut.requireTries(number)) === `removed ${oldest.trie}`
-    if (isTold !== number < oldest.trie) throw new Error(`the tries of block ${number}`)
+    const isReported = reported(() => cut.requireTries(number)) === `removed ${oldest.trie}`
+    if (isReported !== number < oldest.trie) throw new Error(`the tries of block ${number}`)
     const parts = [
       ['receipts', (store: ChainWriter) => asBuffer(store.readReceipts(hash))],
       ['bodies', (store: ChainWriter) => asBuffer(store.readBody(hash))],
@@ -72,8 +72,8 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
     ] as const
     for (const [kind, read] of parts) {
       const isKept = number >= oldest[kind]
-      const got = told(() => read(cut))
-      const want = told(() => (isKept ? read(whole) : undefined))
+      const got = reported(() => read(cut))
+      const want = reported(() => (isKept ? read(whole) : undefined))
       const nothing = ['nothing', '""']
       if (isKept ? got !== want : !nothing.includes(got))
         throw new Error(`${kind} of block ${number}: ${got}, not ${want}`)
@@ -90,7 +90,7 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
     ...slots.map((each) => logKey(1, each)),
   ]) {
     for (const from of [oldest.receipts, Math.floor((oldest.receipts + head) / 2)]) {
-      const read = (store: ChainWriter) => told(() => [...blocksWithLog(store, key, from)])
+      const read = (store: ChainWriter) => reported(() => [...blocksWithLog(store, key, from)])
       if (read(cut) !== read(whole))
         throw new Error(`logs from block ${from}: ${read(cut)}, not ${read(whole)}`)
     }

@@ -108,9 +108,9 @@ t.test('ranges are what a set of numbers is', async (t) => {
         if ((logRangeAt(ranges, number) !== undefined) !== isIn) throw new Error(`${number}: ${ranges}`)
         let last = number
         while (last < 40 && known.has(last + 1) === isIn) last++
-        const told = lastAlike(ranges, number)
-        if (last === 40 ? told !== Number.POSITIVE_INFINITY : told !== last) {
-          throw new Error(`from ${number} to ${told}, not ${last}: ${ranges}`)
+        const reported = lastAlike(ranges, number)
+        if (last === 40 ? reported !== Number.POSITIVE_INFINITY : reported !== last) {
+          throw new Error(`from ${number} to ${reported}, not ${last}: ${ranges}`)
         }
       }
     }),

@@ -86,9 +86,9 @@ t.test('transfers of a simulation are told once, by the logs that the fork has',
   const given = { validates: false, tracesTransfers: true, isFull: false, gasMax: gas }
   const blocks = [{ blockOverrides: {}, stateOverrides, calls: [call] }]
   const json = simulation.simulateJson({ block, blocks, ...given }, goOn)
-  const [told] = JSON.parse(Buffer.from(json).toString())
-  t.match(told.calls[0], { status: '0x1', logs: [{ address: `0x${'f'.repeat(39)}e`, logIndex: '0x0' }] })
-  t.equal(told.calls[0].logs.length, 1)
+  const [reported] = JSON.parse(Buffer.from(json).toString())
+  t.match(reported.calls[0], { status: '0x1', logs: [{ address: `0x${'f'.repeat(39)}e`, logIndex: '0x0' }] })
+  t.equal(reported.calls[0].logs.length, 1)
 })
 
 t.test('the access list of a block names the coinbase, also where a message is free', async (t) => {

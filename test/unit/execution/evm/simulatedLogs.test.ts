@@ -8,7 +8,7 @@ const outer = addressOf(1)
 const inner = addressOf(2)
 const simulation = new Simulation(demoStore, limits)
 
-interface ToldCall {
+interface ReportedCall {
   readonly status: string
   readonly logs: readonly { readonly logIndex: string }[]
 }
@@ -30,8 +30,8 @@ function indicesOf(codes: readonly Uint8Array[], blocks: number, tracesTransfers
   const given = { validates: false, tracesTransfers, isFull: false, gasMax: 30_000_000n }
   const simulated = Array.from({ length: blocks }, () => ({ blockOverrides: {}, stateOverrides, calls }))
   const json = simulation.simulateJson({ block, ...given, blocks: simulated }, goOn)
-  const told = JSON.parse(Buffer.from(json).toString()) as { readonly calls: readonly ToldCall[] }[]
-  return told.map(({ calls }) => calls.map(({ logs }) => logs.map(({ logIndex }) => Number(logIndex))))
+  const reported = JSON.parse(Buffer.from(json).toString()) as { readonly calls: readonly ReportedCall[] }[]
+  return reported.map(({ calls }) => calls.map(({ logs }) => logs.map(({ logIndex }) => Number(logIndex))))
 }
 
 const address = (bytes: Uint8Array) => Uint8Array.of(0x73, ...bytes)

@@ -5,7 +5,7 @@ import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import { hexToBytes } from '../../../../src/primitives/bytes.js'
 import { emptyState } from '../../../library/emptyState.js'
 import { addressOf } from './demoExecution.js'
-import { type Json, type ToldFault, type ToldStep, TracedChains } from './tracedForks.js'
+import { type Json, type ReportedFault, type ReportedStep, TracedChains } from './tracedForks.js'
 
 const chains = await TracedChains.open(t)
 const aa = addressOf(0xaa)
@@ -27,8 +27,8 @@ function traced(
 const created = (data: string, fork: ForkName = 'osaka') =>
   chains.traceAll(fork, { data: hexToBytes(data), gas: 500_000n }, [])
 
-const places = (faults: readonly ToldFault[]) => faults.map(({ op, depth, error }) => [op, depth, error])
-const costs = (steps: readonly ToldStep[], op: string) =>
+const places = (faults: readonly ReportedFault[]) => faults.map(({ op, depth, error }) => [op, depth, error])
+const costs = (steps: readonly ReportedStep[], op: string) =>
   steps.filter((step) => step.op === op).map(({ gasCost, error }) => [gasCost, error])
 
 t.test('the cost of an instruction is its execution gas, without state gas', async (t) => {
@@ -52,7 +52,7 @@ t.test('the cost of an instruction is its execution gas, without state gas', asy
 t.test('what state gas cannot be paid for has the cost that go-ethereum computes', async (t) => {
   const last = (code: string, gas = 60_000n) => {
     const { opcodes, faults } = traced('amsterdam', code, { gas, balance: 5n })
-    const { op, gasCost, error } = opcodes.structLogs.at(-1) as ToldStep
+    const { op, gasCost, error } = opcodes.structLogs.at(-1) as ReportedStep
     return [op, gasCost, error, places(faults)]
   }
   t.strictSame(last('6001600055'), ['SSTORE', 12_100, 'out of gas', []])
@@ -85,7 +85,7 @@ t.test(
       ['5f5fe88e', 'EXCHANGE', undefined, 'stack underflow (2 <=> 3)'],
     ] as const) {
       const { opcodes, steps, faults, calls } = traced('amsterdam', code)
-      const step = opcodes.structLogs.at(-1) as ToldStep
+      const step = opcodes.structLogs.at(-1) as ReportedStep
       t.strictSame([step.op, step.gasCost, step.error], [op, 3, refused], code)
       t.strictSame(steps.list.at(-1)?.error, refused, code)
       t.strictSame(places(faults), fault === undefined ? [] : [[op, 1, fault]], code)
@@ -146,7 +146,7 @@ t.test('getRefund has the refund of the instruction itself', async (t) => {
   const { opcodes, steps } = chains.traceAll('osaka', { to: aa, gas: 500_000n }, [
     { address: aa, code, state: slots },
   ])
-  const refunds = (list: readonly ToldStep[]) =>
+  const refunds = (list: readonly ReportedStep[]) =>
     list.filter(({ op }) => op === 'SSTORE').map(({ refund = 0 }) => refund)
   t.strictSame(refunds(steps.list), [4_800, 9_600, 7_600])
   t.strictSame(refunds(opcodes.structLogs), refunds(steps.list))
@@ -171,11 +171,11 @@ t.test('an instruction that cannot be paid has used no slot', async (t) => {
       { address: aa, code: hexToBytes('600060006000600060bb6064f450600654') },
       { address: bb, code: hexToBytes(inner) },
     ]).opcodes
-    const told = structLogs.filter(({ op }) => op === 'SLOAD' || op === 'SSTORE') as readonly Json[]
+    const reported = structLogs.filter(({ op }) => op === 'SLOAD' || op === 'SSTORE') as readonly Json[]
     const slot = (digit: string) => `0x${digit.padStart(64, '0')}`
-    t.match(told[0]?.error, /out of gas|not enough gas/)
-    t.equal(told[0]?.storage, undefined)
-    t.strictSame(told[1]?.storage, { [slot('6')]: slot('0') })
+    t.match(reported[0]?.error, /out of gas|not enough gas/)
+    t.equal(reported[0]?.storage, undefined)
+    t.strictSame(reported[1]?.storage, { [slot('6')]: slot('0') })
   }
 })
 

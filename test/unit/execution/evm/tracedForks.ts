@@ -44,7 +44,7 @@ function genesisOf(fork: ForkName): string {
 export type Json = any
 
 /** An instruction as the opcode logger and the tracer in JavaScript tell it. */
-export interface ToldStep {
+export interface ReportedStep {
   readonly pc: number
   readonly op: string
   readonly gas: number
@@ -56,7 +56,7 @@ export interface ToldStep {
   readonly memory?: readonly string[]
 }
 
-export interface ToldFault {
+export interface ReportedFault {
   readonly pc: number
   readonly op: string
   readonly gas: number
@@ -67,7 +67,7 @@ export interface ToldFault {
 }
 
 /** A call as tracers in JavaScript are told of it. */
-export interface ToldCall {
+export interface ReportedCall {
   readonly type: string
   readonly from: string
   readonly to: string
@@ -77,7 +77,7 @@ export interface ToldCall {
   gasUsed: number
   output: string
   error: string | undefined
-  readonly calls: ToldCall[]
+  readonly calls: ReportedCall[]
 }
 
 /** Each instruction, as the opcode logger has it. */
@@ -158,7 +158,7 @@ const atEnd: readonly (readonly [name: string, TracerOptions])[] = [
 /** What all tracers tell of one message. */
 export interface Traces {
   readonly opcodes: {
-    readonly structLogs: readonly ToldStep[]
+    readonly structLogs: readonly ReportedStep[]
     readonly failed: boolean
     readonly gas: number
     readonly returnValue: string
@@ -166,12 +166,12 @@ export interface Traces {
   readonly calls: Json
   readonly diff: Json
   readonly erc7562: Json
-  readonly faults: readonly ToldFault[]
+  readonly faults: readonly ReportedFault[]
   readonly flat: Json
-  readonly frames: readonly ToldCall[]
+  readonly frames: readonly ReportedCall[]
   readonly prestate: Json
   readonly steps: {
-    readonly list: readonly ToldStep[]
+    readonly list: readonly ReportedStep[]
     readonly output: string
     readonly error?: string
     readonly gasUsed: number
@@ -238,7 +238,7 @@ export class TracedChains {
     fork: ForkName,
     message: Partial<CallMessage>,
     stateOverrides: readonly AccountOverride[],
-  ): readonly ToldFault[] {
+  ): readonly ReportedFault[] {
     return this.trace(fork, message, stateOverrides, javascript(faultTracer))
   }
 

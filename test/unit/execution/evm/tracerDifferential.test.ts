@@ -12,9 +12,9 @@ import type { Scenario } from '../kernel/programs.js'
 import { everyFailure, throwFailing } from './failingPrograms.js'
 import {
   type Json,
-  type ToldCall,
-  type ToldFault,
-  type ToldStep,
+  type ReportedCall,
+  type ReportedFault,
+  type ReportedStep,
   TracedChains,
   type Traces,
   tracedForks,
@@ -58,7 +58,7 @@ const calling = (op: string) => /^(?:CALL|CALLCODE|DELEGATECALL|STATICCALL)$/.te
 const deployErrors = /^(?:invalid code|max code size|contract creation code storage)/
 
 /** Whether the interpreter finds the error before it runs the instruction, so that the step itself tells it. */
-function isRefusal({ op, gas, gasCost }: ToldStep, error: string): boolean {
+function isRefusal({ op, gas, gasCost }: ReportedStep, error: string): boolean {
   if (error === 'out of gas') return !(creating(op) && gas >= gasCost)
   if (error.startsWith('out of gas: ') || error === 'gas uint64 overflow') return true
   const [, needed] = /^stack underflow \(\d+ <=> (\d+)\)$/.exec(error) ?? []
@@ -73,20 +73,21 @@ class Walk {
 
   constructor(
     readonly fork: ForkName,
-    readonly steps: readonly ToldStep[],
+    readonly steps: readonly ReportedStep[],
   ) {}
 
   /** Checks a call whose first step is next. */
-  call(call: ToldCall, depth: number): void {
+  call(call: ReportedCall, depth: number): void {
     let count = 0
-    let before: { step: ToldStep; inner: ToldCall | undefined } | undefined
-    let last: ToldStep | undefined
+    let before: { step: ReportedStep; inner: ReportedCall | undefined } | undefined
+    let last: ReportedStep | undefined
     for (; this.steps[this.#at]?.depth === depth; ) {
-      const step = this.steps[this.#at++] as ToldStep
+      const step = this.steps[this.#at++] as ReportedStep
       if (before !== undefined) this.#gas(before.step, before.inner, step)
       if (step.gasCost < 0) throw new Error(`a negative cost of ${step.op}`)
       last = step
-      const isFailing = this.steps[this.#at] === undefined || (this.steps[this.#at] as ToldStep).depth < depth
+      const isFailing =
+        this.steps[this.#at] === undefined || (this.steps[this.#at] as ReportedStep).depth < depth
       const next = call.calls[count]
       const begins = calling(step.op) || creating(step.op) || step.op === 'SELFDESTRUCT'
       const inner = begins && step.error === undefined && next?.type === step.op ? next : undefined
@@ -102,7 +103,7 @@ class Walk {
     if (last !== undefined) this.#end(last, call, depth)
   }
 
-  #end(last: ToldStep, { error, type }: ToldCall, depth: number): void {
+  #end(last: ReportedStep, { error, type }: ReportedCall, depth: number): void {
     const isDeploying = creating(type) && error !== undefined && deployErrors.test(error)
     if (error === undefined || isDeploying) return same(last.error, undefined, 'the last step of a call')
     if (isRefusal(last, error)) same(last.error, error, `a refused ${last.op}`)
@@ -113,7 +114,7 @@ class Walk {
   }
 
   /** What an instruction and its call leave. */
-  #gas(step: ToldStep, inner: ToldCall | undefined, next: ToldStep): void {
+  #gas(step: ReportedStep, inner: ReportedCall | undefined, next: ReportedStep): void {
     const hasStateGas = inner !== undefined || step.op === 'SSTORE' || creating(step.op) || calling(step.op)
     if (hasStateGas && includesFork(this.fork, 'amsterdam')) return
     const back = inner === undefined ? 0 : creating(step.op) ? -inner.gasUsed : inner.gas - inner.gasUsed
@@ -126,8 +127,8 @@ class Walk {
 }
 
 /** The calls of callTracer, as tracers in JavaScript are told of them. */
-function compareCalls(told: ToldCall, native: Json, isTop: boolean): void {
-  const { type, from, to, value, gas, gasUsed, input, error, output, calls } = told
+function compareCalls(reported: ReportedCall, native: Json, isTop: boolean): void {
+  const { type, from, to, value, gas, gasUsed, input, error, output, calls } = reported
   const common = { type, from, input, ...(type === 'STATICCALL' ? {} : { value }) }
   const own = native.type === 'STATICCALL' ? {} : { value: native.value }
   same({ type: native.type, from: native.from, input: native.input, ...own }, common, 'a call')
@@ -163,13 +164,13 @@ function compareTracers(
   const { structLogs } = opcodes
   const plain = structLogs.map(({ storage: _, returnData: __, ...step }: Json) => step)
   const bare = steps.list.map(({ refund, ...step }) => ({ ...step, ...(refund ? { refund } : {}) }))
-  const key = ({ pc, op, gas, gasCost, depth, refund = 0, error, stack, memory = [] }: ToldStep) =>
+  const key = ({ pc, op, gas, gasCost, depth, refund = 0, error, stack, memory = [] }: ReportedStep) =>
     [pc, op, gas, gasCost, depth, refund, error, stack, memory] as const
   for (const [at, step] of bare.entries()) same(key(step), key(plain[at]), `step ${at}`)
   same(plain.length, bare.length, 'the number of steps')
   const { list, error, output } = steps
   const { type, from, to, value, gas, input } = calls
-  const frame: ToldCall = {
+  const frame: ReportedCall = {
     type,
     from,
     to,
@@ -186,7 +187,7 @@ function compareTracers(
   walk.call(frame, 1)
   if (!walk.isOver) throw new Error('steps that belong to no call')
   same(
-    faults.map((each: ToldFault) => [each.pc, each.op, each.depth, each.error]),
+    faults.map((each: ReportedFault) => [each.pc, each.op, each.depth, each.error]),
     walk.faults,
     'faults',
   )
@@ -216,7 +217,7 @@ function compareTracers(
 
 /** The opcode logger beside the library, which tells neither of a STOP behind code nor of all that fails. */
 function compareSteps(
-  list: readonly ToldStep[],
+  list: readonly ReportedStep[],
   library: NonNullable<Awaited<ReturnType<typeof runLibrary>>>,
 ) {
   let next = 0

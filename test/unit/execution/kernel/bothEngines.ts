@@ -274,7 +274,7 @@ class KernelRun {
   difference: string | undefined
   #next = 0
   /** A step that the library told otherwise, or, where it told of none in this frame, not at all. */
-  #untold: { readonly text: string; readonly isTold: boolean; readonly opcode: number } | undefined
+  #unreported: { readonly text: string; readonly isReported: boolean; readonly opcode: number } | undefined
   readonly #isSuccess: boolean
   readonly #gasLeft: bigint
   readonly #scenario: Scenario
@@ -298,7 +298,7 @@ class KernelRun {
   step(step: KernelStep): void {
     this.steps++
     if (this.difference !== undefined) return
-    if (this.#untold !== undefined) return this.#tell(this.#untold.text)
+    if (this.#unreported !== undefined) return this.#tell(this.#unreported.text)
     const expected = this.#expected[this.#next]
     const got = {
       depth: step.depth,
@@ -314,22 +314,22 @@ class KernelRun {
     } satisfies Step
     if (expected !== undefined && isSame(got, expected)) this.#next++
     else {
-      this.#untold = {
+      this.#unreported = {
         text: `step ${this.#next}: ${text(got)}, expected ${text(expected)}`,
         // Else it goes on in the frame that called this one.
-        isTold: expected !== undefined && expected.depth >= got.depth,
+        isReported: expected !== undefined && expected.depth >= got.depth,
         opcode: got.opcode,
       }
     }
   }
 
   exit(failure: KernelFailure): void {
-    if (this.#untold === undefined) return
-    const { text, isTold, opcode } = this.#untold
-    this.#untold = undefined
+    if (this.#unreported === undefined) return
+    const { text, isReported, opcode } = this.#unreported
+    this.#unreported = undefined
     const isExceptional = failure !== 'none' && failure !== 'reverted'
     // The library tells of no STOP behind the end of code, nor of all instructions that fail.
-    if (isTold || !(isExceptional || opcode === 0)) this.#tell(text)
+    if (isReported || !(isExceptional || opcode === 0)) this.#tell(text)
   }
 
   /** Results, logs and state. */

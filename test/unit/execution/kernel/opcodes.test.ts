@@ -366,8 +366,12 @@ t.test('what depends on operands is as specified at each fork', async (t: Test) 
       if (wanted === undefined) continue
       const [, gas, refund = 0] = wanted
       const { used, ...got } = run(fork, code, { balance: 9n })
-      const told = { failure: got.failure, gas: used - BigInt(pushGas * pushes), refund: got.refund }
-      t.strictSame(told, { failure: 'none', gas: BigInt(gas), refund: BigInt(refund) }, `${what} at ${fork}`)
+      const reported = { failure: got.failure, gas: used - BigInt(pushGas * pushes), refund: got.refund }
+      t.strictSame(
+        reported,
+        { failure: 'none', gas: BigInt(gas), refund: BigInt(refund) },
+        `${what} at ${fork}`,
+      )
     }
   }
 })

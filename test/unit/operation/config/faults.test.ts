@@ -356,7 +356,7 @@ t.test('how much of the past is kept has to be possible', async (t) => {
     [{ history: { trie: 63 } }, 'history.trie: expected "all" or a number of blocks of at least 64, got 63'],
     [
       { history: { receipts: 100, bodies: 99 } },
-      'history.bodies: expected bodies of at least as many blocks as receipts, which are told with them',
+      'history.bodies: expected bodies of at least as many blocks as receipts, which are reported with them',
     ],
     [
       { history: { state: 100 }, source: { type: 'replay', file: 'genesis.json', from: 0, intervalMs: 1 } },

@@ -31,12 +31,12 @@ t.test('a job whose caller left, or whose stream was cancelled, hears of it when
     return new Promise(() => undefined)
   }, context)
   const started = (await stream) as JsonStream
-  let told = 0
-  owners[0]?.onFinished(() => told++)
+  let reported = 0
+  owners[0]?.onFinished(() => reported++)
   started.cancel()
-  t.equal(told, 1)
-  owners[0]?.onFinished(() => told++)
-  t.equal(told, 2)
+  t.equal(reported, 1)
+  owners[0]?.onFinished(() => reported++)
+  t.equal(reported, 2)
 })
 
 t.test('the bytes of a stream are counted for its key, whenever its client leaves', async (t) => {

@@ -257,8 +257,8 @@ t.test('who comes while a block is told gets the whole of it, and others their t
   const ids = lazy.map((client) => client.subscribe('logs'))
   const last = forks.head
   const [block] = forks.extend([byAlice, byBob, byAlice])
-  const told = lazy.filter((client) => client.sent.length > 1).length
-  t.ok(told > 0 && told < 100, `${told} have heard of it when the head event is over`)
+  const reported = lazy.filter((client) => client.sent.length > 1).length
+  t.ok(reported > 0 && reported < 100, `${reported} have heard of it when the head event is over`)
   const late = Array.from({ length: 5 }, () => new TestClient(endpoint))
   const lateIds = late.map((client) => client.subscribe('logs', { fromBlock: last.hash }))
   const [leaving] = lazy.splice(-1)

@@ -26,12 +26,12 @@ const nodes: readonly (readonly [
 
 for (const [title, answers, id] of nodes) {
   t.test(`the chain id of a node: ${title}`, async (t) => {
-    const told = await askChainId(async (method) => {
+    const reported = await askChainId(async (method) => {
       const answer = answers[method]
       if (answer === undefined) throw refused
       return answer
     })
-    t.equal(told.id, id)
-    t.equal(told.why === undefined, 'eth_chainId' in answers, 'says why it is not told as it should be')
+    t.equal(reported.id, id)
+    t.equal(reported.why === undefined, 'eth_chainId' in answers, 'says why it is not told as it should be')
   })
 }

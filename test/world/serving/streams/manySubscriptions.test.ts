@@ -48,9 +48,9 @@ function subscribeAll(t: Test, count: number, paramsOf: (at: number) => unknown[
   const pool = new SubscriberPool(wide, localTotals())
   const clients = Array.from({ length: 16 }, () => new TestClient(open.endpoint, wide, pool))
   for (let at = 0; at < count; at++) (clients[at % 16] as TestClient).subscribe(...paramsOf(at))
-  const told = new TestClient(open.endpoint)
-  const id = told.subscribe('logs', { address: log.address })
-  return { ...open, pool, clients, told: () => told.results(id).length }
+  const reported = new TestClient(open.endpoint)
+  const id = reported.subscribe('logs', { address: log.address })
+  return { ...open, pool, clients, reported: () => reported.results(id).length }
 }
 
 /** Filters of which each log's walk meets many, and which get nothing. */
@@ -65,13 +65,13 @@ const silent: readonly (readonly [name: string, paramsOf: (at: number) => unknow
 for (const [name, paramsOf] of someOf(silent, 2)) {
   t.test(`filters that get nothing hold the loop for a slice at a time: ${name}`, async (t) => {
     const logs = 1_000
-    const { forks, told } = subscribeAll(t, 10_000, paramsOf)
+    const { forks, reported } = subscribeAll(t, 10_000, paramsOf)
     forks.extend([])
     await settle()
     forks.write(makeBlock(forks.head, Array(logs).fill(log)))
     const { longest, sum } = await turnsOf(
       () => forks.chain.refreshHead(),
-      () => told() === logs,
+      () => reported() === logs,
     )
     t.comment(`longest turn ${longest.toFixed(1)} ms, in all ${sum.toFixed(0)} ms`)
     t.ok(longest < 50, `${longest} ms`)

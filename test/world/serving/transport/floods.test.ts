@@ -366,14 +366,14 @@ test('unfinished messages of all sockets share one bound where they can be count
   const modest = await connect()
   modest.socket.send(echo.slice(0, 9), { fin: false })
   const greedy = await Promise.all(Array.from({ length: 6 }, () => rawWebSocket(port, path)))
-  const told = greedy.map((raw) => {
+  const reported = greedy.map((raw) => {
     const got: Buffer[] = []
     raw.on('data', (data) => got.push(data))
     raw.write(frame(1, Buffer.alloc(4 * MiB), { length: 16 * MiB }))
     return got
   })
   await until(() => greedy.filter(({ destroyed }) => !destroyed).length <= 2)
-  t.ok(told.some((got) => closeCode(Buffer.concat(got)) === 1013))
+  t.ok(reported.some((got) => closeCode(Buffer.concat(got)) === 1013))
   modest.socket.send(echo.slice(9), { fin: true })
   t.equal(await modest.next(), echoed, 'one that holds little goes on')
   for (const raw of greedy) raw.destroy()

@@ -180,12 +180,12 @@ async function checkLog(t: Test, postgres: Postgres): Promise<void> {
     const writer = await connect(t, postgres, 'tidegate_kill')
     const epoch = (await writer.acquire('one', leaseMs)) ?? 0
     await writer.append(epoch, 0, [block(1), block(2)])
-    let isTold = false
+    let isReported = false
     writer.onNews(() => {
-      isTold = true
+      isReported = true
     })
     await postgres.kill()
-    await until(() => isTold)
+    await until(() => isReported)
     await t.rejects(writer.append(epoch, 2, [block(3)]), UnreachableError)
     await t.rejects(connect(t, postgres, 'tidegate_kill', false), UnreachableError)
     await postgres.start()

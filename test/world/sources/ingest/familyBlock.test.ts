@@ -70,7 +70,7 @@ for (const [name, familyName, fixtureOf] of all) {
     const family = provedFamilyOf({ family: familyName })
     const { numRuns, seed } = propertyRuns(400)
     const dice = new Dice(seed as number)
-    const counts = { refused: 0, told: 0, same: 0 }
+    const counts = { refused: 0, reported: 0, same: 0 }
     for (let run = 0; run < (numRuns as number); run++) {
       const { block, receipts } = fixture.blocks[1 + dice.throw(24)] as (typeof fixture.blocks)[number]
       const honest = await read(block, family, fixture.chainId)
@@ -79,7 +79,7 @@ for (const [name, familyName, fixtureOf] of all) {
         if (ofReceipts) {
           const right = readFamilyReceipts(receipts, honest, family)
           const got = readFamilyReceipts(mutated(receipts, dice), honest, family)
-          if (got.told?.faith !== 'proved') counts.told++
+          if (got.reported?.faith !== 'proved') counts.reported++
           else {
             t.strictSame(got.row, right.row)
             counts.same++
@@ -87,8 +87,8 @@ for (const [name, familyName, fixtureOf] of all) {
           continue
         }
         const got = await read(mutated(block, dice), family, fixture.chainId)
-        if (got.told.faith !== 'proved') {
-          counts.told++
+        if (got.reported.faith !== 'proved') {
+          counts.reported++
           continue
         }
         counts.same++
@@ -103,7 +103,7 @@ for (const [name, familyName, fixtureOf] of all) {
       }
     }
     t.comment(JSON.stringify(counts))
-    t.ok(counts.refused + counts.told > counts.same / 4)
+    t.ok(counts.refused + counts.reported > counts.same / 4)
   })
 }
 
@@ -115,7 +115,7 @@ t.test('a member that a field of the header covers by its hash is compared', asy
     await t.rejects(read({ ...block, blockExtraData }, family, chainId), { name: 'LieError' })
   }
   for (const blockExtraData of ['0x', undefined, null]) {
-    t.match(await read({ ...block, blockExtraData }, family, chainId), { told: { faith: 'proved' } })
+    t.match(await read({ ...block, blockExtraData }, family, chainId), { reported: { faith: 'proved' } })
   }
 })
 
@@ -170,7 +170,7 @@ t.test('a transaction of a type that nobody knows is told, not a lie', async (t)
   const { block } = fixture.blocks[3] as (typeof fixture.blocks)[number]
   const [first, ...others] = block.transactions
   const changed = { ...block, transactions: [{ ...first, type: '0x55' }, ...others] }
-  const { told } = await read(changed, provedFamilyOf({ family: 'bsc' }), fixture.chainId)
-  t.equal(told.faith, 'none')
+  const { reported } = await read(changed, provedFamilyOf({ family: 'bsc' }), fixture.chainId)
+  t.equal(reported.faith, 'none')
   await t.rejects(read(changed, provedFamilyOf({}), fixture.chainId), NotProvedError)
 })

@@ -38,14 +38,14 @@ async function openFeed(t: Test, schema: string) {
     during?: () => Promise<void>,
   ): Promise<IngestMessage[]> => {
     const stop = new AbortController()
-    const told: IngestMessage[] = []
+    const reported: IngestMessage[] = []
     const report = (message: IngestMessage) => {
-      told.push(message)
+      reported.push(message)
       if (holds(message)) stop.abort()
     }
     const follower = new FeedFollower(plan, store, schedule, report, stop.signal)
     await Promise.all([follower.run(false), during?.()])
-    return told
+    return reported
   }
   return { store, blocks, postgres, append, followUntil }
 }
@@ -65,13 +65,13 @@ t.test(
       await commitBatch()
       await sleep(300)
     }
-    const told = await followUntil((last) => last.type === 'head')
+    const reported = await followUntil((last) => last.type === 'head')
     t.strictSame(
-      told.map(({ type }) => type),
+      reported.map(({ type }) => type),
       ['progress', 'upstream', 'head'],
     )
-    t.match(told[0], { progress: { number: blocks.length, executed: events.length } })
-    t.match(told[1], { state: { head: blocks.length, isDown: false } })
+    t.match(reported[0], { progress: { number: blocks.length, executed: events.length } })
+    t.match(reported[1], { state: { head: blocks.length, isDown: false } })
     store.commitBatch = commitBatch
   },
 )

@@ -179,7 +179,7 @@ function equal(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
 t.test('no lie is stored', async (t) => {
   const liar = new Liar()
   const options = { schedule, fetchMsMax: 60_000 }
-  const counts = { caught: 0, harmless: 0, untold: 0 }
+  const counts = { caught: 0, harmless: 0, unreported: 0 }
   for (let run = 0; counts.caught + counts.harmless < (numRuns as number); run++) {
     const wanted = chooseWanted()
     liar.isRaw = dice.throw(2) === 0
@@ -189,7 +189,7 @@ t.test('no lie is stored', async (t) => {
     try {
       const outcome = await new ProofFetcher(store, liar, options).fetch(wanted)
       if (outcome !== 'held' || !isRight(wanted)) t.fail(`${liar.lie}: ${outcome}`, { wanted, seed, run })
-      if (liar.lie === 'none') counts.untold++
+      if (liar.lie === 'none') counts.unreported++
       else counts.harmless++
     } catch (error) {
       if (!(error instanceof FaultError) || liar.lie === 'none') throw error

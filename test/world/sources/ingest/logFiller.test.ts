@@ -128,11 +128,11 @@ t.test(
 t.test('no lie about logs gets into the index, and each is noticed', async (t) => {
   const { numRuns, seed } = propertyRuns(300)
   const dice = new Dice(seed as number)
-  const told: Record<string, number> = {}
+  const reported: Record<string, number> = {}
   let count = 0
   const lie: Tell = (receipts) => {
-    const { name, told: lied } = lieAboutLogs(receipts, dice)
-    told[name] = (told[name] ?? 0) + 1
+    const { name, reported: lied } = lieAboutLogs(receipts, dice)
+    reported[name] = (reported[name] ?? 0) + 1
     count++
     return lied
   }
@@ -147,8 +147,8 @@ t.test('no lie about logs gets into the index, and each is noticed', async (t) =
     t.ok(nodes.accused.every((what) => !what.startsWith('honest')))
     await checkWhole(t, rig)
   }
-  t.comment(JSON.stringify(told))
-  t.equal(Object.keys(told).length, 11, 'each kind of lie was told')
+  t.comment(JSON.stringify(reported))
+  t.equal(Object.keys(reported).length, 11, 'each kind of lie was told')
 })
 
 t.test('what is held comes first, from below, and is not asked for', async (t) => {

@@ -294,7 +294,7 @@ t.test('a checkpoint that no node has is told', async (t) => {
   await waitFor('the trouble', () =>
     /no beacon node has a bootstrap for the checkpoint 0xabab/.test(signed.trouble ?? ''),
   )
-  t.pass('told')
+  t.pass('reported')
 })
 
 t.test('a network of another preset is refused', async (t) => {

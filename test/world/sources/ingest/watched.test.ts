@@ -42,8 +42,8 @@ t.test('wrong slots are not held, and end nothing', { skip: withoutAmsterdam }, 
     }
     const rig = await GatewayRig.open(t, [archive], { workingSet: { watch: [contract] } })
     const isWhole = () => {
-      const told = rig.messages.findLast((message) => message.type === 'upstream')
-      return told?.type === 'upstream' && told.state.workingSet?.whole === 1
+      const reported = rig.messages.findLast((message) => message.type === 'upstream')
+      return reported?.type === 'upstream' && reported.state.workingSet?.whole === 1
     }
     let next = 50
     const step = async () => {

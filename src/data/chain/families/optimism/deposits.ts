@@ -33,7 +33,7 @@ export interface L1Attributes {
   readonly daFootprintScalar: bigint | undefined
 }
 
-interface ToldAttributes extends L1Attributes {
+interface ReportedAttributes extends L1Attributes {
   /** The fork that introduced this form. */
   readonly form: ForkName
 }
@@ -56,7 +56,7 @@ export function formOf(fork: ForkName): Uint8Array {
 }
 
 /** Undefined if the data has another form. */
-function readAttributes(data: Uint8Array): ToldAttributes | undefined {
+function readAttributes(data: Uint8Array): ReportedAttributes | undefined {
   const selector = data.length < 4 ? 0 : Number(bytesToBigInt(data.subarray(0, 4)))
   const [bytes, form] = selectors.get(selector) ?? []
   if (form === undefined || bytes !== data.length) return undefined
@@ -77,7 +77,7 @@ function readAttributes(data: Uint8Array): ToldAttributes | undefined {
 }
 
 /** The attributes in the first transaction of a block; undefined if it is no such deposit. */
-export function attributesOf(first: RlpItem | undefined): ToldAttributes | undefined {
+export function attributesOf(first: RlpItem | undefined): ReportedAttributes | undefined {
   if (!(first instanceof Uint8Array) || first[0] !== depositType.number) return undefined
   return readAttributes(rlpBytes(decodeRlpList(first.subarray(1)).at(-1)))
 }

@@ -124,10 +124,12 @@ export function daFootprint(transactions: readonly BlockItem[], fork: ForkName):
   if (!includesFork(fork, 'jovian')) return 0n
   const [first] = transactions
   if (first?.type !== depositType.number) throw new RangeError('missing deposit transaction')
-  const told = attributesOf(first.item)
-  const scalar = told?.daFootprintScalar
-  if (scalar === undefined && told?.form !== 'isthmus')
-    throw new RangeError(`L1 attributes of the form of ${told?.form}, expected those of Jovian or Isthmus`)
+  const reported = attributesOf(first.item)
+  const scalar = reported?.daFootprintScalar
+  if (scalar === undefined && reported?.form !== 'isthmus')
+    throw new RangeError(
+      `L1 attributes of the form of ${reported?.form}, expected those of Jovian or Isthmus`,
+    )
   const others = transactions.filter(({ type }) => type !== depositType.number)
   if (scalar === undefined && others.length > 0) {
     throw new RangeError('unexpected non-deposit transactions in Jovian activation block')

@@ -89,8 +89,8 @@ function attributesData(fork: ForkName, number: number, kept: (slot: number) => 
   const hash = kept(2)
   const batcher = kept(4)
   if (!includesFork(fork, 'ecotone')) {
-    const told = [padLeft(l1Number, 32), padLeft(timestamp, 32), baseFee, hash, word(number), batcher]
-    return joinBytes([formOf(fork), ...told, kept(5), kept(6)])
+    const reported = [padLeft(l1Number, 32), padLeft(timestamp, 32), baseFee, hash, word(number), batcher]
+    return joinBytes([formOf(fork), ...reported, kept(5), kept(6)])
   }
   const parts = [
     ...[formOf(fork), orDefault(counted.subarray(16, 24), scalarsDefault), word(number).subarray(24)],

@@ -71,7 +71,7 @@ function feeRulesOf(extraData: Uint8Array) {
 }
 
 /** Undefined if the extra data has no parameters, as in some genesis blocks: then the config's apply. */
-function toldRules(extraData: Uint8Array) {
+function reportedRules(extraData: Uint8Array) {
   const rules = feeRulesOf(extraData)
   const isWhole = extraData.length === 9 || extraData.length === 17
   return isWhole && rules.denominator > 0n && rules.elasticity > 0n ? rules : undefined
@@ -88,12 +88,12 @@ const nextBaseFee: HeaderRules['nextBaseFee'] = (parent, { timestamp, config }) 
     bigint
   >
   const canyon = isSince(config, 'canyon', timestamp) ? eip1559DenominatorCanyon : eip1559Denominator
-  const told = isSince(config, 'holocene', parent.timestamp) ? toldRules(parent.extraData) : undefined
-  const { denominator, elasticity } = told ?? { denominator: canyon, elasticity: eip1559Elasticity }
+  const reported = isSince(config, 'holocene', parent.timestamp) ? reportedRules(parent.extraData) : undefined
+  const { denominator, elasticity } = reported ?? { denominator: canyon, elasticity: eip1559Elasticity }
   const footprint = isSince(config, 'jovian', parent.timestamp) ? (parent.blobGasUsed ?? 0n) : 0n
   const used = footprint > parent.gasUsed ? footprint : parent.gasUsed
   const next = changeBaseFee(parent, used, elasticity, denominator)
-  const least = told?.baseFeeMin ?? 0n
+  const least = reported?.baseFeeMin ?? 0n
   return next > least ? next : least
 }
 
@@ -108,7 +108,7 @@ function nextExtraData(parent: Header, fork: ForkName, { parameters }: ChainConf
   const form = extraDataForm(fork)
   const extraData = new Uint8Array(form?.[0] ?? 0)
   if (form === undefined) return extraData
-  if (toldRules(parent.extraData) !== undefined) {
+  if (reportedRules(parent.extraData) !== undefined) {
     extraData.set(parent.extraData.subarray(0, extraData.length))
   } else {
     const view = new DataView(extraData.buffer)

@@ -13,7 +13,7 @@ const folder = makeFolder(t)
 function sinkInto(said: string[]) {
   const hex = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('hex')
   return {
-    root: (told: Uint8Array) => said.push(`root ${hex(told)}`),
+    root: (reported: Uint8Array) => said.push(`root ${hex(reported)}`),
     slot: (key: Uint8Array, value: Uint8Array) =>
       said.push(`slot ${hex(key)?.replace(/^0+/, '')} ${hex(value)}`),
     account: ({

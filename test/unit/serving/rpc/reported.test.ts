@@ -1,6 +1,6 @@
 import t from 'tap'
 import { provedFamilyOf } from '../../../../src/data/chain/families/provedFamilies.js'
-import { atHead, createTold } from '../../../../src/serving/rpc/dispatch/relay.js'
+import { atHead, createReported } from '../../../../src/serving/rpc/dispatch/relay.js'
 
 t.test(
   'a told answer is kept until the next head, and of a final block where a quorum gave it',
@@ -11,9 +11,9 @@ t.test(
       asked.push(params)
       return `${trust} "0x${asked.length}"`
     }
-    const told = createTold(provedFamilyOf({ family: 'zksync' }), { relay } as never, () => 50)
+    const reported = createReported(provedFamilyOf({ family: 'zksync' }), { relay } as never, () => 50)
     const ask = async (generation: number, block: number) => {
-      const { json } = await told.ask(generation, 'eth_call', `[{},"0x${block.toString(16)}"]`, block)
+      const { json } = await reported.ask(generation, 'eth_call', `[{},"0x${block.toString(16)}"]`, block)
       return json
     }
     t.strictSame(await Promise.all([ask(1, 50), ask(1, 50), ask(1, 51)]), ['"0x1"', '"0x1"', '"0x2"'])

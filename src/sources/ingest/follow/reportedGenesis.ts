@@ -14,7 +14,7 @@ import { askChainId, askGenesis } from '../../upstream/askChain.js'
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { parseGenesis } from '../genesis.js'
-import { chainIdOf, memberOf, toldConfig } from '../nodes/chainOf.js'
+import { chainIdOf, memberOf, reportedConfig } from '../nodes/chainOf.js'
 
 /** Most answers for one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */
 const answersMax = 100
@@ -34,7 +34,7 @@ const filesByClient: readonly (readonly [client: RegExp, file: string])[] = [
  * The text of a geth-format genesis. If the node does not provide it, throws OperatorError that names the required
  * file; otherwise rejects as {@link Upstream.ask} does. `notice` gets a sentence about the unverified parts.
  */
-export async function toldGenesis(upstream: Upstream, notice: (text: string) => void): Promise<string> {
+export async function reportedGenesis(upstream: Upstream, notice: (text: string) => void): Promise<string> {
   const deadline = performance.now() + upstream.options.timeoutMs
   const ask = (method: string, params: readonly unknown[]) => askPatiently(upstream, method, params, deadline)
   const [id, genesis, anvil, client] = await Promise.all([
@@ -45,26 +45,26 @@ export async function toldGenesis(upstream: Upstream, notice: (text: string) => 
   ])
   const version = typeof client === 'string' ? client : ''
   const file = filesByClient.find(([begins]) => begins.test(version))?.[1] ?? 'its genesis.json'
-  const untold = (what: string) =>
+  const unreported = (what: string) =>
     new OperatorError(
       `upstream ${upstream.name} does not tell ${what}; name the genesis that the node was started with: --genesis FILE (${file})`,
     )
-  if ('why' in genesis) throw untold(`its first block (${genesis.why})`)
+  if ('why' in genesis) throw unreported(`its first block (${genesis.why})`)
   const rlp = headerRlpFromJson(genesis.block)
   const header = decodeHeader(rlp)
   const chainId = await chainIdOf(upstream, id, deadline)
   const isAnvil = anvil !== undefined
   const config = isAnvil
     ? anvilConfig(chainId, anvil, await askIfKnown(upstream, 'eth_config', deadline))
-    : await toldConfig(upstream, deadline)
-  if (config === undefined) throw untold('the rules of its chain')
+    : await reportedConfig(upstream, deadline)
+  if (config === undefined) throw unreported('the rules of its chain')
   const isEmpty = equalBytes(header.stateRoot, emptyTrieRoot)
-  const alloc = isEmpty ? {} : await toldState(upstream)
-  if (alloc === undefined) throw untold('the state of its genesis')
+  const alloc = isEmpty ? {} : await reportedState(upstream)
+  if (alloc === undefined) throw unreported('the state of its genesis')
   const text = JSON.stringify({ ...membersOf(header), config, alloc })
   // anvil's own accounts are not in its header; they are completed and compared elsewhere.
   if (!isAnvil && !equalBytes(parseGenesis(text).blockDiff.hash, headerHash(rlp)))
-    throw untold('its whole genesis')
+    throw unreported('its whole genesis')
   notice(
     `the genesis is what ${upstream.name} tells; its rules (forks) are believed: ${JSON.stringify(config)}`,
   )
@@ -115,7 +115,7 @@ function anvilConfig(chainId: number, info: unknown, forkConfig: unknown): objec
 /**
  * The accounts of block 0 in the form of a genesis file; undefined if the node does not provide them, or has too many.
  */
-async function toldState(upstream: Upstream): Promise<Record<string, unknown> | undefined> {
+async function reportedState(upstream: Upstream): Promise<Record<string, unknown> | undefined> {
   const alloc: Record<string, unknown> = {}
   let start: string | undefined = '0x'
   for (let answers = 0; answers < answersMax && start !== undefined; answers++) {

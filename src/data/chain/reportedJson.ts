@@ -3,7 +3,7 @@
  * were verified when it was stored (ingest/gateway/familyBlock.ts).
  */
 import { bytesToHex, type Hash32 } from '../../primitives/bytes.js'
-import type { ChainRows, ToldPart } from '../store/chainRows.js'
+import type { ChainRows, ReportedPart } from '../store/chainRows.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -12,7 +12,7 @@ const blockMembers: ReadonlySet<string> = new Set([
   ...['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty', 'blockExtraData'],
 ])
 
-export class ToldJson {
+export class ReportedJson {
   readonly #store: ChainRows
   /** The last parsed value: clients often request transactions of one block in sequence. */
   #last: { readonly key: string; readonly value: unknown } | undefined
@@ -23,9 +23,9 @@ export class ToldJson {
 
   /** Undefined, here and below: the block is Ethereum's, and its rows contain all of it. */
   block(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    const told = this.#store.readTold?.(hash, 'block')
-    if (told === undefined || isFull) return told?.json
-    const block = this.#parsed(hash, 'block', told.json) as Json
+    const reported = this.#store.readReported?.(hash, 'block')
+    if (reported === undefined || isFull) return reported?.json
+    const block = this.#parsed(hash, 'block', reported.json) as Json
     return bytesOf({ ...block, transactions: transactionsOf(block).map((each) => each.hash) })
   }
 
@@ -53,13 +53,13 @@ export class ToldJson {
     return list && bytesOf(list[index])
   }
 
-  #read(hash: Hash32, part: ToldPart): unknown {
+  #read(hash: Hash32, part: ReportedPart): unknown {
     // Read each time, so that the store records how the answer is verified.
-    const told = this.#store.readTold?.(hash, part)
-    return told && this.#parsed(hash, part, told.json)
+    const reported = this.#store.readReported?.(hash, part)
+    return reported && this.#parsed(hash, part, reported.json)
   }
 
-  #parsed(hash: Hash32, part: ToldPart, json: Uint8Array): unknown {
+  #parsed(hash: Hash32, part: ReportedPart, json: Uint8Array): unknown {
     const key = part + bytesToHex(hash)
     if (this.#last?.key !== key) this.#last = { key, value: JSON.parse(Buffer.from(json).toString()) }
     return this.#last.value
