@@ -9,9 +9,9 @@ import { storeKindOf } from '../src/data/store/chainRows.js'
 import { StoreError } from '../src/data/store/environment.js'
 import { OperatorError } from '../src/primitives/faults.js'
 import { reportTimersTo, setTimeout } from '../src/primitives/timers.js'
-import { type CallAnswerer, sourceStarts } from '../src/sources/ingest/callAnswerer.js'
-import type { ChainTask, IngestCommand, SourceTask } from '../src/sources/ingest/messages.js'
-import type { SourceHost } from '../src/sources/ingest/runSource.js'
+import { type CallAnswerer, sourceStarts } from '../src/sources/ingest/thread/callAnswerer.js'
+import type { ChainTask, IngestCommand, SourceTask } from '../src/sources/ingest/thread/messages.js'
+import type { SourceHost } from '../src/sources/ingest/thread/runSource.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
@@ -39,19 +39,20 @@ reportTimersTo((error) => {
 })
 
 async function takeChain(task: ChainTask, host: SourceHost): Promise<void> {
-  if ('replay' in task) return (await import('../src/sources/ingest/replayFile.js')).replayFile(task, host)
+  if ('replay' in task)
+    return (await import('../src/sources/ingest/blocks/replayFile.js')).replayFile(task, host)
   if ('follow' in task)
     return (await import('../src/sources/ingest/follow/followChain.js')).followChain(task, host)
   if ('develop' in task) {
     return (await import('../src/sources/ingest/develop/developChain.js')).developChain(task, host)
   }
-  return (await import('../src/sources/ingest/importFiles.js')).importFiles(task, host)
+  return (await import('../src/sources/ingest/blocks/importFiles.js')).importFiles(task, host)
 }
 
 async function publish(task: ChainTask, feed: NonNullable<ChainTask['publish']>): Promise<void> {
   const { publishSource } = await import('../src/sources/ingest/feed/publishSource.js')
   const { openFollowedStore } = await import('../src/sources/ingest/follow/followChain.js')
-  const { openTaskStore } = await import('../src/sources/ingest/taskStore.js')
+  const { openTaskStore } = await import('../src/sources/ingest/thread/taskStore.js')
   const openStore = () => ('follow' in task ? openFollowedStore(task, host) : openTaskStore(task))
   return publishSource(feed, host, openStore, (published) => takeChain(task, published))
 }

@@ -9,8 +9,8 @@ import type {
   RecoveryReady,
   RecoverySettings,
   RecoveryTask,
-} from '../src/sources/ingest/keysAhead.js'
-import { ReadAhead } from '../src/sources/ingest/readAhead.js'
+} from '../src/sources/ingest/blocks/keysAhead.js'
+import { ReadAhead } from '../src/sources/ingest/blocks/readAhead.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')

@@ -14,7 +14,7 @@ import { sortChanges } from '../../src/execution/evm/blocks/stateChanges.js'
 import { type Address, concatBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
-import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
 
 /** geth-format genesis of every synthetic network: an empty state under the rules of Cancun. */
 export const syntheticGenesis = JSON.stringify({

@@ -9,7 +9,7 @@ import { ChainWriter } from '../../src/data/store/chainWriter.js'
 import { concatBytes, hexToBytes, padLeft, toMinimalBytes, trimLeft } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
-import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import { accountHex } from './syntheticState.js'
 

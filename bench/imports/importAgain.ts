@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { importFiles } from '../../src/sources/ingest/importFiles.js'
-import type { IngestMessage, IngestTask } from '../../src/sources/ingest/messages.js'
+import { importFiles } from '../../src/sources/ingest/blocks/importFiles.js'
+import type { IngestMessage, IngestTask } from '../../src/sources/ingest/thread/messages.js'
 
 const [folder = ''] = process.argv.slice(2)
 const genesisPath = join(folder, 'genesis.json')

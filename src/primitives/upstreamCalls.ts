@@ -86,7 +86,7 @@ export interface UpstreamCalls {
    */
   waiting(sender: Address, next: bigint): Promise<number>
   /**
-   * Sent and waiting transactions, of all senders or of one, as JSON; see ingest/poolContent.ts. Rejects with
+   * Sent and waiting transactions, of all senders or of one, as JSON; see ingest/transactions/poolContent.ts. Rejects with
    * FaultError ResponseTooLarge.
    */
   pool(question: PoolQuestion, sender: Address | undefined): Promise<Uint8Array>

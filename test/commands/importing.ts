@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { ChainReader } from '../../src/data/store/chainReader.js'
 import { mapBytesDefault } from '../../src/data/store/environment.js'
 import { OperatorError } from '../../src/primitives/faults.js'
-import { importFiles } from '../../src/sources/ingest/importFiles.js'
+import { importFiles } from '../../src/sources/ingest/blocks/importFiles.js'
 import { blockBytes, genesisPath } from '../rpc/demoChain.js'
 import { type Outcome, runHere, storePathOf } from '../service/program.js'
 

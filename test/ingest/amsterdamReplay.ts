@@ -1,8 +1,8 @@
 /** A network that crosses to Amsterdam while its head moves: the first blocks of a1-cross, and competing ones. */
 import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import { parseBlock } from '../../src/sources/ingest/block.js'
-import { readChainFile } from '../../src/sources/ingest/chainFile.js'
+import { parseBlock } from '../../src/sources/ingest/blocks/block.js'
+import { readChainFile } from '../../src/sources/ingest/blocks/chainFile.js'
 import type { Place, Subjects } from '../feed/replicaAnswers.js'
 import type { Service } from '../service/service.js'
 import { amsterdamFile } from './amsterdam.js'

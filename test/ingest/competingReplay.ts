@@ -14,9 +14,9 @@ import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/block
 import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpList } from '../../src/primitives/rlp.js'
-import { parseBlock } from '../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../src/sources/ingest/importer.js'
+import { parseBlock } from '../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../src/sources/ingest/blocks/importer.js'
 import { makeFolder } from '../library/folder.js'
 import { type PlayedBlock, type PlayOptions, type ReplayedChain, writeReplay } from './replayedChain.js'
 

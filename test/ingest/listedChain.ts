@@ -33,7 +33,7 @@ import {
   rlpListSpans,
   rlpSpanAt,
 } from '../../src/primitives/rlp.js'
-import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
 import { emptyState } from '../library/emptyState.js'
 import { amsterdamConfig, requestContracts } from './chainMaker.js'
 

@@ -1,7 +1,7 @@
 /** A state of any size after block 1 of a chain of its own, and the files for creating a store from it. */
 import { decodeHeader, encodeHeader } from '../../src/data/chain/header.js'
 import type { Hash32 } from '../../src/primitives/bytes.js'
-import { parseGenesis } from '../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
 import { writeInto } from '../library/folder.js'
 
 export interface MadeState {

@@ -7,8 +7,8 @@ import { optimismForks } from '../../src/data/chain/families/optimism/forks.js'
 import { decodeAccount } from '../../src/data/state/account.js'
 import { ChainWriter } from '../../src/data/store/chainWriter.js'
 import { bytesToHex, type Hash32, type Hex, hexToBytes, toAddress } from '../../src/primitives/bytes.js'
+import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
 import { BlockMaker } from '../../src/sources/ingest/develop/blockMaker.js'
-import { parseGenesis } from '../../src/sources/ingest/genesis.js'
 import { importBlocks, openOptimism, optimismBlocks, optimismGenesis } from './optimismChain.js'
 
 /** The first well-known key of test tools, for which developer chains sign. */

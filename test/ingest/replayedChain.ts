@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { ReplayPlan } from '../../src/sources/ingest/messages.js'
+import type { ReplayPlan } from '../../src/sources/ingest/thread/messages.js'
 import { makeFolder, writeInto } from '../library/folder.js'
 import { writeConfig } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'

@@ -5,7 +5,7 @@ import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/block
 import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import { bytesToHex, type Hash32 } from '../../src/primitives/bytes.js'
-import type { Executor } from '../../src/sources/ingest/importer.js'
+import type { Executor } from '../../src/sources/ingest/blocks/importer.js'
 import { LibraryExecutor } from './executeBlock.js'
 
 /** Executes every block with the kernel and with @ethereumjs, and throws if the results differ. */

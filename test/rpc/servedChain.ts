@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { importFiles } from '../../src/sources/ingest/importFiles.js'
+import { importFiles } from '../../src/sources/ingest/blocks/importFiles.js'
 import { writeInto } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
 import { storePathOf } from '../service/program.js'

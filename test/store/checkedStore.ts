@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { ChainWriter } from '../../src/data/store/chainWriter.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { verifyChain } from '../../src/sources/ingest/verifyChain.js'
+import { verifyChain } from '../../src/sources/ingest/verify/verifyChain.js'
 
 /** A block as far as its name. */
 interface Named {

@@ -1,5 +1,5 @@
-import type { IngestThread } from '../../sources/ingest/ingestThread.js'
-import type { IngestProgress } from '../../sources/ingest/messages.js'
+import type { IngestThread } from '../../sources/ingest/thread/ingestThread.js'
+import type { IngestProgress } from '../../sources/ingest/thread/messages.js'
 import { progressFields } from '../process/importProgress.js'
 import { onInterrupt } from '../process/interrupt.js'
 import type { Io } from '../process/io.js'

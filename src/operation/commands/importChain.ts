@@ -1,7 +1,7 @@
 /** `tidegate import`: executes chain files, or the blocks of archives, into a network's store, on the network's ingest thread. */
 import { existsSync } from 'node:fs'
 import { UsageError } from '../../primitives/faults.js'
-import { startIngest } from '../../sources/ingest/ingestThread.js'
+import { startIngest } from '../../sources/ingest/thread/ingestThread.js'
 import { historyLimits, type ImportConfig } from '../config/config.js'
 import { genesisOf } from '../process/genesisOf.js'
 import { importView, summaryText } from '../process/importProgress.js'

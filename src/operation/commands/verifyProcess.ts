@@ -4,7 +4,7 @@ import { ChainReader } from '../../data/store/chainReader.js'
 import { storeKindOf } from '../../data/store/chainRows.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { type GatewayReport, verifyGateway } from '../../sources/ingest/gateway/verifyGateway.js'
-import { type VerifyReport, verifyChain } from '../../sources/ingest/verifyChain.js'
+import { type VerifyReport, verifyChain } from '../../sources/ingest/verify/verifyChain.js'
 
 export interface VerifyTask {
   readonly storePath: string

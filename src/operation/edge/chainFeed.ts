@@ -1,4 +1,4 @@
-import type { UpstreamsState } from '../../sources/ingest/messages.js'
+import type { UpstreamsState } from '../../sources/ingest/thread/messages.js'
 
 /** Progress of a source that has not yet delivered all blocks it knows of. */
 export interface SourceProgress {

@@ -1,5 +1,5 @@
 /** Nodes as callers learn of them: by number. Their names have hosts and ports, which the log and the admin API show. */
-import type { UpstreamsState } from '../../sources/ingest/messages.js'
+import type { UpstreamsState } from '../../sources/ingest/thread/messages.js'
 
 /** A name that is a host; others, such as a replica's `feed`, say nothing of an address. */
 const hostForm = /[.:]/

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { OperatorError } from '../../primitives/faults.js'
-import { genesisWithForks } from '../../sources/ingest/genesis.js'
+import { genesisWithForks } from '../../sources/ingest/blocks/genesis.js'
 import type { NetworkConfig } from '../config/config.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { IngestProgress } from '../../sources/ingest/messages.js'
+import type { IngestProgress } from '../../sources/ingest/thread/messages.js'
 import { bar, createProgressView, type ProgressView } from './progressView.js'
 
 export function importView(network: string, log: (fields: object) => void): ProgressView<IngestProgress> {

@@ -9,7 +9,7 @@ import type { EdgeCounts, EdgeFigures } from '../../serving/metrics/edgeCounts.j
 import type { RecentRates } from '../../serving/metrics/recentCalls.js'
 import type { Jobs } from '../../serving/pool/jobs.js'
 import type { Pool } from '../../serving/pool/pool.js'
-import type { IngestFigures } from '../../sources/ingest/messages.js'
+import type { IngestFigures } from '../../sources/ingest/thread/messages.js'
 import type { Readiness } from '../admin/readiness.js'
 import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/shapes.js'
 import type { Config, NetworkConfig } from '../config/config.js'

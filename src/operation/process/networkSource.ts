@@ -4,8 +4,13 @@ import { defer, waitedForLater } from '../../primitives/deferred.js'
 import { smallest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { sourceCallsBy } from '../../primitives/upstreamCalls.js'
-import { type IngestThread, startIngest } from '../../sources/ingest/ingestThread.js'
-import type { IngestFigures, IngestProgress, IngestStore, SourceTask } from '../../sources/ingest/messages.js'
+import { type IngestThread, startIngest } from '../../sources/ingest/thread/ingestThread.js'
+import type {
+  IngestFigures,
+  IngestProgress,
+  IngestStore,
+  SourceTask,
+} from '../../sources/ingest/thread/messages.js'
 import { feedSchemaOf, type GatewayConfig, historyLimits, type NetworkConfig } from '../config/config.js'
 import { ChainFeed, type SourceProgress, type SourceState, upToDate } from '../edge/chainFeed.js'
 import { genesisOf } from './genesisOf.js'

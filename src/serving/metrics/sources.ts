@@ -1,4 +1,4 @@
-import type { IngestFigures } from '../../sources/ingest/messages.js'
+import type { IngestFigures } from '../../sources/ingest/thread/messages.js'
 import type { ClassCounts } from '../pool/poolOptions.js'
 import type { EdgeCounts } from './edgeCounts.js'
 

@@ -10,10 +10,10 @@ import { bytesToHex, concatBytes, noBytes, toMinimalBytes } from '../../../src/p
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { decodeRlpList } from '../../../src/primitives/rlp.js'
 import { TransactionType, transactionTypes } from '../../../src/primitives/transactionTypes.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../src/sources/ingest/importer.js'
-import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../src/sources/ingest/blocks/importer.js'
+import { verifyChain } from '../../../src/sources/ingest/verify/verifyChain.js'
 import { readTransaction } from '../../../src/verify/transaction.js'
 import {
   ListedChain,

@@ -8,11 +8,11 @@ import { Chain } from '../../../src/data/chain/chain.js'
 import { decodeHeader } from '../../../src/data/chain/header.js'
 import { ChainWriter } from '../../../src/data/store/chainWriter.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
-import { readChainFile } from '../../../src/sources/ingest/chainFile.js'
-import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../src/sources/ingest/importer.js'
-import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
+import { readChainFile } from '../../../src/sources/ingest/blocks/chainFile.js'
+import { parseGenesis } from '../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../src/sources/ingest/blocks/importer.js'
+import { verifyChain } from '../../../src/sources/ingest/verify/verifyChain.js'
 import {
   type AmsterdamBlock,
   amsterdamChains,

@@ -6,10 +6,10 @@ import t from 'tap'
 import { ChainWriter } from '../../../src/data/store/chainWriter.js'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
 import { encodeRlpListOfEncoded, rlpListSpans, rlpSpanAt } from '../../../src/primitives/rlp.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
-import { readChainFile } from '../../../src/sources/ingest/chainFile.js'
-import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../src/sources/ingest/importer.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
+import { readChainFile } from '../../../src/sources/ingest/blocks/chainFile.js'
+import { parseGenesis } from '../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../src/sources/ingest/blocks/importer.js'
 import {
   amsterdamDir,
   type InvalidBlock,

@@ -22,11 +22,11 @@ import {
   readBlockDiffParts,
 } from '../../../src/sources/feed/blockDiffCodec.js'
 import { BlockDiffVerifier, previousState } from '../../../src/sources/feed/verifyBlockDiff.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
-import { readChainFile } from '../../../src/sources/ingest/chainFile.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
+import { readChainFile } from '../../../src/sources/ingest/blocks/chainFile.js'
+import { ChainImporter } from '../../../src/sources/ingest/blocks/importer.js'
 import { exportArchives } from '../../../src/sources/ingest/era/exportArchives.js'
-import { ChainImporter } from '../../../src/sources/ingest/importer.js'
-import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import { verifyChain } from '../../../src/sources/ingest/verify/verifyChain.js'
 import {
   type AmsterdamBlock,
   amsterdamChains,

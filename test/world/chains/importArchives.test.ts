@@ -7,8 +7,12 @@ import { anyLogKey } from '../../../src/data/store/logKeys.js'
 import { bytesToHex, equalBytes, type Hash32 } from '../../../src/primitives/bytes.js'
 import { FaultError, OperatorError } from '../../../src/primitives/faults.js'
 import { importArchives } from '../../../src/sources/ingest/era/importArchives.js'
-import type { ArchiveTask, ImportedEpoch, IngestMessage } from '../../../src/sources/ingest/messages.js'
-import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import type {
+  ArchiveTask,
+  ImportedEpoch,
+  IngestMessage,
+} from '../../../src/sources/ingest/thread/messages.js'
+import { verifyChain } from '../../../src/sources/ingest/verify/verifyChain.js'
 import {
   archivedConfig,
   type MadeBlock,

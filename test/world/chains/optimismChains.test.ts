@@ -8,7 +8,7 @@ import t from 'tap'
 import { Chain } from '../../../src/data/chain/chain.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { decodeRlpList, rlpBytes } from '../../../src/primitives/rlp.js'
-import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import { verifyChain } from '../../../src/sources/ingest/verify/verifyChain.js'
 import {
   importBlocks,
   type Json,

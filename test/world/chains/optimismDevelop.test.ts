@@ -8,7 +8,7 @@ import t from 'tap'
 import { Chain } from '../../../src/data/chain/chain.js'
 import { decodeAccount } from '../../../src/data/state/account.js'
 import { bytesToHex, type Hash32, hexToBytes, toAddress } from '../../../src/primitives/bytes.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
 import { type Json, openOptimism, skipsOptimism } from '../../ingest/optimismChain.js'
 import {
   developer,

@@ -17,8 +17,8 @@ import {
 } from '../../../src/primitives/bytes.js'
 import { emptyTrieRoot } from '../../../src/primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../../../src/primitives/rlp.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
-import { BadBlockError } from '../../../src/sources/ingest/importer.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
+import { BadBlockError } from '../../../src/sources/ingest/blocks/importer.js'
 import {
   importBlocks,
   type OptimismBlock,

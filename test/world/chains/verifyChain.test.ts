@@ -8,10 +8,10 @@ import { closeEnvironment, openEnvironment } from '../../../src/data/store/envir
 import { keepsAll } from '../../../src/data/store/keptHistory.js'
 import { type ChainTables, openChainTables, type TableName } from '../../../src/data/store/tables.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../src/sources/ingest/importer.js'
-import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../src/sources/ingest/blocks/importer.js'
+import { verifyChain } from '../../../src/sources/ingest/verify/verifyChain.js'
 import {
   ChainMaker,
   contracts,

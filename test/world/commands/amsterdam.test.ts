@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readChainFile } from '../../../src/sources/ingest/chainFile.js'
+import { readChainFile } from '../../../src/sources/ingest/blocks/chainFile.js'
 import { amsterdamFile, withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
 import { runHere, writeConfig } from '../../service/program.js'

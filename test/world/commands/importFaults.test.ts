@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
 import { mapBytesDefault } from '../../../src/data/store/environment.js'
-import { importFiles } from '../../../src/sources/ingest/importFiles.js'
+import { importFiles } from '../../../src/sources/ingest/blocks/importFiles.js'
 import {
   chainOf,
   checkFailure,

@@ -1,7 +1,7 @@
 /** Several processes with one feed in a real PostgreSQL: a writer that follows a node, and replicas. */
 import t from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
 import { withoutPostgres } from '../../feed/postgres.js'
 import { compareAnswers } from '../../feed/replicaAnswers.js'
 import {

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { ChainReader } from '../../../src/data/store/chainReader.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import type { FollowTask } from '../../../src/sources/ingest/messages.js'
+import type { FollowTask } from '../../../src/sources/ingest/thread/messages.js'
 import { withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { forkBlock, makeAmsterdamReplay } from '../../ingest/amsterdamReplay.js'
 import { makeOptimismReplay, skipsOptimism } from '../../ingest/optimismChain.js'
@@ -21,7 +21,7 @@ import { anvilGenesis, startAnvil, withoutAnvil } from '../../upstream/anvilNode
 /** `KILLS=50` for a longer run: each takes a process that follows, and a check of its store. */
 const kills = Number(process.env.KILLS ?? 2)
 const mapBytes = 2 ** 30
-const threadUrl = new URL('../../../src/sources/ingest/ingestThread.js', import.meta.url).href
+const threadUrl = new URL('../../../src/sources/ingest/thread/ingestThread.js', import.meta.url).href
 
 /** Follows in a thread, as the program does, and prints each head and what becomes of it. */
 const childSource = `

@@ -6,9 +6,9 @@ import t, { type Test } from 'tap'
 import { ChainWriter } from '../../../src/data/store/chainWriter.js'
 import type { HistoryLimits } from '../../../src/data/store/keptHistory.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { parseBlock } from '../../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../src/sources/ingest/importer.js'
+import { parseBlock } from '../../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../src/sources/ingest/blocks/importer.js'
 import { withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { forkBlock, makeAmsterdamReplay } from '../../ingest/amsterdamReplay.js'
 import {
@@ -33,7 +33,7 @@ const kills = Number(process.env.KILLS ?? 2)
 /** So few kills may all fall into one moment. */
 const fewRuns = 4
 const mapBytes = 2 ** 30
-const threadUrl = new URL('../../../src/sources/ingest/ingestThread.js', import.meta.url).href
+const threadUrl = new URL('../../../src/sources/ingest/thread/ingestThread.js', import.meta.url).href
 
 /** A moment of an import: some time after a block of this number is on disk; 0 is the genesis. */
 interface Moment {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import type { ReplayTask } from '../../../src/sources/ingest/messages.js'
+import type { ReplayTask } from '../../../src/sources/ingest/thread/messages.js'
 import { playedChains } from '../../ingest/playedChains.js'
 import { writeInto } from '../../library/folder.js'
 import { propertyRuns } from '../../library/property.js'
@@ -17,7 +17,7 @@ const kills = Number(process.env.KILLS ?? 2)
 /** So few kills may all fall into one moment. */
 const fewRuns = 4
 const mapBytes = 2 ** 30
-const threadUrl = new URL('../../../src/sources/ingest/ingestThread.js', import.meta.url).href
+const threadUrl = new URL('../../../src/sources/ingest/thread/ingestThread.js', import.meta.url).href
 
 /** Plays in a thread, as the program does, and prints what becomes of it. */
 const childSource = `

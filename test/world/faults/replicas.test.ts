@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { ChainReader } from '../../../src/data/store/chainReader.js'
 import { historyBlocksMin } from '../../../src/operation/config/config.js'
 import { hexDigits, hexToBytes } from '../../../src/primitives/bytes.js'
-import { verifyChain } from '../../../src/sources/ingest/verifyChain.js'
+import { verifyChain } from '../../../src/sources/ingest/verify/verifyChain.js'
 import { type Postgres, startPostgres, withoutPostgres } from '../../feed/postgres.js'
 import { compareAnswers } from '../../feed/replicaAnswers.js'
 import {

@@ -28,8 +28,8 @@ import {
 } from '../../consensus/network.js'
 import { BeaconNodes } from '../../upstream/beaconNodes.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
-import type { BlockLink } from '../block.js'
-import type { BeaconPlan, SignedState } from '../messages.js'
+import type { BlockLink } from '../blocks/block.js'
+import type { BeaconPlan, SignedState } from '../thread/messages.js'
 import { BeaconApi } from './beaconApi.js'
 import { HeadProofs } from './headProofs.js'
 

@@ -40,7 +40,7 @@ import {
 import { messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
-import { checkAccessListLength, checkHeader } from '../blockRules.js'
+import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
 import { WaitingTransactions } from './waitingTransactions.js'
 
 /** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */

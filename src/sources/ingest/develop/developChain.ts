@@ -30,14 +30,14 @@ import {
   sourceCallsBy,
   type ToolPrefix,
 } from '../../../primitives/upstreamCalls.js'
-import { Announcements } from '../announcements.js'
-import { sourceEnded } from '../callAnswerer.js'
-import { readChainFile } from '../chainFile.js'
-import { sizeOfFile, visitBlocks } from '../importSession.js'
-import type { DevelopTask } from '../messages.js'
-import { Ticker } from '../pace.js'
-import { publishFigures } from '../publishFigures.js'
-import { runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
+import { readChainFile } from '../blocks/chainFile.js'
+import { sizeOfFile, visitBlocks } from '../blocks/importSession.js'
+import { sourceEnded } from '../thread/callAnswerer.js'
+import type { DevelopTask } from '../thread/messages.js'
+import { Ticker } from '../thread/pace.js'
+import { publishFigures } from '../thread/publishFigures.js'
+import { runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
+import { Announcements } from '../transactions/announcements.js'
 import { BlockMaker, type Payment } from './blockMaker.js'
 import type { Signer } from './signer.js'
 

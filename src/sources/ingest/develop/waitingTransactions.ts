@@ -8,8 +8,8 @@ import type { SentTransaction } from '../../../execution/evm/transactions/sentTr
 import { equalBytes, type Hash32, latin1Key, latin1KeyToBytes, toAddress } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import type { PoolQuestion } from '../../../primitives/upstreamCalls.js'
-import { poolJson } from '../poolContent.js'
-import { sentBounds } from '../sentTransactions.js'
+import { poolJson } from '../transactions/poolContent.js'
+import { sentBounds } from '../transactions/sentTransactions.js'
 
 type AccountOf = (sender: Uint8Array) => Account | undefined
 

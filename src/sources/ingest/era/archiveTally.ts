@@ -1,7 +1,7 @@
 import { OperatorError } from '../../../primitives/faults.js'
-import type { IngestProgress } from '../messages.js'
-import { Turns } from '../pace.js'
-import type { SourceHost } from '../runSource.js'
+import type { IngestProgress } from '../thread/messages.js'
+import { Turns } from '../thread/pace.js'
+import type { SourceHost } from '../thread/runSource.js'
 import { EraFileError } from './e2store.js'
 import { EraFile } from './eraFile.js'
 

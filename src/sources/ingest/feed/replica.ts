@@ -16,10 +16,10 @@ import { decodeRlpList, rlpLength, rlpList, rlpPayloadLength } from '../../../pr
 import { BlockDiffError, decodeBlockDiff } from '../../feed/blockDiffCodec.js'
 import type { FeedEntry, LogTip } from '../../feed/blockDiffLog.js'
 import { BlockDiffVerifier, type PreviousState, previousState } from '../../feed/verifyBlockDiff.js'
-import { checkHeader, checkSize, type RuleContext } from '../blockRules.js'
-import { markers } from '../mayMark.js'
-import { Turns } from '../pace.js'
-import { checkUncles } from '../uncleRules.js'
+import { checkHeader, checkSize, type RuleContext } from '../blocks/blockRules.js'
+import { markers } from '../blocks/mayMark.js'
+import { checkUncles } from '../blocks/uncleRules.js'
+import { Turns } from '../thread/pace.js'
 
 export class Replica {
   readonly #store: ChainWriter

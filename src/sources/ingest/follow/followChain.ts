@@ -2,12 +2,12 @@
 
 import { decodeAccount } from '../../../data/state/account.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'
-import type { FollowTask, IngestMessage } from '../messages.js'
 import { openNodes } from '../nodes/sourceNodes.js'
-import { publishFigures } from '../publishFigures.js'
-import { Relay } from '../relay.js'
-import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../runSource.js'
-import { openTaskStore } from '../taskStore.js'
+import type { FollowTask, IngestMessage } from '../thread/messages.js'
+import { publishFigures } from '../thread/publishFigures.js'
+import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
+import { openTaskStore } from '../thread/taskStore.js'
+import { Relay } from '../transactions/relay.js'
 import { Follower } from './follower.js'
 import { genesisOfNode } from './nodeGenesis.js'
 

@@ -16,7 +16,7 @@ import { pause } from '../../../primitives/pause.js'
 import { askGenesis } from '../../upstream/askChain.js'
 import { askPatiently } from '../../upstream/askPatiently.js'
 import { NodeError, Upstream, type UpstreamOptions } from '../../upstream/upstream.js'
-import { type Genesis, parseGenesis } from '../genesis.js'
+import { type Genesis, parseGenesis } from '../blocks/genesis.js'
 import { reportedGenesis } from './reportedGenesis.js'
 
 /** Wait before a node that does not answer is asked again. */

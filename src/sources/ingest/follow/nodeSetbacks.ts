@@ -8,8 +8,8 @@ import { bytesToHex } from '../../../primitives/bytes.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
-import type { BadBlockError } from '../importer.js'
-import type { IngestMessage } from '../messages.js'
+import type { BadBlockError } from '../blocks/importer.js'
+import type { IngestMessage } from '../thread/messages.js'
 
 /** Wait before a chain that cannot be followed is tried again: the first and the longest; it doubles each time. */
 const holdOffMs = 1_000

@@ -13,7 +13,7 @@ import { accountsPerAnswer, readAccountPage } from '../../upstream/accountRange.
 import { askChainId, askGenesis } from '../../upstream/askChain.js'
 import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
 import type { Upstream } from '../../upstream/upstream.js'
-import { parseGenesis } from '../genesis.js'
+import { parseGenesis } from '../blocks/genesis.js'
 import { chainIdOf, memberOf, reportedConfig } from '../nodes/chainOf.js'
 
 /** Most answers for one genesis: 25,600 accounts. Larger ones, of public networks, come as files with their clients. */

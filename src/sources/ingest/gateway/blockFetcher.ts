@@ -17,7 +17,7 @@ import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primit
 import { waitedForLater } from '../../../primitives/deferred.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
-import { type Block, parseBlock } from '../block.js'
+import { type Block, parseBlock } from '../blocks/block.js'
 import {
   accessListMethods,
   askAccessList,

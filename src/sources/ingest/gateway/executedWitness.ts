@@ -28,7 +28,7 @@ import {
 } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
-import { compareWithHeader } from '../compareWithHeader.js'
+import { compareWithHeader } from '../blocks/compareWithHeader.js'
 import { witnessMethods } from '../nodes/askedParts.js'
 import { LackError, LieError } from '../nodes/lie.js'
 import { bytesOf } from '../nodes/receiptsFromJson.js'

@@ -14,8 +14,8 @@ import { BlockParts, type PartFault, readBody } from '../../../execution/evm/blo
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
-import { checkLogKeys } from '../checkLogKeys.js'
-import { FaultList, TooManyFaults } from '../faultList.js'
+import { checkLogKeys } from '../verify/checkLogKeys.js'
+import { FaultList, TooManyFaults } from '../verify/faultList.js'
 
 export interface GatewayReport {
   /** Block down to which headers are linked to the head. */

@@ -1,7 +1,7 @@
 import type { BlockName } from '../../../data/store/chainRows.js'
 import { equalBytes, type Hash32 } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import type { BlockLink } from '../block.js'
+import type { BlockLink } from '../blocks/block.js'
 import type { UpstreamBlocks } from './upstreamBlocks.js'
 
 /** Most blocks between ours and the signed one, whose hashes wait in memory: 32 MB, four months of Ethereum. */

@@ -6,7 +6,7 @@ import { bytesToHex } from '../../../primitives/bytes.js'
 import type { UpstreamOptions } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
 import { SignedHead } from '../beacon/signedHead.js'
-import type { BeaconPlan } from '../messages.js'
+import type { BeaconPlan } from '../thread/messages.js'
 import { UpstreamBlocks } from './upstreamBlocks.js'
 
 interface NodesPlan {

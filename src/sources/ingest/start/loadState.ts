@@ -25,7 +25,7 @@ import {
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
-import { Turns } from '../pace.js'
+import { Turns } from '../thread/pace.js'
 import type { DumpedAccount, DumpSink } from './stateDump.js'
 
 /** Entries between two checks of the clock. */

@@ -13,11 +13,11 @@ import { bytesToBigInt, bytesToHex, equalBytes, noBytes, toMinimalBytes } from '
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
-import { type Block, parseBlock } from '../block.js'
-import { bodyItems, checkContent } from '../blockRules.js'
-import { readChainFile } from '../chainFile.js'
-import type { Genesis } from '../genesis.js'
-import type { StartPlan } from '../messages.js'
+import { type Block, parseBlock } from '../blocks/block.js'
+import { bodyItems, checkContent } from '../blocks/blockRules.js'
+import { readChainFile } from '../blocks/chainFile.js'
+import type { Genesis } from '../blocks/genesis.js'
+import type { StartPlan } from '../thread/messages.js'
 
 /** A header, with its block if that is known. */
 export interface StartHeader {

@@ -23,7 +23,7 @@ import {
 } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { firstBytes } from '../chainFile.js'
+import { firstBytes } from '../blocks/chainFile.js'
 
 /** An account of a dump without its slots, which were passed before it. */
 export interface DumpedAccount {

@@ -5,7 +5,7 @@ import {
   type SentTransaction,
 } from '../../../../src/execution/evm/transactions/sentTransaction.js'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.js'
-import { SentTransactions, sentBounds } from '../../../../src/sources/ingest/sentTransactions.js'
+import { SentTransactions, sentBounds } from '../../../../src/sources/ingest/transactions/sentTransactions.js'
 import { Upstreams } from '../../../../src/sources/upstream/upstreams.js'
 import { demoStore } from '../../../unit/execution/evm/demoExecution.js'
 import { openNode, optionsOf, toyChain } from '../upstream/toyNodes.js'

@@ -9,7 +9,7 @@ import type {
 } from '../../../../src/execution/evm/messages/executionRequest.js'
 import { Simulation } from '../../../../src/execution/evm/simulate/simulation.js'
 import { FaultError } from '../../../../src/primitives/faults.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import { amsterdamConfig, testGenesis } from '../../../ingest/chainMaker.js'
 import { goOn, limits } from './demoExecution.js'
 

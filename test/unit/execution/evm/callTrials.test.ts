@@ -13,7 +13,7 @@ import type {
 } from '../../../../src/execution/evm/messages/executionRequest.js'
 import { precompileNumbers } from '../../../../src/execution/evm/precompiles/precompiles.js'
 import { bytesToHex, concatBytes, hexToBytes, padLeft } from '../../../../src/primitives/bytes.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import { mergedConfig, testGenesis } from '../../../ingest/chainMaker.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { storedMessages } from '../../../store/storedMessages.js'

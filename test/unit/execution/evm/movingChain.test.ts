@@ -9,9 +9,9 @@ import { CallTrials } from '../../../../src/execution/evm/messages/callTrials.js
 import { Execution } from '../../../../src/execution/evm/messages/execution.js'
 import type { ExecutionRequest } from '../../../../src/execution/evm/messages/executionRequest.js'
 import { bytesToHex, hexToBytes, padLeft } from '../../../../src/primitives/bytes.js'
-import { parseBlock } from '../../../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../../src/sources/ingest/importer.js'
+import { parseBlock } from '../../../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../../src/sources/ingest/blocks/importer.js'
 import {
   ChainMaker,
   contracts,

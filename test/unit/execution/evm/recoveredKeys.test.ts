@@ -16,7 +16,7 @@ import { readSignedTransaction } from '../../../../src/execution/evm/transaction
 import { bytesToHex, concatBytes, type Hash32, padLeft } from '../../../../src/primitives/bytes.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 import { decodeRlpList, rlpList } from '../../../../src/primitives/rlp.js'
-import { readChainFile } from '../../../../src/sources/ingest/chainFile.js'
+import { readChainFile } from '../../../../src/sources/ingest/blocks/chainFile.js'
 import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../../ingest/chainMaker.js'
 
 const never = () => false

@@ -7,7 +7,7 @@ import type { AccountOverride, CallMessage } from '../../../../src/execution/evm
 import { loadJavaScript } from '../../../../src/execution/evm/tracers/javascriptEngine.js'
 import type { TracerOptions } from '../../../../src/execution/evm/tracers/tracerOptions.js'
 import { Tracing } from '../../../../src/execution/evm/tracers/tracing.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import { testGenesis } from '../../../ingest/chainMaker.js'
 
 /** Forks that changed what code does, with the members of `config` that they add. */

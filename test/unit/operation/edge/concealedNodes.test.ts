@@ -2,7 +2,7 @@
 import t from 'tap'
 import { concealed, concealedName } from '../../../../src/operation/edge/concealedNodes.js'
 import { readHealth } from '../../../../src/operation/edge/health.js'
-import type { UpstreamsState } from '../../../../src/sources/ingest/messages.js'
+import type { UpstreamsState } from '../../../../src/sources/ingest/thread/messages.js'
 
 const node = (name: string) => ({ name, isAnswering: false, isQuarantined: false, head: 5 })
 const upstreams = {

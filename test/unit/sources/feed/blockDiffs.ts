@@ -5,9 +5,9 @@ import type { ForkSchedule } from '../../../../src/data/chain/forks.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
 import { hexToBytes } from '../../../../src/primitives/bytes.js'
 import { type BlockDiffParts, readBlockDiffParts } from '../../../../src/sources/feed/blockDiffCodec.js'
-import { parseBlock } from '../../../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../../src/sources/ingest/importer.js'
+import { parseBlock } from '../../../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../../src/sources/ingest/blocks/importer.js'
 import { ChainMaker, contracts, storeInput, testAddresses } from '../../../ingest/chainMaker.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]

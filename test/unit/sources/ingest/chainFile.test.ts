@@ -5,7 +5,7 @@ import { RLP } from '@ethereumjs/rlp'
 import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'
-import { ChainFileError, readChainFile } from '../../../../src/sources/ingest/chainFile.js'
+import { ChainFileError, readChainFile } from '../../../../src/sources/ingest/blocks/chainFile.js'
 import { propertyRuns } from '../../../library/property.js'
 
 async function readAll(path: string) {

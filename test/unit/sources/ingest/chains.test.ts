@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.js'
-import { parseBlock } from '../../../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../../src/sources/ingest/importer.js'
-import { verifyChain } from '../../../../src/sources/ingest/verifyChain.js'
+import { parseBlock } from '../../../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../../src/sources/ingest/blocks/importer.js'
+import { verifyChain } from '../../../../src/sources/ingest/verify/verifyChain.js'
 import {
   ChainMaker,
   contracts,

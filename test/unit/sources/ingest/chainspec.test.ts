@@ -1,5 +1,5 @@
 import t from 'tap'
-import { genesisWithForks, parseGenesis } from '../../../../src/sources/ingest/genesis.js'
+import { genesisWithForks, parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 
 type Json = Record<string, unknown>
 

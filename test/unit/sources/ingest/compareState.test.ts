@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { decodeHeader } from '../../../../src/data/chain/header.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
 import type { Hash32 } from '../../../../src/primitives/bytes.js'
-import { compareState } from '../../../../src/sources/ingest/compareState.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
+import { compareState } from '../../../../src/sources/ingest/verify/compareState.js'
 import { londonConfig, testGenesis } from '../../../ingest/chainMaker.js'
 
 setFlagsFromString('--expose-gc')

@@ -4,7 +4,7 @@ import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/for
 import type { Header } from '../../../../src/data/chain/header.js'
 import { zeroHash } from '../../../../src/primitives/bytes.js'
 import { emptyUnclesHash } from '../../../../src/primitives/keccak.js'
-import { checkHeader } from '../../../../src/sources/ingest/blockRules.js'
+import { checkHeader } from '../../../../src/sources/ingest/blocks/blockRules.js'
 
 const first = 5
 const mark = Buffer.from('dao-hard-fork')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'
-import { genesisWithForks, parseGenesis } from '../../../../src/sources/ingest/genesis.js'
+import { genesisWithForks, parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import {
   ChainMaker,
   frontierConfig,

@@ -2,9 +2,9 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ChainReader } from '../../../../src/data/store/chainReader.js'
-import { importFiles } from '../../../../src/sources/ingest/importFiles.js'
-import { startIngest } from '../../../../src/sources/ingest/ingestThread.js'
-import type { IngestMessage, IngestTask } from '../../../../src/sources/ingest/messages.js'
+import { importFiles } from '../../../../src/sources/ingest/blocks/importFiles.js'
+import { startIngest } from '../../../../src/sources/ingest/thread/ingestThread.js'
+import type { IngestMessage, IngestTask } from '../../../../src/sources/ingest/thread/messages.js'
 import { ChainMaker, contracts, mergedConfig, storeInput, testGenesis } from '../../../ingest/chainMaker.js'
 
 const mapBytes = 2 ** 30

@@ -7,9 +7,9 @@ import t from 'tap'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
 import { bytesToHex, hexToBytes, toHash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
-import { parseBlock } from '../../../../src/sources/ingest/block.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
-import { ChainImporter } from '../../../../src/sources/ingest/importer.js'
+import { parseBlock } from '../../../../src/sources/ingest/blocks/block.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
+import { ChainImporter } from '../../../../src/sources/ingest/blocks/importer.js'
 import {
   londonConfig,
   type MadeBlock,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { NodeSetbacks } from '../../../../src/sources/ingest/follow/nodeSetbacks.js'
-import type { IngestMessage } from '../../../../src/sources/ingest/messages.js'
+import type { IngestMessage } from '../../../../src/sources/ingest/thread/messages.js'
 import type { Upstream } from '../../../../src/sources/upstream/upstream.js'
 import type { Upstreams } from '../../../../src/sources/upstream/upstreams.js'
 

@@ -4,7 +4,7 @@ import { Transaction } from 'ethers'
 import t from 'tap'
 import { checkSentTransaction } from '../../../../src/execution/evm/transactions/sentTransaction.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
-import { poolJson } from '../../../../src/sources/ingest/poolContent.js'
+import { poolJson } from '../../../../src/sources/ingest/transactions/poolContent.js'
 import { bytesOf, type Json } from '../../../rpc/demoChain.js'
 
 const folder = join(packageRoot(), '../shared/conformance/rpc-compat')

@@ -4,7 +4,7 @@ import type { SentTransaction } from '../../../../src/execution/evm/transactions
 import type { Hash32 } from '../../../../src/primitives/bytes.js'
 import { messageRefused } from '../../../../src/primitives/faults.js'
 import { WaitingTransactions } from '../../../../src/sources/ingest/develop/waitingTransactions.js'
-import { sentBounds } from '../../../../src/sources/ingest/sentTransactions.js'
+import { sentBounds } from '../../../../src/sources/ingest/transactions/sentTransactions.js'
 
 const gasLimit = 30_000_000n
 

@@ -16,7 +16,7 @@ import {
 import { headJson } from '../../../../src/data/chain/headJson.js'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpSpanAt } from '../../../../src/primitives/rlp.js'
-import { parseGenesis } from '../../../../src/sources/ingest/genesis.js'
+import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import {
   type AmsterdamBlock,
   amsterdamChains,

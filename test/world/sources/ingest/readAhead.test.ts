@@ -18,11 +18,11 @@ import {
   rlpListSpans,
   rlpSpanAt,
 } from '../../../../src/primitives/rlp.js'
-import { parseBlock } from '../../../../src/sources/ingest/block.js'
-import { readChainFile } from '../../../../src/sources/ingest/chainFile.js'
-import { ChainImporter } from '../../../../src/sources/ingest/importer.js'
-import { withKeysAhead } from '../../../../src/sources/ingest/keysAhead.js'
-import { ReadAhead, readListed, readTransactions } from '../../../../src/sources/ingest/readAhead.js'
+import { parseBlock } from '../../../../src/sources/ingest/blocks/block.js'
+import { readChainFile } from '../../../../src/sources/ingest/blocks/chainFile.js'
+import { ChainImporter } from '../../../../src/sources/ingest/blocks/importer.js'
+import { withKeysAhead } from '../../../../src/sources/ingest/blocks/keysAhead.js'
+import { ReadAhead, readListed, readTransactions } from '../../../../src/sources/ingest/blocks/readAhead.js'
 import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../../../ingest/amsterdam.js'
 import { importAmsterdam, newAmsterdamStore } from '../../../ingest/amsterdamStore.js'
 import { ChainMaker, contracts, mergedConfig, testGenesis } from '../../../ingest/chainMaker.js'

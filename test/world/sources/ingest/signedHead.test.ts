@@ -4,7 +4,7 @@ import { bytesToHex, type Hash32, hexToBytes } from '../../../../src/primitives/
 import { OperatorError } from '../../../../src/primitives/faults.js'
 import { slotsPerPeriod } from '../../../../src/sources/consensus/network.js'
 import { SignedHead, type SignedHeadOptions } from '../../../../src/sources/ingest/beacon/signedHead.js'
-import type { BeaconPlan } from '../../../../src/sources/ingest/messages.js'
+import type { BeaconPlan } from '../../../../src/sources/ingest/thread/messages.js'
 import type { HeadClaim } from '../../../../src/sources/upstream/headWatch.js'
 import { VerifyError, verifyHead } from '../../../../src/verify/verify.js'
 import { BeaconServer, BeaconView } from '../../../consensus/beaconServer.js'

@@ -6,7 +6,7 @@ import { type CanonicalHeader, GatewayWriter } from '../../../../../src/data/sto
 import { bytesToHex, equalBytes, type Hash32, toHash32 } from '../../../../../src/primitives/bytes.js'
 import { OperatorError } from '../../../../../src/primitives/faults.js'
 import { importBeneath } from '../../../../../src/sources/ingest/era/importBeneath.js'
-import type { IngestMessage } from '../../../../../src/sources/ingest/messages.js'
+import type { IngestMessage } from '../../../../../src/sources/ingest/thread/messages.js'
 import {
   archivedConfig,
   type MadeBlock,
