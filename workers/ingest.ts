@@ -6,7 +6,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { storeKindOf } from '../src/data/store/chainRows.js'
-import { StoreError } from '../src/data/store/environment.js'
+import { StoreError } from '../src/data/store/lmdb/environment.js'
 import { OperatorError } from '../src/primitives/faults.js'
 import { reportTimersTo, setTimeout } from '../src/primitives/timers.js'
 import { type CallAnswerer, sourceStarts } from '../src/sources/ingest/thread/callAnswerer.js'

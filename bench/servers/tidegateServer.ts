@@ -1,7 +1,7 @@
 /** Starts Tidegate on existing networks, each in a process of its own with its own data folder. */
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { NodeStore } from '../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../src/data/store/node/nodeStore.js'
 import { addToken, createKey } from '../../src/serving/access/keyChanges.js'
 import { KeyChecker } from '../../src/serving/access/keyChecker.js'
 import { verifierOfPublicKey } from '../../src/serving/access/tokens.js'

@@ -7,9 +7,9 @@
 /** Each is built alone, with all its modules in few files: a thread loads only what it runs. */
 export const aloneFiles = {
   main: 'src/main',
-  connectToHolder: 'src/data/store/connectToHolder',
-  walkStore: 'src/data/store/walkStore',
-  clearReaders: 'src/data/store/clearReaders',
+  connectToHolder: 'src/data/store/lmdb/connectToHolder',
+  walkStore: 'src/data/store/lmdb/walkStore',
+  clearReaders: 'src/data/store/lmdb/clearReaders',
   verifyProcess: 'src/operation/commands/verifyProcess',
   edge: 'workers/edge',
   ingest: 'workers/ingest',

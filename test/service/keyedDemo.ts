@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { NodeStore } from '../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../src/data/store/node/nodeStore.js'
 import { createKey } from '../../src/serving/access/keyChanges.js'
 import { KeyChecker } from '../../src/serving/access/keyChecker.js'
 import { copyDemo, type DemoSettings } from './servedDemo.js'

@@ -93,7 +93,7 @@ export function copyDemoStore(dataDir: string, network: string): string {
 /** Copies that store into a data folder as one made by the embedded network. */
 export async function copyEmbeddedStore(dataDir: string): Promise<void> {
   const [{ openEnvironment, openTable }, { metaKeys }, { pack, unpack }] = await Promise.all([
-    import('../../src/data/store/environment.js'),
+    import('../../src/data/store/lmdb/environment.js'),
     import('../../src/data/store/tables.js'),
     import('msgpackr'),
   ])

@@ -1,7 +1,7 @@
 /** Block diffs of random content, for tests of what a store does with them. */
 import fc from 'fast-check'
 import type { BlockDiff, Change } from '../../src/data/store/blockDiff.js'
-import { encodeTrieRow } from '../../src/data/store/trieRow.js'
+import { encodeTrieRow } from '../../src/data/store/layouts/trieRow.js'
 import { accountTrie, storageTrie, trieKey } from '../../src/data/store/trieRows.js'
 import {
   type Address,

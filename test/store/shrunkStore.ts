@@ -1,5 +1,5 @@
 /** Stores of LMDB most of whose pages are free: a file that lacks these is whole. */
-import { openEnvironment, openTable } from '../../src/data/store/environment.js'
+import { openEnvironment, openTable } from '../../src/data/store/lmdb/environment.js'
 
 export const mapBytes = 2 ** 30
 export const tableNames = ['one', 'two', 'three']

@@ -3,7 +3,7 @@ import { mkdtempSync, rmdirSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { freeBytesMin } from '../../src/data/store/environment.js'
+import { freeBytesMin } from '../../src/data/store/lmdb/environment.js'
 import { makeFolder } from '../library/folder.js'
 
 export interface SmallDisk {

@@ -1,6 +1,6 @@
 import { closeBracket, comma, type JsonBytes, openBracket } from '../../primitives/jsonBytes.js'
 import { type RlpSpan, rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
-import type { ReceiptInBlock } from '../store/packedReceipts.js'
+import type { ReceiptInBlock } from '../store/layouts/packedReceipts.js'
 import { type BlockRows, rawTransaction, transactionPosition } from './blockRows.js'
 import type { ForkSchedule } from './forks.js'
 import { blockMembers } from './logJson.js'

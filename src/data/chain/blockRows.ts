@@ -19,7 +19,7 @@ import { SeenOnceFilter } from '../../primitives/seenOnceFilter.js'
 import { LentMemory } from '../../primitives/slab.js'
 import { transactionTypes } from '../../primitives/transactionTypes.js'
 import type { ChainRows } from '../store/chainRows.js'
-import type { ReceiptList } from '../store/packedReceipts.js'
+import type { ReceiptList } from '../store/layouts/packedReceipts.js'
 import { StoredBlock, senderBytes } from '../store/storedBlock.js'
 import {
   type BlockFacts,

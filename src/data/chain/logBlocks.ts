@@ -1,6 +1,6 @@
 import { latin1KeyToBytes } from '../../primitives/bytes.js'
 import type { ChainRows } from '../store/chainRows.js'
-import { anyLogKey, logKey } from '../store/logKeys.js'
+import { anyLogKey, logKey } from '../store/layouts/logKeys.js'
 import type { LogFilter } from './logFilter.js'
 
 /** Ascending block numbers with random access. */

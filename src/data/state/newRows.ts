@@ -1,6 +1,6 @@
 /** New nodes of an update, as rows of a trie by path (`store/trieRow.ts`). */
 import type { Hash32 } from '../../primitives/bytes.js'
-import { encodeTrieRow } from '../store/trieRow.js'
+import { encodeTrieRow } from '../store/layouts/trieRow.js'
 import {
   Branch,
   Extension,

@@ -20,11 +20,11 @@ import {
   storeKindOf,
   type TransactionLocation,
 } from '../store/chainRows.js'
-import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../store/heldRows.js'
 import { HeldUse } from '../store/heldUse.js'
-import { readNamedPlace } from '../store/locations.js'
+import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../store/layouts/heldRows.js'
+import { readNamedPlace } from '../store/layouts/locations.js'
+import type { ReceiptList } from '../store/layouts/packedReceipts.js'
 import { lastAlike, logRangeAt } from '../store/logRanges.js'
-import type { ReceiptList } from '../store/packedReceipts.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { keyAfterPrefix, metaKeys } from '../store/tables.js'
 import { decodeAccount } from './account.js'

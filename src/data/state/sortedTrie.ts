@@ -4,7 +4,7 @@
  */
 import { type Hash32, latin1Key } from '../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
-import { decodeTrieRow } from '../store/trieRow.js'
+import { decodeTrieRow } from '../store/layouts/trieRow.js'
 import type { RowSink } from './newRows.js'
 import { type TrieChange, updateTrieRows } from './trie.js'
 import { toNibbles } from './trieNode.js'

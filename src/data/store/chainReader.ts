@@ -35,13 +35,21 @@ import {
 import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
-import { closeEnvironment, countReaders, openEnvironment, openTable, snapshotsOf } from './environment.js'
 import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
-import { readPlace } from './locations.js'
+import { readPlace } from './layouts/locations.js'
+import { unpackList } from './layouts/packedLists.js'
+import { ReceiptList, unpackReceipts } from './layouts/packedReceipts.js'
+import type { TrieRow } from './layouts/trieRow.js'
+import { decodeUndo, type UndoEntry, type UndoRecord } from './layouts/undoRecord.js'
+import {
+  closeEnvironment,
+  countReaders,
+  openEnvironment,
+  openTable,
+  snapshotsOf,
+} from './lmdb/environment.js'
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
-import { unpackList } from './packedLists.js'
-import { ReceiptList, unpackReceipts } from './packedReceipts.js'
 import { PastChanges } from './pastChanges.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { StateDigests } from './stateChanges.js'
@@ -58,10 +66,8 @@ import {
 } from './stateRows.js'
 import { StoredBlock } from './storedBlock.js'
 import { metaKeys, numberKey, openChainTables, type ReadTables, slotKey } from './tables.js'
-import type { TrieRow } from './trieRow.js'
 import { readSideRow, readTrieRow } from './trieRows.js'
 import { AllTries } from './trieVersions.js'
-import { decodeUndo, type UndoEntry, type UndoRecord } from './undoRecord.js'
 
 export interface ChainStoreOptions {
   readonly path: string

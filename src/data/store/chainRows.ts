@@ -1,12 +1,12 @@
 import { type Address, concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { Wanted } from '../../primitives/notHeld.js'
 import type { OldestKept } from './keptHistory.js'
-import type { TransactionLocation } from './locations.js'
-import type { ReceiptList } from './packedReceipts.js'
+import type { TransactionLocation } from './layouts/locations.js'
+import type { ReceiptList } from './layouts/packedReceipts.js'
+import type { TrieRow } from './layouts/trieRow.js'
 import type { StoredBlock } from './storedBlock.js'
-import type { TrieRow } from './trieRow.js'
 
-export type { TransactionLocation } from './locations.js'
+export type { TransactionLocation } from './layouts/locations.js'
 
 /** Identity of a chain; fixed by its genesis. */
 export interface ChainIdentity {

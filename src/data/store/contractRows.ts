@@ -6,9 +6,9 @@
  */
 import { addressBytes, equalBytes, joinBytes, readUint32, writeUint32 } from '../../primitives/bytes.js'
 import { ContractIds, idBytes, idKey, NewContractIds, noContract } from './contractIds.js'
+import type { BufferedTables, WriteBuffers } from './lmdb/writeBuffer.js'
 import type { Entry, Range, ReadTable, RowBuffer } from './readTable.js'
 import { type ContractTableName, keyAfterPrefix, keyBytesMax, type ReadTables } from './tables.js'
-import type { BufferedTables, WriteBuffers } from './writeBuffer.js'
 
 /** Buffer for keys of reads, which tables copy: a new key for each read would be garbage. */
 const asked = new Uint8Array(idBytes + keyBytesMax)

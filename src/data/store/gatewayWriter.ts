@@ -19,12 +19,12 @@ import {
   type TransactionLocation,
 } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
-import { heldKey, readHeld, readHeldSlot } from './heldRows.js'
 import { type BlockChanges, HeldValues, type ProvedValues, undoBlocksMin } from './heldValues.js'
+import { heldKey, readHeld, readHeldSlot } from './layouts/heldRows.js'
+import { packList } from './layouts/packedLists.js'
+import { packReceipts } from './layouts/packedReceipts.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
-import { packList } from './packedLists.js'
-import { packReceipts } from './packedReceipts.js'
 import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
 

@@ -20,7 +20,7 @@ import {
   replacedKey,
   replacedKind,
   unknownRoot,
-} from './heldRows.js'
+} from './layouts/heldRows.js'
 import type { WriteTable } from './readTable.js'
 import { metaKeys } from './tables.js'
 

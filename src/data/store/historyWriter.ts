@@ -3,9 +3,9 @@ import { bytesToBigInt, type Hash32, readUint64, toHash32 } from '../../primitiv
 import { OperatorError } from '../../primitives/faults.js'
 import { type BlockName, type ChainIdentity, type Epoch, storeKindOf } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions, type HistoryRows } from './chainWriter.js'
-import { removePlaces } from './locations.js'
+import { removePlaces } from './layouts/locations.js'
+import { unpackReceipts } from './layouts/packedReceipts.js'
 import { cutFromLogIndex } from './logIndex.js'
-import { unpackReceipts } from './packedReceipts.js'
 import { StoredBlock } from './storedBlock.js'
 import { metaKeys, numberKey } from './tables.js'
 

@@ -6,18 +6,18 @@
  * blocks on disk; the caller guarantees it.
  */
 import { concatBytes, type Hash32, readUint64, writeUint64 } from '../../primitives/bytes.js'
-import { cutPlaces } from './locations.js'
+import { cutPlaces } from './layouts/locations.js'
+import { unpackReceipts } from './layouts/packedReceipts.js'
+import { decodeState, encodeState, withoutBefore } from './layouts/stateValues.js'
+import type { UndoRecord } from './layouts/undoRecord.js'
+import type { BufferedTables } from './lmdb/writeBuffer.js'
 import { dropFromLogIndex } from './logIndex.js'
-import { unpackReceipts } from './packedReceipts.js'
 import type { RowBuffer } from './readTable.js'
 import { cutStateRows, StateDigests, toggleAll } from './stateChanges.js'
 import { rowsOf, type StateKind, stateKinds } from './stateRows.js'
-import { decodeState, encodeState, withoutBefore } from './stateValues.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
 import { metaKeys, numberKey } from './tables.js'
 import { cutTries } from './trieRows.js'
-import type { UndoRecord } from './undoRecord.js'
-import type { BufferedTables } from './writeBuffer.js'
 
 /*
  * Removal of old state without undo records: a walk over history in steps, one per commit. A row is removed if it was

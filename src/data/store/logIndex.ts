@@ -9,7 +9,7 @@
  * blocks in any order; a full row that gets one in between is cut in two.
  */
 import { writeUint64 } from '../../primitives/bytes.js'
-import { logKeyBytes, logKeysOf } from './logKeys.js'
+import { logKeyBytes, logKeysOf } from './layouts/logKeys.js'
 import type { ReadTable, WriteTable } from './readTable.js'
 
 /**

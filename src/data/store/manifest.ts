@@ -12,7 +12,7 @@ import { isThere } from '../../primitives/isThere.js'
 import { syncPath } from '../../primitives/syncPath.js'
 import { readBlockName } from './chainReader.js'
 import type { ChainIdentity } from './chainRows.js'
-import { closeEnvironment, openEnvironment, openTable } from './environment.js'
+import { closeEnvironment, openEnvironment, openTable } from './lmdb/environment.js'
 import { metaKeys } from './tables.js'
 
 /** Raised when a manifest has content that earlier programs would not understand. */

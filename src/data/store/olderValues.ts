@@ -2,7 +2,7 @@
  * Earlier values within a row of state or of tries, the latest first. Each is: blocks for which it had been so (number)
  * ‖ length (number) ‖ bytes. A number is as in varint.ts.
  */
-import { readVarint, varintBytes, writeVarint } from './varint.js'
+import { readVarint, varintBytes, writeVarint } from './layouts/varint.js'
 
 export interface OlderValue {
   /** Block that wrote the value. */

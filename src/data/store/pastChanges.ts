@@ -2,8 +2,9 @@
  * Keys that old blocks changed, for blocks without an undo record. They are found by a walk over all rows of state, for
  * many blocks at once.
  */
+
+import type { UndoEntry, UndoRecord } from './layouts/undoRecord.js'
 import { type StateKind, type StateRow, stateKinds } from './stateRows.js'
-import type { UndoEntry, UndoRecord } from './undoRecord.js'
 
 /** Number of blocks that one walk collects; their changes wait in memory. */
 const blocksMax = 1_024

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { asBuffer, readUint32, writeUint32 } from '../../primitives/bytes.js'
-import { fullDisk, isFullDisk } from './environment.js'
+import { fullDisk, isFullDisk } from './lmdb/environment.js'
 import type { Entry } from './readTable.js'
 
 /** Memory of one run: some 300,000 slots, which are sorted in half a second. A load has up to eight of them. */

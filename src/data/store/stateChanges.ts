@@ -1,10 +1,8 @@
 /** Applies the changes of a block to the rows of accounts and slots, reverts them, and removes the past. */
 import { noBytes } from '../../primitives/bytes.js'
 import type { Change, ReplacedState } from './blockDiff.js'
-import type { ReadTable, RowBuffer, WriteTable } from './readTable.js'
-import { digestBytes, RowDigest } from './rowDigest.js'
-import { slimAccount } from './slimAccounts.js'
-import { pastRange, type Rows, rowsOf, type StateTables, stateKinds } from './stateRows.js'
+import { digestBytes, RowDigest } from './layouts/rowDigest.js'
+import { slimAccount } from './layouts/slimAccounts.js'
 import {
   decodeState,
   encodeState,
@@ -13,10 +11,12 @@ import {
   valuesOf,
   withoutBefore,
   withoutLatest,
-} from './stateValues.js'
+} from './layouts/stateValues.js'
+import type { UndoEntry, UndoRecord } from './layouts/undoRecord.js'
+import { RowChanges } from './lmdb/writeBuffer.js'
+import type { ReadTable, RowBuffer, WriteTable } from './readTable.js'
+import { pastRange, type Rows, rowsOf, type StateTables, stateKinds } from './stateRows.js'
 import { historyKey, metaKeys } from './tables.js'
-import type { UndoEntry, UndoRecord } from './undoRecord.js'
-import { RowChanges } from './writeBuffer.js'
 
 /** Digests of all rows of accounts and of slots; they are one row of the meta table. */
 export class StateDigests {

@@ -5,9 +5,16 @@
  * takes a few bytes. A read at any block takes at most one range read. stateChanges.ts writes these rows.
  */
 import { addressBytes, noBytes, readUint64 } from '../../primitives/bytes.js'
+import { fullAccount } from './layouts/slimAccounts.js'
+import {
+  decodeState,
+  oldestSince,
+  type StateValues,
+  valueAfter,
+  valueIn,
+  valuesOf,
+} from './layouts/stateValues.js'
 import { type Entry, isRowBuffer, type Range, type ReadTable, type WriteTable } from './readTable.js'
-import { fullAccount } from './slimAccounts.js'
-import { decodeState, oldestSince, type StateValues, valueAfter, valueIn, valuesOf } from './stateValues.js'
 import { historyKey, keyAfterPrefix } from './tables.js'
 
 export type StateTables<T extends ReadTable = WriteTable> = {

@@ -4,7 +4,7 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { type Address, concatBytes, type Hash32, writeUint64 } from '../../primitives/bytes.js'
-import { openTable, type Table } from './environment.js'
+import { openTable, type Table } from './lmdb/environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of another version is refused. */

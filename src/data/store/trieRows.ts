@@ -27,9 +27,7 @@ import {
   toHash32,
 } from '../../primitives/bytes.js'
 import type { Change } from './blockDiff.js'
-import type { Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
-import { historyKey, keyAfterPrefix, numberKey, undoBlocks } from './tables.js'
-import { decodeTrieRow, type TrieRow } from './trieRow.js'
+import { decodeTrieRow, type TrieRow } from './layouts/trieRow.js'
 import {
   currentRow,
   decodeVersions,
@@ -39,8 +37,10 @@ import {
   rowAfter,
   type TrieVersions,
   versionBefore,
-} from './trieValues.js'
-import { RowChanges } from './writeBuffer.js'
+} from './layouts/trieValues.js'
+import { RowChanges } from './lmdb/writeBuffer.js'
+import type { Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
+import { historyKey, keyAfterPrefix, numberKey, undoBlocks } from './tables.js'
 
 export type TrieTables<T extends ReadTable = WriteTable> = {
   readonly [name in 'trie' | 'trieChanges' | 'sideTries']: T

@@ -3,11 +3,11 @@
  * For checks of a whole store; its memory does not grow with the store.
  */
 import { addressBytes, equalBytes, readUint64 } from '../../primitives/bytes.js'
+import { encodeTrieRow, splitContent, type TrieRow } from './layouts/trieRow.js'
+import { contentBefore } from './layouts/trieRowBefore.js'
+import { agesSum, decodeVersions, olderVersions, type TrieVersions } from './layouts/trieValues.js'
 import type { Entry, ReadTable } from './readTable.js'
-import { encodeTrieRow, splitContent, type TrieRow } from './trieRow.js'
-import { contentBefore } from './trieRowBefore.js'
 import { readTrieChanges, type SideTrieRow, sideTrieRows, type TrieTables } from './trieRows.js'
-import { agesSum, decodeVersions, olderVersions, type TrieVersions } from './trieValues.js'
 
 /** The row of a path before and after a block; in the form of {@link splitContent}. */
 export interface TrieTransition {

@@ -1,6 +1,6 @@
 /** `tidegate audit` and `tidegate audit verify`: the audit log, as a table or JSON, and the check of its chain. */
 
-import type { AuditEntry, AuditLog } from '../../data/store/audit.js'
+import type { AuditEntry, AuditLog } from '../../data/store/node/audit.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import type { DataConfig } from '../config/config.js'

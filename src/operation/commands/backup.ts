@@ -4,7 +4,13 @@
  */
 import { rmSync, statSync } from 'node:fs'
 import { dirname, join, posix, relative, sep } from 'node:path'
-import { assertRoomFor, copyFile, copyStore, digestFile, draftFolder } from '../../data/store/copyFiles.js'
+import {
+  assertRoomFor,
+  copyFile,
+  copyStore,
+  digestFile,
+  draftFolder,
+} from '../../data/store/lmdb/copyFiles.js'
 import {
   type Manifest,
   type ManifestFile,

@@ -1,7 +1,7 @@
 /** `tidegate keys share`: copies the keys of a data folder into the database that several processes share. */
 
-import { keyIdOf } from '../../data/store/keyTables.js'
-import { NodeStore } from '../../data/store/nodeStore.js'
+import { keyIdOf } from '../../data/store/node/keyTables.js'
+import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import { OtherPepper, Pepper } from '../../serving/access/pepper.js'

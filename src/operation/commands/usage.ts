@@ -1,6 +1,6 @@
 /** `tidegate usage`: usage of keys, as a table, JSON or CSV. */
 
-import { NodeStore } from '../../data/store/nodeStore.js'
+import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { UsageError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import { listKeys } from '../../serving/access/keyChanges.js'

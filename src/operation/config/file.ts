@@ -4,7 +4,7 @@
  */
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod'
-import { mapBytesDefault } from '../../data/store/environment.js'
+import { mapBytesDefault } from '../../data/store/lmdb/environment.js'
 import { UsageError } from '../../primitives/faults.js'
 import { unitsMax } from '../../serving/rpc/contexts/price.js'
 import { adminSchema } from './admin.js'

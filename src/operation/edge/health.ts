@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { basisOf } from '../../data/chain/families/provedFamilies.js'
 import { unknownForkOf } from '../../data/chain/header.js'
-import { hasRoom } from '../../data/store/environment.js'
+import { hasRoom } from '../../data/store/lmdb/environment.js'
 import { isThere } from '../../primitives/isThere.js'
 import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 import type { SignedState, UpstreamsState } from '../../sources/ingest/thread/messages.js'

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { NodeStore } from '../../data/store/nodeStore.js'
+import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { setInterval } from '../../primitives/timers.js'

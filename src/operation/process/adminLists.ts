@@ -1,5 +1,5 @@
 /** Lists of the admin API: the newest blocks of a network, submissions that wait, units that keys used. */
-import { hourMs } from '../../data/store/usage.js'
+import { hourMs } from '../../data/store/node/usage.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { UsageError } from '../../primitives/faults.js'
 import { NotHeldError } from '../../primitives/notHeld.js'

@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditLog } from '../../data/store/audit.js'
+import type { AuditEntry, AuditLog } from '../../data/store/node/audit.js'
 import type { AuditQuery } from '../admin/shapes.js'
 
 /** An entry as `tidegate audit --json` and the admin API show it. */

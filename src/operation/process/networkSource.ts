@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreError } from '../../data/store/environment.js'
+import { StoreError } from '../../data/store/lmdb/environment.js'
 import { defer, waitedForLater } from '../../primitives/deferred.js'
 import { smallest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'

@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
-import { freeBytesAt } from '../../data/store/environment.js'
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import { freeBytesAt } from '../../data/store/lmdb/environment.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { clientVersion, version } from '../../primitives/version.js'
 import {

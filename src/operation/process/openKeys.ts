@@ -1,4 +1,4 @@
-import { NodeStore } from '../../data/store/nodeStore.js'
+import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { isThere } from '../../primitives/isThere.js'
 import { embeddedKeyRepository, type KeyRepository } from '../../serving/access/keyRepository.js'

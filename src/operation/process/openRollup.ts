@@ -3,7 +3,7 @@
  * submissions.
  */
 
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { setInterval } from '../../primitives/timers.js'
 import type { SharedQueueFigures } from '../../serving/metrics/sources.js'
 import type { NetworkJobs } from '../../serving/pool/jobs.js'

@@ -1,7 +1,7 @@
 /** The stores of a rollup network's submissions, and the process that sends them. */
-import { StoreError } from '../../data/store/environment.js'
-import type { NodeStore } from '../../data/store/nodeStore.js'
-import { lockForWriting, type WriterLock } from '../../data/store/writerLock.js'
+import { StoreError } from '../../data/store/lmdb/environment.js'
+import { lockForWriting, type WriterLock } from '../../data/store/lmdb/writerLock.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import type { Felt } from '../../serving/rollup/felt.js'
 import type { Forwarder } from '../../serving/rollup/forwarder.js'
 import { ForwardingLease } from '../../serving/rollup/forwardingLease.js'

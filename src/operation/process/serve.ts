@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { freeBytesMin, StoreError } from '../../data/store/environment.js'
 import { HeldUse } from '../../data/store/heldUse.js'
-import { NodeStore } from '../../data/store/nodeStore.js'
+import { freeBytesMin, StoreError } from '../../data/store/lmdb/environment.js'
+import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { defer } from '../../primitives/deferred.js'
 import { endProcess } from '../../primitives/endProcess.js'
 import { OperatorError } from '../../primitives/faults.js'

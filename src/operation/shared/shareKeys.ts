@@ -1,8 +1,8 @@
 /** Copies keys of a data folder into the database that several processes share. */
 
-import { encodeKey, type KeyRow } from '../../data/store/keyRows.js'
-import { digestPrefixBytes, keyIdOf } from '../../data/store/keyTables.js'
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import { encodeKey, type KeyRow } from '../../data/store/node/keyRows.js'
+import { digestPrefixBytes, keyIdOf } from '../../data/store/node/keyTables.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { latin1Key } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { findKey } from '../../serving/access/keyChanges.js'

@@ -9,17 +9,17 @@
  */
 
 import { Connection, type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
+import { hasRoom, StoreError } from '../../data/store/lmdb/environment.js'
 import {
   type AuditEntry,
   type AuditHead,
   type AuditNote,
   noteOfKey,
   sealNote,
-} from '../../data/store/audit.js'
-import { hasRoom, StoreError } from '../../data/store/environment.js'
-import { decodeKey, encodeKey, type KeyRow } from '../../data/store/keyRows.js'
-import { keyIdOf, laterSecrets } from '../../data/store/keyTables.js'
-import { NodeStore } from '../../data/store/nodeStore.js'
+} from '../../data/store/node/audit.js'
+import { decodeKey, encodeKey, type KeyRow } from '../../data/store/node/keyRows.js'
+import { keyIdOf, laterSecrets } from '../../data/store/node/keyTables.js'
+import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { asBuffer } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'

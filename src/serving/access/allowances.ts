@@ -1,5 +1,5 @@
 /** The allowance of each API key: its own limits, or those of the configuration. Owns which limit refuses, and why. */
-import type { KeyLimits } from '../../data/store/keyRows.js'
+import type { KeyLimits } from '../../data/store/node/keyRows.js'
 import { DayQuotas, quotaBytes } from './dayQuotas.js'
 import { type Bucket, Meter, meterBytes } from './meter.js'
 import { UnitLeases, type UnitQuota, unitLeasesBytes } from './unitLeases.js'

@@ -3,7 +3,7 @@
  * thread writes changes to the node store, so a crash loses a few seconds.
  */
 
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { FaultError } from '../../primitives/faults.js'
 import { setInterval } from '../../primitives/timers.js'
 import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'

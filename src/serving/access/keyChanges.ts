@@ -4,7 +4,7 @@
  * functions that change a key throw UnknownKey if there is none.
  */
 import { createHash } from 'node:crypto'
-import type { KeyRow, TokenVerifier } from '../../data/store/keyRows.js'
+import type { KeyRow, TokenVerifier } from '../../data/store/node/keyRows.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { type KeyRecord, rowToRecord } from './keyRecord.js'
 import type { KeyStore } from './keyRepository.js'

@@ -9,8 +9,8 @@
  * is looked up by the text itself; V8 hashes texts with a random seed and compares them only if the hashes agree.
  */
 import { LRUCache } from 'lru-cache'
-import type { KeyRow } from '../../data/store/keyRows.js'
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import type { KeyRow } from '../../data/store/node/keyRows.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import type { Allowances, KeyAllowance } from './allowances.js'
 import { tryCreateKey } from './keyChanges.js'
 import type { KeyFreshness } from './keyFreshness.js'

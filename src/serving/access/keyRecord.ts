@@ -1,5 +1,5 @@
-import type { KeyLimits, KeyRow, KeyScopes, TokenVerifier } from '../../data/store/keyRows.js'
-import { digestPrefixBytes } from '../../data/store/keyTables.js'
+import type { KeyLimits, KeyRow, KeyScopes, TokenVerifier } from '../../data/store/node/keyRows.js'
+import { digestPrefixBytes } from '../../data/store/node/keyTables.js'
 import { ofEachLimit } from './keySettings.js'
 
 export interface KeyRecord {

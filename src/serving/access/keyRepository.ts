@@ -3,9 +3,9 @@
  * one {@link KeyRepository}; `keyChanges.ts` defines each change, the same for both.
  */
 
-import type { AuditNote } from '../../data/store/audit.js'
-import { StoreError } from '../../data/store/environment.js'
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import { StoreError } from '../../data/store/lmdb/environment.js'
+import type { AuditNote } from '../../data/store/node/audit.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError } from '../../primitives/faults.js'
 
 /** Access of a change to keys. See `store/keyTables.ts`. */

@@ -1,6 +1,6 @@
 /** Scopes of a key, prepared for the check of each request. All kinds must fit; of each kind, one entry must. */
 import { BlockList, isIPv4 } from 'node:net'
-import type { KeyScopes } from '../../data/store/keyRows.js'
+import type { KeyScopes } from '../../data/store/node/keyRows.js'
 
 /** Names and addresses whose check is remembered for a key. */
 const rememberedMax = 1_000

@@ -1,7 +1,7 @@
 /** The settings of a key: the rules of each value, and how a change is applied. */
 import { isIP } from 'node:net'
 import * as z from 'zod'
-import type { KeyDetails, KeyLimits, KeyScopes } from '../../data/store/keyRows.js'
+import type { KeyDetails, KeyLimits, KeyScopes } from '../../data/store/node/keyRows.js'
 import { UsageError } from '../../primitives/faults.js'
 import { unitsBurstMin } from './allowances.js'
 import { burstMax, perSecondMax } from './meter.js'

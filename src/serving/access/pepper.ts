@@ -7,7 +7,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { createPrivateFile, readPrivateFile } from './privateFile.js'
 

@@ -8,9 +8,9 @@
  */
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { KeyRow, TokenVerifier } from '../../data/store/keyRows.js'
-import { digestPrefixBytes } from '../../data/store/keyTables.js'
-import type { NodeStore } from '../../data/store/nodeStore.js'
+import type { KeyRow, TokenVerifier } from '../../data/store/node/keyRows.js'
+import { digestPrefixBytes } from '../../data/store/node/keyTables.js'
+import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import type { Pepper } from './pepper.js'
 

@@ -3,7 +3,7 @@
  * last minute and for any stored time. A process that dies loses the unstored part.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { hourMs, type KeyUsage, type UsageStore } from '../../data/store/usage.js'
+import { hourMs, type KeyUsage, type UsageStore } from '../../data/store/node/usage.js'
 import { setInterval } from '../../primitives/timers.js'
 import {
   reportMs,

@@ -1,6 +1,6 @@
 /** Sums of usage by key, network, method and time, for an operator's question. */
 import * as z from 'zod'
-import { hourMs, type KeyUsage } from '../../data/store/usage.js'
+import { hourMs, type KeyUsage } from '../../data/store/node/usage.js'
 import { UsageError } from '../../primitives/faults.js'
 import type { UsedAmounts } from './usageCounter.js'
 

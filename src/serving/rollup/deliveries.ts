@@ -1,5 +1,5 @@
 /** The actions of a forwarder on waiting transactions: it begins to send them, requeues them, and settles them. */
-import { isSettled, type Rejection } from '../../data/store/submissions.js'
+import { isSettled, type Rejection } from '../../data/store/node/submissions.js'
 import { isOld, rejectionOfOld, type WaitLimit } from './submissionAge.js'
 import type { Lane, SubmissionId, SubmissionWriter } from './submissionStore.js'
 

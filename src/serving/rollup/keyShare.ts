@@ -2,7 +2,7 @@
  * The share of one key in a resource that all keys use. Places stay taken, so a key gets only a part of those that the
  * others leave, and the next key finds some. Records can be removed early, so the keys with the most lose theirs first.
  */
-import { nobody } from '../../data/store/submissions.js'
+import { nobody } from '../../data/store/node/submissions.js'
 
 /**
  * Whether a key that has `own` of `max` places may take `more`; all keys together have `total`. `share` is its part of

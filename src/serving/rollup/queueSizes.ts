@@ -1,5 +1,5 @@
 /** Sizes of a queue, for all keys and for each. Owns the sums; `keyShare.ts` decides the share of a key. */
-import { isSettled, type SubmissionRow } from '../../data/store/submissions.js'
+import { isSettled, type SubmissionRow } from '../../data/store/node/submissions.js'
 
 export interface Sizes {
   /** Unsettled transactions, and their bytes as JSON. */

@@ -11,7 +11,7 @@
  *   (no entry)  another attempt, a bounded number of times; then as `final` with 63
  */
 
-import type { Rejection } from '../../data/store/submissions.js'
+import type { Rejection } from '../../data/store/node/submissions.js'
 import type { InvokeErrorCode } from '../../primitives/faults.js'
 
 /** The meaning of an error. `rejection` of `unknown` applies when no attempts are left. */

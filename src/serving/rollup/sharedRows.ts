@@ -1,7 +1,7 @@
 /** The data of the work of one group: the rows that it may read, loaded together, and its own writes over them. */
 import type { QueryResultRow } from 'pg'
 import type { Connection } from '../../data/postgres/connection.js'
-import { isSettled, quantityToWord, type SubmissionRow } from '../../data/store/submissions.js'
+import { isSettled, quantityToWord, type SubmissionRow } from '../../data/store/node/submissions.js'
 import { asBuffer, bytesToHex, bytesToQuantity, type Hex } from '../../primitives/bytes.js'
 import { QueueSizes, type Sizes } from './queueSizes.js'
 import { isWaiting, rowColumns } from './sharedSchema.js'

@@ -8,7 +8,7 @@
 import type { QueryResultRow } from 'pg'
 import type { Connection } from '../../data/postgres/connection.js'
 import { FencedError } from '../../data/postgres/lease.js'
-import { othersMax, type SubmissionRow } from '../../data/store/submissions.js'
+import { othersMax, type SubmissionRow } from '../../data/store/node/submissions.js'
 import type { Hex } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { recordsBeyond } from './keyShare.js'

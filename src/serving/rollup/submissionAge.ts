@@ -1,4 +1,4 @@
-import type { Rejection, SubmissionRow } from '../../data/store/submissions.js'
+import type { Rejection, SubmissionRow } from '../../data/store/node/submissions.js'
 
 export interface WaitLimit {
   /** Time without the sequencer's verdict after which a transaction is rejected here. */

@@ -1,5 +1,5 @@
 /** Names of submissions and lanes, for maps. */
-import type { Lane, SubmissionId } from '../../data/store/submissions.js'
+import type { Lane, SubmissionId } from '../../data/store/node/submissions.js'
 
 export function idText({ hash, key, digest }: SubmissionId): string {
   return `${hash}/${key}/${digest}`

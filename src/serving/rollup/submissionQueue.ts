@@ -16,7 +16,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { isSettled, type Place, type SubmissionRow } from '../../data/store/submissions.js'
+import { isSettled, type Place, type SubmissionRow } from '../../data/store/node/submissions.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { Felt } from './felt.js'
 import { type ComputeHash, type HashWaiter, InvokeHashes } from './invokeHashes.js'

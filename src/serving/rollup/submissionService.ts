@@ -1,4 +1,4 @@
-import type { SubmissionId, SubmissionRow } from '../../data/store/submissions.js'
+import type { SubmissionId, SubmissionRow } from '../../data/store/node/submissions.js'
 import { type Awaitable, whenKnown } from '../../primitives/awaitable.js'
 import { FaultError, type InvokeErrorCode } from '../../primitives/faults.js'
 import type { Felt } from './felt.js'
@@ -6,7 +6,12 @@ import type { HashWaiter } from './invokeHashes.js'
 import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
 import type { SubmissionReader } from './submissionStore.js'
 
-export type { Rejection, SubmissionId, SubmissionRow, SubmissionState } from '../../data/store/submissions.js'
+export type {
+  Rejection,
+  SubmissionId,
+  SubmissionRow,
+  SubmissionState,
+} from '../../data/store/node/submissions.js'
 
 /**
  * Takes transactions and reports their status: the queue itself, or its stand-in on another edge. Reads go to the

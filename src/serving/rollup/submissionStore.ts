@@ -4,12 +4,12 @@
  * (`submissionQueue.ts`, `deliveries.ts`) decide what to write.
  */
 
-import type { Lane, Place, SubmissionId, SubmissionRow } from '../../data/store/submissions.js'
+import type { Lane, Place, SubmissionId, SubmissionRow } from '../../data/store/node/submissions.js'
 import type { Awaitable } from '../../primitives/awaitable.js'
 import type { Hex } from '../../primitives/bytes.js'
 import type { Sizes } from './queueSizes.js'
 
-export type { Lane, Place, SubmissionId } from '../../data/store/submissions.js'
+export type { Lane, Place, SubmissionId } from '../../data/store/node/submissions.js'
 
 /** The reads of a piece of work, named in advance, so that those of many can be loaded at once. */
 export interface Reads {

@@ -1,4 +1,4 @@
-import { isSettled } from '../../data/store/submissions.js'
+import { isSettled } from '../../data/store/node/submissions.js'
 import { setTimeout } from '../../primitives/timers.js'
 import type { Waiter } from '../../primitives/waiter.js'
 import type { Felt } from './felt.js'

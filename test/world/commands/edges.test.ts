@@ -2,7 +2,7 @@
 /** The program with two edges: what holds for one holds for both together. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { NodeStore } from '../../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../../src/data/store/node/nodeStore.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { createKey, revokeKey } from '../../../src/serving/access/keyChanges.js'
 import { KeyChecker } from '../../../src/serving/access/keyChecker.js'

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
-import { mapBytesDefault } from '../../../src/data/store/environment.js'
+import { mapBytesDefault } from '../../../src/data/store/lmdb/environment.js'
 import { importFiles } from '../../../src/sources/ingest/blocks/importFiles.js'
 import {
   chainOf,

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { NodeStore } from '../../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../../src/data/store/node/nodeStore.js'
 import { asciiToFelt } from '../../../src/serving/rollup/felt.js'
 import { propertyRuns, someOf } from '../../library/property.js'
 import { once, until } from '../../library/until.js'

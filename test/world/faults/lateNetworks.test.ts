@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openEnvironment, openTable } from '../../../src/data/store/environment.js'
+import { openEnvironment, openTable } from '../../../src/data/store/lmdb/environment.js'
 import { reachesTip } from '../../faults/storm.js'
 import { StormChain } from '../../faults/stormChain.js'
 import { answerFrom, HonestNode } from '../../faults/stormNodes.js'

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { lockForWriting } from '../../../src/data/store/writerLock.js'
+import { lockForWriting } from '../../../src/data/store/lmdb/writerLock.js'
 import { makeFolder } from '../../library/folder.js'
 import { inTime, once } from '../../library/until.js'
 
-const moduleUrl = new URL('../../../src/data/store/writerLock.js', import.meta.url).href
+const moduleUrl = new URL('../../../src/data/store/lmdb/writerLock.js', import.meta.url).href
 
 /** Takes the lock, says so or why not, and stays. */
 const holderSource = `
@@ -112,7 +112,7 @@ t.test(
 t.test('of many processes that find the same stale lock at once, one gets it', async (t) => {
   const folder = t.testdir()
   const source = `
-    import { lockForWriting } from ${JSON.stringify(new URL('../../../src/data/store/writerLock.js', import.meta.url).href)}
+    import { lockForWriting } from ${JSON.stringify(new URL('../../../src/data/store/lmdb/writerLock.js', import.meta.url).href)}
     import { once } from 'node:events'
     process.stdin.setEncoding('utf8')
     process.stdin.on('data', (text) => {

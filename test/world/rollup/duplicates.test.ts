@@ -1,6 +1,6 @@
 // @shares
 import t from 'tap'
-import { nobody } from '../../../src/data/store/submissions.js'
+import { nobody } from '../../../src/data/store/node/submissions.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { signaturesMax } from '../../../src/serving/rollup/submissionQueue.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'

@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { isSettled, type SubmissionRow } from '../../../src/data/store/submissions.js'
+import { isSettled, type SubmissionRow } from '../../../src/data/store/node/submissions.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { Felt } from '../../../src/serving/rollup/felt.js'
 import {

@@ -1,7 +1,7 @@
 // @shares
 /** What one key submits, and what becomes of it, is the same whatever another key does. */
 import t from 'tap'
-import { nobody } from '../../../src/data/store/submissions.js'
+import { nobody } from '../../../src/data/store/node/submissions.js'
 import type { Felt } from '../../../src/serving/rollup/felt.js'
 import { waitForVerdict } from '../../../src/serving/rollup/verdict.js'
 import { RequestContext } from '../../../src/serving/rpc/contexts/requestContext.js'

@@ -128,7 +128,7 @@ for (const [where, open] of await queueStores(t)) {
 t.test('a store of another chain is refused under the same name', async (t) => {
   const folder = t.testdir()
   await openQueue(t, folder).close()
-  const { NodeStore } = await import('../../../src/data/store/nodeStore.js')
+  const { NodeStore } = await import('../../../src/data/store/node/nodeStore.js')
   const store = NodeStore.open({ path: `${folder}/node.mdb`, mapBytes: 2 ** 30 })
   t.throws(() => store.openSubmissions('roll', '0x1'), {
     name: 'OperatorError',

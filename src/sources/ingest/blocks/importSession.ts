@@ -5,7 +5,7 @@
 
 import { stat } from 'node:fs/promises'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
-import { rowsPerCommit } from '../../../data/store/commitRows.js'
+import { rowsPerCommit } from '../../../data/store/lmdb/commitRows.js'
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import type { Publisher } from '../../feed/publisher.js'

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
-import { StoreError } from '../../../data/store/environment.js'
+import { StoreError } from '../../../data/store/lmdb/environment.js'
 import {
   type Address,
   bytesOfHex,

@@ -1,6 +1,6 @@
-import { heldKey } from '../../../data/store/heldRows.js'
 import type { HeldUse } from '../../../data/store/heldUse.js'
 import type { ProvedValues } from '../../../data/store/heldValues.js'
+import { heldKey } from '../../../data/store/layouts/heldRows.js'
 import { type Address, type Hash32, latin1Key, latin1KeyToBytes } from '../../../primitives/bytes.js'
 
 /** Time for which an item stays in the hot set after its last read. */

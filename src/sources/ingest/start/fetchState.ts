@@ -15,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { SortedTrie } from '../../../data/state/sortedTrie.js'
-import { fullDisk, isFullDisk } from '../../../data/store/environment.js'
+import { fullDisk, isFullDisk } from '../../../data/store/lmdb/environment.js'
 import {
   addressBytes,
   bytesOfHex,

@@ -1,4 +1,4 @@
-import { StoreError } from '../../../data/store/environment.js'
+import { StoreError } from '../../../data/store/lmdb/environment.js'
 import { type Fault, FaultError } from '../../../primitives/faults.js'
 import { callSource, type SourceCalls } from '../../../primitives/upstreamCalls.js'
 import type { IngestCall, IngestMessage } from './messages.js'

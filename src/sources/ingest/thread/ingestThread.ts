@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { StoreError } from '../../../data/store/environment.js'
+import { StoreError } from '../../../data/store/lmdb/environment.js'
 import { startedUrl } from '../../../primitives/builtFile.js'
 import { type Deferred, defer, waitedForLater } from '../../../primitives/deferred.js'
 import { FaultError, OperatorError } from '../../../primitives/faults.js'

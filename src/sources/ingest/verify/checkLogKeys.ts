@@ -1,5 +1,5 @@
 import type { ChainReader } from '../../../data/store/chainReader.js'
-import { logKeysOf } from '../../../data/store/logKeys.js'
+import { logKeysOf } from '../../../data/store/layouts/logKeys.js'
 
 /** Number of keys of the logs of block `number`, and of those for which the log index lacks the block. */
 export function checkLogKeys(

@@ -13,7 +13,7 @@ import {
 } from '../../../data/state/trieNode.js'
 import { nodeOfRow, type Tries, triesAfter } from '../../../data/state/tries.js'
 import type { ChainReader } from '../../../data/store/chainReader.js'
-import { decodeTrieRow, encodeTrieRow } from '../../../data/store/trieRow.js'
+import { decodeTrieRow, encodeTrieRow } from '../../../data/store/layouts/trieRow.js'
 import type { SideTrieRow } from '../../../data/store/trieRows.js'
 import { bytesToHex, equalBytes, type Hash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'

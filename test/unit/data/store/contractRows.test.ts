@@ -1,16 +1,17 @@
 /** Tables with numbers of contracts in their keys, against tables with the same rows under the keys that callers see. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { commitRowsSync } from '../../../../src/data/store/commitRows.js'
 import { ContractIds, idKey } from '../../../../src/data/store/contractIds.js'
 import { bufferByContract, readByContract } from '../../../../src/data/store/contractRows.js'
+import { commitRowsSync } from '../../../../src/data/store/lmdb/commitRows.js'
 import {
   closeEnvironment,
   commitSync,
   openEnvironment,
   openTable,
   type Table,
-} from '../../../../src/data/store/environment.js'
+} from '../../../../src/data/store/lmdb/environment.js'
+import { bufferTables, WriteBuffer } from '../../../../src/data/store/lmdb/writeBuffer.js'
 import type { Entry, Range, ReadTable, RowBuffer } from '../../../../src/data/store/readTable.js'
 import {
   type ChainTables,
@@ -21,7 +22,6 @@ import {
   slotKey,
 } from '../../../../src/data/store/tables.js'
 import { accountTrie, storageTrie, trieKey } from '../../../../src/data/store/trieRows.js'
-import { bufferTables, WriteBuffer } from '../../../../src/data/store/writeBuffer.js'
 import {
   type Address,
   concatBytes,

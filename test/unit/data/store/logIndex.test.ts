@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { commitSync, openEnvironment } from '../../../../src/data/store/environment.js'
+import { anyLogKey } from '../../../../src/data/store/layouts/logKeys.js'
+import { commitSync, openEnvironment } from '../../../../src/data/store/lmdb/environment.js'
 import {
   addToLogIndex,
   chunkBytesMax,
@@ -10,7 +11,6 @@ import {
   cutFromLogIndex,
   readLogChunk,
 } from '../../../../src/data/store/logIndex.js'
-import { anyLogKey } from '../../../../src/data/store/logKeys.js'
 import {
   decodeLogRanges,
   encodeLogRanges,

@@ -2,9 +2,9 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { pack } from 'msgpackr'
 import t from 'tap'
-import { openEnvironment, openTable } from '../../../../src/data/store/environment.js'
-import type { KeyRow } from '../../../../src/data/store/keyRows.js'
-import { NodeStore, nodeSchemaVersion } from '../../../../src/data/store/nodeStore.js'
+import { openEnvironment, openTable } from '../../../../src/data/store/lmdb/environment.js'
+import type { KeyRow } from '../../../../src/data/store/node/keyRows.js'
+import { NodeStore, nodeSchemaVersion } from '../../../../src/data/store/node/nodeStore.js'
 
 const mapBytes = 2 ** 30
 

@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { packReceipts, ReceiptList, unpackReceipts } from '../../../../src/data/store/packedReceipts.js'
+import {
+  packReceipts,
+  ReceiptList,
+  unpackReceipts,
+} from '../../../../src/data/store/layouts/packedReceipts.js'
 import { concatBytes, toMinimalBytes } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../../src/primitives/rlp.js'

@@ -5,8 +5,8 @@ import {
   differenceOf,
   encodeTrieRow,
   type TrieRow,
-} from '../../../../src/data/store/trieRow.js'
-import { contentBefore } from '../../../../src/data/store/trieRowBefore.js'
+} from '../../../../src/data/store/layouts/trieRow.js'
+import { contentBefore } from '../../../../src/data/store/layouts/trieRowBefore.js'
 import {
   currentRow,
   decodeVersions,
@@ -14,7 +14,7 @@ import {
   rowAfter,
   type TrieVersions,
   versionBefore,
-} from '../../../../src/data/store/trieValues.js'
+} from '../../../../src/data/store/layouts/trieValues.js'
 import { emptyCodeHash, emptyTrieRoot } from '../../../../src/primitives/keccak.js'
 import { propertyRuns } from '../../../library/property.js'
 

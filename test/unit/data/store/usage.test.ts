@@ -1,16 +1,16 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { openEnvironment, openTable } from '../../../../src/data/store/environment.js'
-import { NodeStore } from '../../../../src/data/store/nodeStore.js'
+import { openEnvironment, openTable } from '../../../../src/data/store/lmdb/environment.js'
+import { NodeStore } from '../../../../src/data/store/node/nodeStore.js'
 import {
   hourMs,
   type KeyUsage,
   type UsageStore,
   usageDays,
   usageTableNames,
-} from '../../../../src/data/store/usage.js'
-import { decodeUsage, encodeUsage, type UsageCell } from '../../../../src/data/store/usageBlock.js'
+} from '../../../../src/data/store/node/usage.js'
+import { decodeUsage, encodeUsage, type UsageCell } from '../../../../src/data/store/node/usageBlock.js'
 import { propertyRuns } from '../../../library/property.js'
 
 const mapBytes = 2 ** 30

@@ -1,17 +1,17 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { commitRows, commitRowsSync } from '../../../../src/data/store/commitRows.js'
+import { commitRows, commitRowsSync } from '../../../../src/data/store/lmdb/commitRows.js'
 import {
   closeEnvironment,
   commitSync,
   openEnvironment,
   openTable,
   type Table,
-} from '../../../../src/data/store/environment.js'
+} from '../../../../src/data/store/lmdb/environment.js'
+import { WriteBuffer } from '../../../../src/data/store/lmdb/writeBuffer.js'
 import type { Range, WriteTable } from '../../../../src/data/store/readTable.js'
 import { numberKey } from '../../../../src/data/store/tables.js'
-import { WriteBuffer } from '../../../../src/data/store/writeBuffer.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 
 const keys = Array.from({ length: 12 }, (_, number) => numberKey(number))

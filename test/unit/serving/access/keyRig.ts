@@ -1,7 +1,7 @@
 /** A key ring over a store of its own, with a clock that tests move. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { NodeStore } from '../../../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../../../src/data/store/node/nodeStore.js'
 import { type KeyCheck, KeyChecker } from '../../../../src/serving/access/keyChecker.js'
 
 const mapBytes = 2 ** 30

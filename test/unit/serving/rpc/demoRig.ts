@@ -1,6 +1,6 @@
 /** The demo network with the service's own pool, opened for one test file and closed with it. */
 import t from 'tap'
-import { mapBytesDefault } from '../../../../src/data/store/environment.js'
+import { mapBytesDefault } from '../../../../src/data/store/lmdb/environment.js'
 import { resolveServeConfig } from '../../../../src/operation/config/config.js'
 import { openNetwork } from '../../../../src/operation/edge/openNetwork.js'
 import { readNetworkLayouts } from '../../../../src/operation/edge/storageLayouts.js'

@@ -7,8 +7,8 @@ import { openRows } from '../../../../src/data/state/provedRows.js'
 import type { ChainReader } from '../../../../src/data/store/chainReader.js'
 import type { ProvedState } from '../../../../src/data/store/gatewayWriter.js'
 import { type CanonicalHeader, GatewayWriter } from '../../../../src/data/store/gatewayWriter.js'
-import { heldKey } from '../../../../src/data/store/heldRows.js'
 import type { AccountChange, BlockChanges, ProvedValues } from '../../../../src/data/store/heldValues.js'
+import { heldKey } from '../../../../src/data/store/layouts/heldRows.js'
 import {
   type Address,
   concatBytes,

@@ -8,9 +8,9 @@ import type { BlockDiff } from '../../../../src/data/store/blockDiff.js'
 import { ChainReader } from '../../../../src/data/store/chainReader.js'
 import type { ChainIdentity } from '../../../../src/data/store/chainRows.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
-import { openEnvironment, openTable } from '../../../../src/data/store/environment.js'
+import { encodeTrieRow } from '../../../../src/data/store/layouts/trieRow.js'
+import { openEnvironment, openTable } from '../../../../src/data/store/lmdb/environment.js'
 import { metaKeys, schemaVersion } from '../../../../src/data/store/tables.js'
-import { encodeTrieRow } from '../../../../src/data/store/trieRow.js'
 import { accountTrie, trieKey } from '../../../../src/data/store/trieRows.js'
 import { bytesToHex, concatBytes, type Hash32, toHash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
@@ -169,7 +169,7 @@ t.test('a reader beside a writer sees whole blocks only', async (t) => {
     `
     import { keccak256 } from ${JSON.stringify(new URL('../../../../src/primitives/keccak.js', import.meta.url).href)}
     import { encodeRlp } from ${JSON.stringify(new URL('../../../../src/primitives/rlp.js', import.meta.url).href)}
-    import { encodeTrieRow } from ${JSON.stringify(new URL('../../../../src/data/store/trieRow.js', import.meta.url).href)}
+    import { encodeTrieRow } from ${JSON.stringify(new URL('../../../../src/data/store/layouts/trieRow.js', import.meta.url).href)}
     import { accountTrie, trieKey } from ${JSON.stringify(new URL('../../../../src/data/store/trieRows.js', import.meta.url).href)}
     const concatBytes = (...parts) => new Uint8Array(Buffer.concat(parts))
     ${rowOf.toString()}
@@ -346,7 +346,7 @@ t.test('bytes that reads hand out stay what they were', async (t) => {
 t.test('a store that takes more address space than the process may have is refused', async (t) => {
   const path = join(t.testdir(), 'chain.mdb')
   await makeStore(path)
-  const { href } = new URL('../../../../src/data/store/environment.js', import.meta.url)
+  const { href } = new URL('../../../../src/data/store/lmdb/environment.js', import.meta.url)
   const load = `import { openEnvironment } from ${JSON.stringify(href)}\n`
   const open = (gib: number) =>
     `openEnvironment(${JSON.stringify({ path, readOnly: true, mapBytes: gib * 2 ** 30 })})`

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEnvironment, openTable } from '../../../../src/data/store/environment.js'
+import { openEnvironment, openTable } from '../../../../src/data/store/lmdb/environment.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 import { archivedConfig, makeBlocks, writeArchive } from '../../../ingest/eraArchives.js'
 import { makeFolder, writeInto } from '../../../library/folder.js'
@@ -15,7 +15,7 @@ const pageBytes = 4096
 
 /** What the process says, and its exit status; null where a signal ended it. */
 function walk(path: string): { readonly err: string; readonly status: number | null } {
-  const words = [join(packageRoot(), 'dist/src/data/store/walkStore.js'), path, String(mapBytes)]
+  const words = [join(packageRoot(), 'dist/src/data/store/lmdb/walkStore.js'), path, String(mapBytes)]
   const { stderr, status } = spawnSync(process.execPath, words, { encoding: 'utf8' })
   return { err: stderr, status }
 }

@@ -3,7 +3,7 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { NodeStore } from '../../../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../../../src/data/store/node/nodeStore.js'
 import { SharedKeys } from '../../../../src/operation/shared/sharedKeys.js'
 import {
   addToken,

@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { NodeStore } from '../../../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../../../src/data/store/node/nodeStore.js'
 import { KeyChecker } from '../../../../src/serving/access/keyChecker.js'
 import { type Postgres, startPostgres, withoutPostgres } from '../../../feed/postgres.js'
 import { makeFolder, writeInto } from '../../../library/folder.js'

@@ -1,8 +1,8 @@
 // @shares
 import { join } from 'node:path'
 import t from 'tap'
-import type { KeyLimits } from '../../../../src/data/store/keyRows.js'
-import { NodeStore } from '../../../../src/data/store/nodeStore.js'
+import type { KeyLimits } from '../../../../src/data/store/node/keyRows.js'
+import { NodeStore } from '../../../../src/data/store/node/nodeStore.js'
 import { Allowances, type KeyAllowance } from '../../../../src/serving/access/allowances.js'
 import { DayQuotas } from '../../../../src/serving/access/dayQuotas.js'
 import { Meter } from '../../../../src/serving/access/meter.js'

@@ -1,6 +1,6 @@
 // @shares
 import t from 'tap'
-import { nobody } from '../../../../src/data/store/submissions.js'
+import { nobody } from '../../../../src/data/store/node/submissions.js'
 import { DeliveryTurns } from '../../../../src/serving/rollup/deliveryTurns.js'
 import type { Lane } from '../../../../src/serving/rollup/submissionStore.js'
 import { until } from '../../../library/until.js'

@@ -2,7 +2,7 @@
 /** API keys that pay for their calls, from the real key ring to both transports. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { NodeStore } from '../../../../src/data/store/nodeStore.js'
+import { NodeStore } from '../../../../src/data/store/node/nodeStore.js'
 import { Allowances } from '../../../../src/serving/access/allowances.js'
 import { createKey, revokeKey } from '../../../../src/serving/access/keyChanges.js'
 import { KeyChecker, keyProblemTexts } from '../../../../src/serving/access/keyChecker.js'

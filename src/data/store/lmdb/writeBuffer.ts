@@ -2,10 +2,10 @@
  * Changes of tables by the only writer, which wait in memory until a transaction writes them. The writer reads them at
  * once. Keys and values are shared: nobody may modify them.
  */
-import { latin1Key } from '../../primitives/bytes.js'
+import { latin1Key } from '../../../primitives/bytes.js'
+import type { Entry, Range, ReadTable, RowBuffer, WriteTable } from '../readTable.js'
+import type { ChainTables, ContractTableName, TableName } from '../tables.js'
 import type { Table } from './environment.js'
-import type { Entry, Range, ReadTable, RowBuffer, WriteTable } from './readTable.js'
-import type { ChainTables, ContractTableName, TableName } from './tables.js'
 
 /** Statistics of a table by lmdb. */
 interface TableStats {

@@ -14,8 +14,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { RootDatabase } from 'lmdb'
-import { OperatorError } from '../../primitives/faults.js'
-import { openTable, type Table } from './environment.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { openTable, type Table } from '../lmdb/environment.js'
 import { type KeyRow, packr } from './keyRows.js'
 
 export const auditTableNames = { audit: 'audit' } as const

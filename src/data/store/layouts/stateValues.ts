@@ -8,10 +8,10 @@
  *
  * The first form is that of datedValue.ts. The form of a past row also says whether the key had no value after it.
  */
-import { noBytes } from '../../primitives/bytes.js'
-import { partOf, Slab } from '../../primitives/slab.js'
+import { noBytes } from '../../../primitives/bytes.js'
+import { partOf, Slab } from '../../../primitives/slab.js'
+import { type OlderValue, olderValues, withOlder } from '../olderValues.js'
 import { datedBytes, endOfNumber, readNumber, writeNumber } from './datedValue.js'
-import { type OlderValue, olderValues, withOlder } from './olderValues.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'
 
 /** A value with the earlier ones in its row. Bytes are views of the row. */

@@ -6,11 +6,11 @@
  * Gateways know transactions of blocks that they have not stored. So their rows are hash → hash of the block ‖ index (8
  * bytes).
  */
-import { equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../../primitives/bytes.js'
+import { equalBytes, type Hash32, noBytes, readUint64, toHash32 } from '../../../primitives/bytes.js'
+import type { WriteBuffer } from '../lmdb/writeBuffer.js'
+import type { ReadTable, WriteTable } from '../readTable.js'
+import { senderBytes, transactionHashes } from '../storedBlock.js'
 import { datedValue, endOfNumber, readNumber } from './datedValue.js'
-import type { ReadTable, WriteTable } from './readTable.js'
-import { senderBytes, transactionHashes } from './storedBlock.js'
-import type { WriteBuffer } from './writeBuffer.js'
 
 export interface TransactionLocation {
   readonly blockHash: Hash32

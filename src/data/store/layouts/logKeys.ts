@@ -7,7 +7,7 @@
  * its key with another. That is harmless, because a search checks the logs of each block it finds. Topics with equal
  * keys are easy to construct, but gain an attacker nothing.
  */
-import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
+import { rlpEndAt, rlpPayloadAt } from '../../../primitives/rlp.js'
 
 export const logKeyBytes = 8
 

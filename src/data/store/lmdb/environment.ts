@@ -1,15 +1,15 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { noBytes } from '../../primitives/bytes.js'
-import { OperatorError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
-import { makeFolder } from '../../primitives/makeFolder.js'
-import { briefSlab } from '../../primitives/slab.js'
+import { noBytes } from '../../../primitives/bytes.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { isThere } from '../../../primitives/isThere.js'
+import { makeFolder } from '../../../primitives/makeFolder.js'
+import { briefSlab } from '../../../primitives/slab.js'
+import type { ReadTable } from '../readTable.js'
 import { assertAddressSpace } from './addressSpace.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import { assertPidIsFree, pidTaken } from './readerPids.js'
-import type { ReadTable } from './readTable.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
 export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief' | 'viewUntilNextRead'>

@@ -8,10 +8,10 @@
  *   since     block number as in datedValue.ts, or {@link noValue} if there was no value
  *   count     4 bytes, big-endian
  */
-import { addressBytes, hashBytes, readUint32, writeUint32 } from '../../primitives/bytes.js'
+import { addressBytes, hashBytes, readUint32, writeUint32 } from '../../../primitives/bytes.js'
+import type { WriteTable } from '../readTable.js'
+import { numberKey } from '../tables.js'
 import { endOfNumber, readNumber, writeNumber } from './datedValue.js'
-import type { WriteTable } from './readTable.js'
-import { numberKey } from './tables.js'
 
 /** A key (20 or 52 bytes) and the block since which it had the replaced value; undefined if it had none. */
 export type UndoEntry = readonly [key: Uint8Array, since: number | undefined]

@@ -3,8 +3,8 @@
  * change; `access/` owns their meaning. {@link NodeStore} has these tables, and so has a process's copy of shared keys.
  */
 import type { RootDatabase } from 'lmdb'
+import { commitSync, type Table } from '../lmdb/environment.js'
 import { type AuditEntry, type AuditLog, noteOfKey } from './audit.js'
-import { commitSync, type Table } from './environment.js'
 import { decodeKey, encodeKey, type KeyChanged, type KeyRow, packr } from './keyRows.js'
 
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'

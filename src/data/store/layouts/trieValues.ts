@@ -9,7 +9,7 @@
  *                …
  *   number       as in varint.ts
  */
-import { type OlderValue, olderValues, spansBackTo, withOlder } from './olderValues.js'
+import { type OlderValue, olderValues, spansBackTo, withOlder } from '../olderValues.js'
 import { decodeTrieRow, differenceOf, type TrieRow, takeBytes } from './trieRow.js'
 import { contentBefore } from './trieRowBefore.js'
 import { readVarint, varintBytes, writeVarint } from './varint.js'

@@ -5,8 +5,8 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { OperatorError } from '../../primitives/faults.js'
-import { runHelper } from '../../primitives/helperProcess.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { runHelper } from '../../../primitives/helperProcess.js'
 import { readersStatus } from './helperStatus.js'
 
 /** Bytes before the reader slots (`MDB_txninfo`): two cache lines at least. */

@@ -3,8 +3,8 @@
  * without a message. Only Linux reports free space; on other systems the check passes.
  */
 import { readFileSync, realpathSync } from 'node:fs'
-import { OperatorError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { isThere } from '../../../primitives/isThere.js'
 
 /** Only an eighth is suggested: several stores and the memory of the program must fit, too. */
 const shareOfFree = 8

@@ -12,8 +12,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { OperatorError } from '../../primitives/faults.js'
-import { runHelper } from '../../primitives/helperProcess.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { runHelper } from '../../../primitives/helperProcess.js'
 import { walkStatus } from './helperStatus.js'
 
 /** Two meta pages of the smallest page size, which every non-empty LMDB file has. */

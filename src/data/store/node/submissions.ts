@@ -23,10 +23,10 @@ import {
   type Hex,
   hexToBytes,
   joinBytes,
-} from '../../primitives/bytes.js'
-import { openTable, type Table } from './environment.js'
-import type { GroupCommit } from './groupCommit.js'
-import { numberKey } from './tables.js'
+} from '../../../primitives/bytes.js'
+import { openTable, type Table } from '../lmdb/environment.js'
+import type { GroupCommit } from '../lmdb/groupCommit.js'
+import { numberKey } from '../tables.js'
 
 /** Names are never reused for another layout. `submissionNonces` was one of the third schema. */
 export const submissionTableNames = {

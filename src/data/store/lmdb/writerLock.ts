@@ -12,9 +12,9 @@ import { closeSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync 
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
-import { OperatorError } from '../../primitives/faults.js'
-import { runHelper } from '../../primitives/helperProcess.js'
-import { makeFolder } from '../../primitives/makeFolder.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { runHelper } from '../../../primitives/helperProcess.js'
+import { makeFolder } from '../../../primitives/makeFolder.js'
 import { fullDisk, isFullDisk } from './environment.js'
 import { holderStatus } from './helperStatus.js'
 

@@ -11,8 +11,8 @@
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { RootDatabase } from 'lmdb'
-import { openTable, type Table } from './environment.js'
-import type { GroupCommit } from './groupCommit.js'
+import { openTable, type Table } from '../lmdb/environment.js'
+import type { GroupCommit } from '../lmdb/groupCommit.js'
 import { decodeUsage, encodeUsage, type UsageCell } from './usageBlock.js'
 
 export const usageTableNames = { hours: 'usageHours', months: 'usageMonths' } as const

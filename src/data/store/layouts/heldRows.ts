@@ -9,9 +9,9 @@
  *
  * The row of a replaced value is a byte (1 if it held up to the block before) ‖ the old row; empty if there was none.
  */
-import { addressBytes, concatBytes, noBytes, readUint64, writeUint64 } from '../../primitives/bytes.js'
-import type { ReadTable } from './readTable.js'
-import { metaKeys } from './tables.js'
+import { addressBytes, concatBytes, noBytes, readUint64, writeUint64 } from '../../../primitives/bytes.js'
+import type { ReadTable } from '../readTable.js'
+import { metaKeys } from '../tables.js'
 
 /** First byte of keys. The key of a replaced value has {@link replacedKind} added, and ends with the block number. */
 export const heldKinds = {

@@ -5,10 +5,10 @@
  * follow are stored so. All lengths within the RLP still count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { takeBuffer } from '../../primitives/bufferPool.js'
-import { asBuffer, bloomBytes } from '../../primitives/bytes.js'
-import { keccak256 } from '../../primitives/keccak.js'
-import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
+import { takeBuffer } from '../../../primitives/bufferPool.js'
+import { asBuffer, bloomBytes } from '../../../primitives/bytes.js'
+import { keccak256 } from '../../../primitives/keccak.js'
+import { rlpEndAt, rlpPayloadAt } from '../../../primitives/rlp.js'
 
 const deflated = 1
 const plain = 2

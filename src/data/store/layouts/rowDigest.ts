@@ -3,7 +3,7 @@
  * it beside the rows, so a reader of all rows can detect a damaged one. It protects against damage only: an attacker
  * who can write the store can write the number, too.
  */
-import { readUint32, writeUint32 } from '../../primitives/bytes.js'
+import { readUint32, writeUint32 } from '../../../primitives/bytes.js'
 
 export const digestBytes = 8
 

@@ -17,10 +17,10 @@
  * Leaves are stored in the row of their branch, because most branches are above leaves. A row for each leaf, and its
  * hash in another row, would double the size of a leaf.
  */
-import { concatBytes } from '../../primitives/bytes.js'
-import { emptyCodeHash, emptyTrieRoot } from '../../primitives/keccak.js'
-import { rlpEndAt } from '../../primitives/rlp.js'
-import { Slab } from '../../primitives/slab.js'
+import { concatBytes } from '../../../primitives/bytes.js'
+import { emptyCodeHash, emptyTrieRoot } from '../../../primitives/keccak.js'
+import { rlpEndAt } from '../../../primitives/rlp.js'
+import { Slab } from '../../../primitives/slab.js'
 
 /** A decoded row. Bytes are views of the row, or shared. */
 export interface TrieRow {

@@ -1,6 +1,6 @@
 import type { RootDatabase } from 'lmdb'
-import { type Deferred, defer } from '../../primitives/deferred.js'
-import { FaultError } from '../../primitives/faults.js'
+import { type Deferred, defer } from '../../../primitives/deferred.js'
+import { FaultError } from '../../../primitives/faults.js'
 import { assertRoom, causeOf, failedCommit, StoreError, toStoreError } from './environment.js'
 
 interface Item {

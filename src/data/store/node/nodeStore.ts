@@ -21,10 +21,9 @@
 import { chmodSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
-import { OperatorError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
-import { makeFolder } from '../../primitives/makeFolder.js'
-import { AuditLog, type AuditNote, auditTableNames } from './audit.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { isThere } from '../../../primitives/isThere.js'
+import { makeFolder } from '../../../primitives/makeFolder.js'
 import {
   closeEnvironment,
   commitSync,
@@ -33,8 +32,9 @@ import {
   openTable,
   type StoreError,
   type Table,
-} from './environment.js'
-import { GroupCommit } from './groupCommit.js'
+} from '../lmdb/environment.js'
+import { GroupCommit } from '../lmdb/groupCommit.js'
+import { AuditLog, type AuditNote, auditTableNames } from './audit.js'
 import { decodeQuota, encodeQuota, type SpentQuota } from './keyRows.js'
 import { type KeyTableSet, KeyTables } from './keyTables.js'
 import {

@@ -5,9 +5,9 @@
  * The first byte is the form. 0: the RLP follows unchanged. Otherwise 1, plus 2 if the storage root follows, plus 4 if
  * the code hash follows; nonce and balance in RLP come last.
  */
-import { hashBytes } from '../../primitives/bytes.js'
-import { emptyCodeHash, emptyTrieRoot } from '../../primitives/keccak.js'
-import { Slab } from '../../primitives/slab.js'
+import { hashBytes } from '../../../primitives/bytes.js'
+import { emptyCodeHash, emptyTrieRoot } from '../../../primitives/keccak.js'
+import { Slab } from '../../../primitives/slab.js'
 
 const asItIs = 0
 const slim = 1

@@ -14,11 +14,11 @@ import {
 import { dirname, join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { OperatorError } from '../../primitives/faults.js'
-import { isThere, namesIn } from '../../primitives/isThere.js'
-import { makeFolder } from '../../primitives/makeFolder.js'
-import { syncPath } from '../../primitives/syncPath.js'
-import { setInterval } from '../../primitives/timers.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { isThere, namesIn } from '../../../primitives/isThere.js'
+import { makeFolder } from '../../../primitives/makeFolder.js'
+import { syncPath } from '../../../primitives/syncPath.js'
+import { setInterval } from '../../../primitives/timers.js'
 import { closeEnvironment, errorText, freeBytesMin, openEnvironment } from './environment.js'
 
 /** Called with the finished share of a file, from 0 to 1. */
