@@ -224,7 +224,13 @@ t.test('transactions wait for their turn, and are refused with a reason', async 
   const third = await send(await sign(2, { value: 3n }))
   const first = await send(await sign(0, { value: 1n }))
   const replaced = await send(await sign(1, { value: 99n }))
-  const second = await send(await sign(1, { value: 2n }))
+  t.equal(
+    await refusal(await sign(1, { value: 2n, maxFeePerGas: 2_199_999_999n, maxPriorityFeePerGas: 2n })),
+    'replacement transaction underpriced',
+  )
+  const second = await send(
+    await sign(1, { value: 2n, maxFeePerGas: 2_200_000_000n, maxPriorityFeePerGas: 2n }),
+  )
   const other = await send(await sign(0, { value: 4n }, bea))
   const cheap = await send(await sign(1, { maxFeePerGas: 1n, value: 5n }, bea))
   t.match(await client.getTransaction({ hash: second.result }), { blockNumber: null, nonce: 1 })

@@ -46,6 +46,8 @@ export interface SentTransaction {
   readonly gasLimit: bigint
   /** Wei per gas; of types 0 and 1 the gas price. */
   readonly maxFeePerGas: bigint
+  /** Wei per gas; of types 0 and 1 the gas price. */
+  readonly maxPriorityFeePerGas: bigint
   readonly blobCount: number
   /** Wei per blob gas; 0 without blobs. */
   readonly maxFeePerBlobGas: bigint
@@ -63,11 +65,12 @@ export interface SentTransaction {
  */
 export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SentTransaction {
   const tx = readSentTransaction(raw, fork, chainId)
-  const { hash, sender, nonce, gasLimit, maxFeePerGas, maxFeePerBlobGas } = tx
+  const { hash, sender, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas } = tx
   const blobCount = tx.blobVersionedHashes?.length ?? 0
   const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * maxFeePerBlobGas
   const bytes = tx.blobVersionedHashes === undefined ? raw : withoutBlobs(raw)
-  return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, maxFeePerBlobGas, cost, raw, bytes }
+  const fees = { maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas }
+  return { hash, sender, nonce, gasLimit, ...fees, blobCount, cost, raw, bytes }
 }
 
 /** As {@link checkSentTransaction}; the whole transaction. */
