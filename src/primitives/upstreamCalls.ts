@@ -13,16 +13,23 @@ const developerActions = [
   'getAutomine',
   'setIntervalMining',
   'dropTransaction',
-] as const
-/** Actions of test tools that would make a chain that no other client accepts. */
-const refusedActions = [
+  'addBalance',
   'setCode',
   'setStorageAt',
   'setNonce',
-  'impersonateAccount',
-  'stopImpersonatingAccount',
-  'autoImpersonateAccount',
+  'setCoinbase',
+  'setNextBlockBaseFeePerGas',
+  'setPrevRandao',
+  'setBlockGasLimit',
+  'setTime',
+  'mine_detailed',
+  'nodeInfo',
+  'metadata',
+  'setLoggingEnabled',
+  'dropAllTransactions',
 ] as const
+/** Actions of test tools that no chain here can have. */
+const refusedActions = ['impersonateAccount', 'stopImpersonatingAccount', 'autoImpersonateAccount'] as const
 
 export type DeveloperAction = (typeof developerActions)[number]
 export type RefusedAction = (typeof refusedActions)[number]

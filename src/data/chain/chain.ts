@@ -35,7 +35,10 @@ export class Chain extends ChainBlocks {
     return receipts === undefined ? 0 : countLogs(receipts)
   }
 
-  /** Reads the newest head; if it changed, listeners run before this returns. New markers are a new generation of it. */
+  /**
+   * Reads the newest head; if it changed, listeners run before this returns. New markers, and what callers of a developer
+   * chain set by hand, are a new generation of it.
+   */
   refreshHead(): void {
     this.#store.refresh()
     const stored = this.#store.readHead()
@@ -73,9 +76,10 @@ export class Chain extends ChainBlocks {
   }
 }
 
-/** Text that differs wherever the source marked other blocks. */
+/** Text that differs wherever the source marked other blocks, and after each change by hand. */
 function markerKey(rows: ChainRows): string {
   const safe = rows.readMarker('safe')
   const finalized = rows.readMarker('finalized')
-  return `${safe && latin1Key(safe.hash)} ${finalized && latin1Key(finalized.hash)}`
+  const { revision = 0 } = rows.readByHand?.() ?? {}
+  return `${safe && latin1Key(safe.hash)} ${finalized && latin1Key(finalized.hash)} ${revision}`
 }

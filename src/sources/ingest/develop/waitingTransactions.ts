@@ -46,7 +46,8 @@ export class WaitingTransactions {
     const rival = this.#list().find(
       ({ nonce, sender }) => nonce === tx.nonce && equalBytes(sender, tx.sender),
     )
-    if (rival !== undefined && !outbids(tx, rival)) throw messageRefused('replacement transaction underpriced')
+    if (rival !== undefined && !outbids(tx, rival))
+      throw messageRefused('replacement transaction underpriced')
     const { countMax, bytesMax } = sentBounds
     const [count, bytes] = rival === undefined ? [1, 0] : [0, rival.raw.length]
     if (this.#entries.size + count > countMax || this.#bytes - bytes + tx.raw.length > bytesMax) {
