@@ -308,10 +308,14 @@ class Verification extends FaultList {
       `block ${number}: its senders are not as many as its transactions`,
     )
     const { chainId } = this.#schedule.config
+    const isByHand = (this.#store.readByHand()?.changes ?? 0) > 0
     for (const [index, item] of content.transactions.entries()) {
       const sender = senderAt(senders, index)
+      const { isImpersonated } = isByHand
+        ? readSignedTransaction(item, fork, chainId, { senderOf: () => sender })
+        : { isImpersonated: false }
       this.expect(
-        equalBytes(sender, readSignedTransaction(item, fork, chainId, this.#keys).sender),
+        isImpersonated || equalBytes(sender, readSignedTransaction(item, fork, chainId, this.#keys).sender),
         `block ${number}: transaction ${index} was not signed by ${bytesToHex(sender)}`,
       )
       const own = transactionHash(item)

@@ -203,7 +203,7 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
       /invalid argument 1: expected at most 18446744073709551614/,
     ],
     ['anvil_setBlockGasLimit', ['0x1'], /invalid argument 0: expected 5000 to/],
-    ['anvil_impersonateAccount', [stranger], /^anvil_impersonateAccount is not .*takes the key;.*genesis/],
+    ['anvil_impersonateAccount', ['me'], 'invalid argument 0: expected an address'],
     ['evm_setIntervalMining', [5_000], 'invalid argument 0: expected at most 3600'],
     ['evm_setAutomine', ['yes'], 'invalid argument 0: expected true or false'],
     ['anvil_dropTransaction', ['0x57'], 'invalid argument 0: expected the hash of a transaction'],

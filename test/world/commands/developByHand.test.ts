@@ -229,3 +229,32 @@ t.test('tools find a chain like that of anvil', async (t) => {
   t.match(await service.call('anvil_dropAllTransactions'), { result: null })
   t.match((await service.call('txpool_status')).result, { pending: '0x0' })
 })
+
+t.test('an impersonated contract sends, and its transactions are traced and verified', async (t) => {
+  const { service, config } = await startDeveloper(t)
+  const client = clientOf(service)
+  const from = contracts.store
+  const send = { account: from, to: stranger, value: 3n } as const
+  await client.setBalance({ address: from, value: 10n ** 18n })
+  await t.rejects(client.sendTransaction(send), /unknown account/)
+  await client.impersonateAccount({ address: from })
+  const first = await client.getTransactionCount({ address: from })
+  for (const [at, form] of ([{}, { type: 'legacy' }] as const).entries()) {
+    const hash = await client.sendTransaction({ ...send, ...form })
+    t.match(await client.getTransactionReceipt({ hash }), { status: 'success', from })
+    t.match(await client.getTransaction({ hash }), { from, nonce: first + at })
+    const { result } = await service.call('debug_traceTransaction', [hash, { tracer: 'callTracer' }])
+    t.match(result, { from, value: '0x3' })
+  }
+  t.equal(await client.getBalance({ address: stranger }), 6n)
+  await client.stopImpersonatingAccount({ address: from })
+  await t.rejects(client.sendTransaction(send), /unknown account/)
+  await service.call('anvil_autoImpersonateAccount', [true])
+  await client.setBalance({ address: stranger, value: 10n ** 18n })
+  const hash = await client.sendTransaction({ account: stranger, to: from, value: 1n, gas: 50_000n })
+  t.match(await client.getTransactionReceipt({ hash }), { from: stranger })
+  t.match((await healthOf(service)).changedByHand, /^changed by hand at block 0: anvil_setBalance/)
+  t.notMatch(service.said.err, /internal error|defect/)
+  t.equal(await service.stop(), 0)
+  await checkStore(t, config, /changed by hand/)
+})

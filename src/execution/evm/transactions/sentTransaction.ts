@@ -23,7 +23,7 @@ const blobBytesMax = 1024 * 1024
 const blobPartsMin = 4
 const blobPartsMax = 5
 /** Holds nothing, so that it recovers. */
-const keys = new RecoveredKeys()
+const noKeys = new RecoveredKeys()
 /** What no rule of pools looks at. */
 const noBlock = {
   coinbase: new Uint8Array(20),
@@ -61,10 +61,15 @@ export interface SentTransaction {
 
 /**
  * Reads a signed transaction (EIP-2718 bytes, or a list for legacy ones; with its blobs). Throws FaultError
- * MessageRefused where no block of this fork and chain may contain it, or pools take none such.
+ * MessageRefused where no block of this fork and chain may contain it, or pools take none such. `keys` may know senders.
  */
-export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SentTransaction {
-  const tx = readSentTransaction(raw, fork, chainId)
+export function checkSentTransaction(
+  raw: Uint8Array,
+  fork: ForkName,
+  chainId: bigint,
+  keys?: RecoveredKeys,
+): SentTransaction {
+  const tx = readSentTransaction(raw, fork, chainId, keys)
   const { hash, sender, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas } = tx
   const blobCount = tx.blobVersionedHashes?.length ?? 0
   const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * maxFeePerBlobGas
@@ -74,7 +79,12 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
 }
 
 /** As {@link checkSentTransaction}; the whole transaction. */
-export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SignedTransaction {
+export function readSentTransaction(
+  raw: Uint8Array,
+  fork: ForkName,
+  chainId: bigint,
+  keys = noKeys,
+): SignedTransaction {
   const type = typeOf(raw, fork)
   const { number, since } = type
   const sizeMax = hasBlobs(type) ? blobBytesMax : bytesMax

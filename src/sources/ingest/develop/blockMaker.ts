@@ -23,7 +23,6 @@ import type { BlockDiff } from '../../../data/store/blockDiff.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { BlockExecutor } from '../../../execution/evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
-import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
   checkSentTransaction,
   type SentTransaction,
@@ -41,6 +40,7 @@ import { messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
 import { checkAccessListLength, checkHeader } from '../blockRules.js'
+import { ImpersonatedKeys } from './impersonatedKeys.js'
 import { WaitingTransactions } from './waitingTransactions.js'
 
 /** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */
@@ -79,13 +79,14 @@ export class BlockMaker {
   readonly #schedule: ForkSchedule
   readonly #say: (text: string) => void
   readonly #executor: BlockExecutor
+  readonly #keys = new ImpersonatedKeys()
 
   /** `say` takes sentences for the operator. */
   constructor(store: ChainWriter, schedule: ForkSchedule, say: (text: string) => void) {
     this.#store = store
     this.#schedule = schedule
     this.#say = say
-    this.#executor = new BlockExecutor(schedule, new RecoveredKeys(), { recent: new RecentTries() })
+    this.#executor = new BlockExecutor(schedule, this.#keys, { recent: new RecentTries() })
   }
 
   get head(): Header {
@@ -114,7 +115,7 @@ export class BlockMaker {
   /** Reads a transaction for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
   check(raw: Uint8Array, timestamp: number): SentTransaction {
     const { fork } = this.#draft(timestamp)
-    const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId)
+    const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId, this.#keys)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
     if (tx.blobCount > blobsMax)
       throw messageRefused(`too many blobs in transaction: have ${tx.blobCount}, permitted ${blobsMax}`)
@@ -128,6 +129,11 @@ export class BlockMaker {
   /** The fork of a block with this timestamp. */
   nextFork(timestamp: number): ForkName {
     return this.#draft(timestamp).fork
+  }
+
+  /** Accepts a transaction without a signature as one of this sender. */
+  impersonate(raw: Uint8Array, sender: Uint8Array): void {
+    this.#keys.add(keccak256(raw), sender)
   }
 
   /** The chain id that legacy transactions are signed with; undefined before EIP-155. */

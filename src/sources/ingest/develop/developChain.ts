@@ -10,6 +10,7 @@ import { decodeHeader } from '../../../data/chain/header.js'
 import type { NextBlock } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { StoreError } from '../../../data/store/environment.js'
+import { unsignedForm } from '../../../execution/evm/transactions/signedTransaction.js'
 import {
   type Address,
   bytesOfHex,
@@ -31,7 +32,6 @@ import {
   type DeveloperAction,
   headProofMethod,
   type PoolQuestion,
-  type RefusedAction,
   type SigningMethod,
   type SourceCalls,
   sourceCallsBy,
@@ -73,21 +73,14 @@ const intervalSecondsMax = 3_600
 const gweiMax = 2n ** 64n - 1n
 const gwei = 10n ** 9n
 
+/** Most accounts that are impersonated; suites that never stop name one per test. */
+const impersonatedMax = 1_024
 /** Largest nonce (EIP-2681). */
 const nonceMax = 2n ** 64n - 2n
 /** Most characters of the parameters of a change by hand that are stored and shown. */
 const whatCharsMax = 120
 /** Least gas limit of a block (yellow paper 4.4.4). */
 const gasLimitMin = 5_000n
-
-const byKey =
-  'a block needs a signature, which takes the key; give ether to an account whose key you have (anvil_setBalance), or name that account as the owner in the genesis'
-/** Replies to refused actions. */
-const whyRefused: Readonly<Record<RefusedAction, string>> = {
-  impersonateAccount: byKey,
-  stopImpersonatingAccount: byKey,
-  autoImpersonateAccount: byKey,
-}
 
 /**
  * Imports the blocks of the recorded file that are above the head, then makes blocks until the signal is aborted. Calls
@@ -203,6 +196,9 @@ class Developer implements SourceCalls {
   /** Another one after each start. */
   readonly #instanceId = bytesToHex(randomBytes(32))
   #lastSnapshot = 0
+  /** Accounts, hex, whose transactions need no signature; until a restart. */
+  readonly #impersonated = new Map<string, true>()
+  #impersonatesAll = false
   /** Time between two blocks; 0: one for each transaction; undefined: only requested blocks. */
   #blockSeconds: number | undefined
   /** Aborted when the time between blocks changes. */
@@ -422,6 +418,19 @@ class Developer implements SourceCalls {
       await this.#setNextBlock({ gasLimit: toQuantity(limit) })
       return true
     },
+    impersonateAccount: ([address], tool) => {
+      putNewest(this.#impersonated, bytesToHex(addressOf(address)), true, impersonatedMax)
+      return doneAs(tool)
+    },
+    stopImpersonatingAccount: ([address], tool) => {
+      const isStopped = this.#impersonated.delete(bytesToHex(addressOf(address)))
+      return tool === 'hardhat' ? isStopped : null
+    },
+    autoImpersonateAccount: ([isOn], tool) => {
+      if (typeof isOn !== 'boolean') throw invalid('expected true or false', 0)
+      this.#impersonatesAll = isOn
+      return doneAs(tool)
+    },
     mine_detailed: async ([options]) => {
       const before = this.#store.head.number
       await this.#actions.mine([options], 'evm')
@@ -461,9 +470,8 @@ class Developer implements SourceCalls {
     if (method in this.#signing) return this.#signing[method as SigningMethod](params)
     const end = method.indexOf('_')
     const tool = method.slice(0, end) as ToolPrefix
-    const action = method.slice(end + 1) as DeveloperAction | RefusedAction
-    if (action in this.#actions) return this.#actions[action as DeveloperAction](params, tool)
-    throw messageRefused(`${method} is not possible here: ${whyRefused[action as RefusedAction]}`)
+    const action = method.slice(end + 1) as DeveloperAction
+    return this.#actions[action](params, tool)
   }
 
   /** Answers for `rpc/methods/signing.ts`; the first parameter is the account. */
@@ -482,14 +490,24 @@ class Developer implements SourceCalls {
         nonce === undefined
           ? used + BigInt(this.#maker.waiting.countFrom(sender, used))
           : BigInt(String(nonce))
-      const signed = signer.signTransaction(
-        String(account),
-        hexToBytes(String(raw)),
-        next,
-        this.#maker.signedChainId(this.#timestamp()),
-      )
-      return bytesToHex(await this.send(signed))
+      const unsigned = hexToBytes(String(raw))
+      const chainId = this.#maker.signedChainId(this.#timestamp())
+      const isImpersonated = this.#impersonatesAll || this.#impersonated.has(bytesToHex(sender))
+      if (isImpersonated && !signer.accounts.includes(bytesToHex(sender)))
+        return bytesToHex(await this.#sendUnsigned(sender, unsigned, next, chainId))
+      return bytesToHex(await this.send(signer.signTransaction(String(account), unsigned, next, chainId)))
     },
+  }
+
+  /** Sends a transaction of an account whose key is not known. */
+  async #sendUnsigned(sender: Address, unsigned: Uint8Array, nonce: bigint, chainId: bigint | undefined) {
+    const { withSignature } = await import('./signer.js')
+    const raw = withSignature(unsigned, nonce, chainId, () => unsignedForm(sender))
+    this.#requireUnpublished('a transaction without a signature')
+    this.#maker.impersonate(raw, sender)
+    this.#maker.check(raw, this.#timestamp())
+    this.#noteByHand(`transaction of ${bytesToHex(sender)} without a signature`)
+    return this.send(raw)
   }
 
   /** Loaded at the first use, because most chains receive only signed transactions. */
