@@ -588,6 +588,8 @@ t.test(
     await ask(writer, 'anvil_mine', 4)
     await agree(writer, [standby, replica])
     t.equal(await clientOf(replica, ada).getBalance({ address: stranger }), 3n)
+    const refused = { message: /^anvil_setNonce is not possible here: replicas would refuse/ }
+    t.match((await ask(writer, 'anvil_setNonce', stranger, 5)).error, refused)
     t.match(await ask(writer, 'evm_revert', snapshot), { result: true })
     await agree(writer, [standby, replica])
     t.equal(await headOf(replica), 1)

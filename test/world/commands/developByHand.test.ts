@@ -4,6 +4,7 @@ import { createTestClient, defineChain, type Hex, http, publicActions, walletAct
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { contracts, mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
+import { waitFor } from '../../library/until.js'
 import { startDeveloper } from '../../service/developerChain.js'
 import { runHere } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
@@ -84,6 +85,28 @@ for (const mode of ['anvil', 'hardhat'] as const) {
     await checkStore(t, config, /changed by hand at block 1: .*no other client can verify/)
   })
 }
+
+t.test('each edge finds the change', async (t) => {
+  const { service } = await startDeveloper(t, { edges: 2 })
+  /** Asks over a connection of its own, which the system gives to one of the edges. */
+  const balance = async () => {
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'eth_getBalance',
+      params: [stranger, 'latest'],
+    })
+    const headers = { 'content-type': 'application/json', connection: 'close' }
+    const answer = await fetch(service.origin, { method: 'POST', body, headers })
+    return ((await answer.json()) as { result: Hex }).result
+  }
+  const all = () => Promise.all(Array.from({ length: 16 }, balance))
+  t.strictSame(new Set(await all()), new Set(['0x0']))
+  for (const wei of ['0x5', '0x4']) {
+    await service.call('anvil_setBalance', [stranger, wei])
+    await waitFor('all edges', async () => (await all()).every((found) => found === wei))
+  }
+})
 
 t.test('the genesis state can be changed, and a snapshot takes the changes back', async (t) => {
   const { service, config } = await startDeveloper(t)
