@@ -21,7 +21,13 @@ import {
   requireIdentity,
   type SignedCheckpoint,
 } from './chainRows.js'
-import { putChangeByHand, readChangesByHand, replacedBy, rewriteHead } from './changesByHand.js'
+import {
+  countChangesByHand,
+  putChangeByHand,
+  readChangesByHand,
+  replacedBy,
+  rewriteHead,
+} from './changesByHand.js'
 import { checkSchema } from './checkSchema.js'
 import { commitRows, commitRowsSync, waitingRows } from './commitRows.js'
 import type { ContractIds } from './contractIds.js'
@@ -241,7 +247,7 @@ export class ChainWriter extends ChainReader {
 
   /** Number of changes to the state after a block. */
   countByHand(number: number): number {
-    return [...readChangesByHand(this.tables.meta, number)].length
+    return countChangesByHand(this.tables.meta, number)
   }
 
   /** Takes back the changes to the state after the head except the first `kept`, in one transaction. */

@@ -33,6 +33,14 @@ export function* readChangesByHand(meta: ReadTable, number?: number): Generator<
   }
 }
 
+/** Number of changes after a block, by one read. */
+export function countChangesByHand(meta: ReadTable, number: number): number {
+  const end = concatBytes(metaKeys.changesByHand, numberKey(number))
+  for (const { key } of meta.getRange({ start: keyAfterPrefix(end), end, reverse: true, limit: 1 }))
+    return readUint64(key, end.length) + 1
+  return 0
+}
+
 /** For operators: the first of `count` changes. */
 export function byHandSentence({ number, what }: ChangeByHand, count: number): string {
   const more = count > 1 ? `, and ${count - 1} more` : ''

@@ -4,6 +4,7 @@ import { createTestClient, defineChain, type Hex, http, publicActions, walletAct
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { contracts, mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
+import { Dice, propertyRuns } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
 import { startDeveloper } from '../../service/developerChain.js'
 import { runHere } from '../../service/program.js'
@@ -280,4 +281,49 @@ t.test('an impersonated contract sends, and its transactions are traced and veri
   t.notMatch(service.said.err, /internal error|defect/)
   t.equal(await service.stop(), 0)
   await checkStore(t, config, /changed by hand/)
+})
+
+t.test('random changes, blocks, snapshots and reverts leave a whole store', async (t) => {
+  const { service, config } = await startDeveloper(t)
+  const dice = new Dice(propertyRuns(1).seed as number)
+  const pick = (sides: number) => dice.throw(sides)
+  const client = clientOf(service)
+  const accounts = Array.from({ length: 4 }, (_, at): Hex => `0x${String(at + 1).repeat(40)}`)
+  type Known = ReadonlyMap<string, bigint>
+  let known: Known = new Map()
+  let snapshots: { readonly id: Hex; readonly known: Known }[] = []
+  const set = (key: string, value: bigint) => {
+    known = new Map([...known, [key, value]])
+  }
+  for (let step = 0; step < 120; step++) {
+    const address = accounts[pick(accounts.length)] as Hex
+    const slot = pick(3)
+    const value = BigInt(pick(4))
+    const kind = pick(6)
+    if (kind === 0) {
+      await client.setBalance({ address, value })
+      set(address, value)
+    } else if (kind === 1) {
+      await client.setStorageAt({ address, index: slot, value: word(value) })
+      set(`${address} ${slot}`, value)
+    } else if (kind === 2) {
+      await client.sendTransaction({ to: address, value: 1n })
+      set(address, (known.get(address) ?? 0n) + 1n)
+    } else if (kind === 3) await client.mine({ blocks: 1 })
+    else if (kind === 4) snapshots.push({ id: await client.snapshot(), known })
+    else if (snapshots.length > 0) {
+      const at = pick(snapshots.length)
+      const snapshot = snapshots[at] as (typeof snapshots)[number]
+      await client.revert({ id: snapshot.id })
+      known = snapshot.known
+      snapshots = snapshots.slice(0, at)
+    }
+    for (const each of accounts) {
+      t.equal(await client.getBalance({ address: each }), known.get(each) ?? 0n)
+      const found = await client.getStorageAt({ address: each, slot: word(BigInt(slot)) })
+      t.equal(found, word(known.get(`${each} ${slot}`) ?? 0n), `step ${step}, kind ${kind}`)
+    }
+  }
+  t.equal(await service.stop(), 0)
+  await checkStore(t, config, /^Checked dev/)
 })
