@@ -13,19 +13,26 @@ const developerActions = [
   'getAutomine',
   'setIntervalMining',
   'dropTransaction',
-] as const
-/** Actions of test tools that would make a chain that no other client accepts. */
-const refusedActions = [
+  'addBalance',
   'setCode',
   'setStorageAt',
   'setNonce',
+  'setCoinbase',
+  'setNextBlockBaseFeePerGas',
+  'setPrevRandao',
+  'setBlockGasLimit',
+  'setTime',
+  'mine_detailed',
+  'nodeInfo',
+  'metadata',
+  'setLoggingEnabled',
+  'dropAllTransactions',
   'impersonateAccount',
   'stopImpersonatingAccount',
   'autoImpersonateAccount',
 ] as const
 
 export type DeveloperAction = (typeof developerActions)[number]
-export type RefusedAction = (typeof refusedActions)[number]
 
 /** Prefixes by which tools call them: `evm_mine`, `anvil_mine`, `hardhat_mine`. */
 const toolPrefixes = ['evm', 'anvil', 'hardhat'] as const
@@ -33,7 +40,7 @@ export type ToolPrefix = (typeof toolPrefixes)[number]
 
 /** Methods of developer chains, which are forwarded to their source. They exist on no other network. */
 export const developerMethods: readonly string[] = toolPrefixes.flatMap((prefix) =>
-  [...developerActions, ...refusedActions].map((action) => `${prefix}_${action}`),
+  developerActions.map((action) => `${prefix}_${action}`),
 )
 
 /** Requests of signing methods to the source of a developer chain, through `relay`; see rpc/methods/signing.ts. */

@@ -36,8 +36,8 @@ export class Chain extends ChainBlocks {
   }
 
   /**
-   * Reads the newest head. If it changed, listeners run before this returns. New safe or finalized blocks also start a
-   * new generation of it.
+   * Reads the newest head. If it changed, listeners run before this returns. New safe or finalized blocks, and changes that
+   * callers of a developer chain make by hand, also start a new generation of it.
    */
   refreshHead(): void {
     this.#store.refresh()
@@ -76,9 +76,10 @@ export class Chain extends ChainBlocks {
   }
 }
 
-/** A text that changes whenever the safe or finalized block does. */
+/** A text that changes with the safe or finalized block, and with each change by hand. */
 function markerKey(rows: ChainRows): string {
   const safe = rows.readMarker('safe')
   const finalized = rows.readMarker('finalized')
-  return `${safe && latin1Key(safe.hash)} ${finalized && latin1Key(finalized.hash)}`
+  const { revision = 0 } = rows.readByHand?.() ?? {}
+  return `${safe && latin1Key(safe.hash)} ${finalized && latin1Key(finalized.hash)} ${revision}`
 }

@@ -20,6 +20,7 @@ import {
   storeKindOf,
   type TransactionLocation,
 } from '../store/chainRows.js'
+import { byHandSentence } from '../store/changesByHand.js'
 import type { OldestKept } from '../store/keptHistory.js'
 import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
@@ -34,7 +35,7 @@ import { decodeHeader, type Header, headerHash, readBlockFacts } from './header.
 import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
-import { buildPendingHeader } from './pendingHeader.js'
+import { readPendingHeader } from './pendingHeader.js'
 import { ReportedJson } from './reportedJson.js'
 import { type TransactionPosition, writeTransaction } from './transactionJson.js'
 
@@ -205,7 +206,8 @@ export abstract class ChainBlocks {
    * `number` are null.
    */
   pendingBlockJson(): Uint8Array {
-    return this.parts.headAnswers.getOrRender(`p${latin1Key(this.head.hash)}`, () => {
+    const { revision = 0 } = this.parts.store.readByHand?.() ?? {}
+    return this.parts.headAnswers.getOrRender(`p${latin1Key(this.head.hash)}${revision}`, () => {
       const parentTotal = this.#totalDifficulty(this.head.hash) ?? 0n
       const header = this.pendingHeader()
       return this.#render((json) => writePendingBlock(json, header, parentTotal))
@@ -360,6 +362,18 @@ export abstract class ChainBlocks {
     return reported ?? (header && this.#render((json) => writeHeader(json, header, hash)))
   }
 
+  /** Whether a caller has set something for the next block, so that it differs from what follows from the head. */
+  get hasSetNext(): boolean {
+    return this.parts.store.readByHand?.()?.next !== undefined
+  }
+
+  /** What makes the chain one that no other client verifies, as a sentence; undefined for all others. */
+  get changedByHand(): string | undefined {
+    const { changes = 0 } = this.parts.store.readByHand?.() ?? {}
+    const [first] = changes === 0 ? [] : (this.parts.store.changesByHand?.() ?? [])
+    return first && byHandSentence(first, changes)
+  }
+
   /** The header of the empty block on top of the head. Throws FaultError if its rules are unknown. */
   pendingHeader(): Header {
     if (this.identity.family !== undefined)
@@ -368,7 +382,8 @@ export abstract class ChainBlocks {
         why: 'by which rules this chain makes its next block is not known',
       })
     const { header, hash } = this.head
-    return buildPendingHeader(header, hash, this.schedule, this.#totalDifficulty(hash) ?? 0n)
+    const { store } = this.parts
+    return readPendingHeader(store, header, hash, this.schedule, this.#totalDifficulty(hash) ?? 0n)
   }
 
   /** The header of a known block as sent to subscribers of `newHeads`. */

@@ -1,12 +1,57 @@
-import { type Hash32, zeroHash } from '../../primitives/bytes.js'
+import { type Hash32, hexToBytes, toHash32, zeroHash } from '../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
+import type { ChainRows, NextBlock } from '../store/chainRows.js'
 import { nextDifficulty } from './feeMarket.js'
 import type { ForkSchedule } from './forks.js'
-import { emptyBlockAccessListHash, emptyRequestsHash, fieldsAt, type Header, toTimestamp } from './header.js'
+import {
+  emptyBlockAccessListHash,
+  emptyRequestsHash,
+  fieldsAt,
+  type Header,
+  type Timestamp,
+  toTimestamp,
+} from './header.js'
 
 /** The slot after the parent's; zero if the parent has none, because then it is unknown here. */
 export function nextSlotNumber(parent: Header): bigint {
   return parent.slotNumber === undefined ? 0n : parent.slotNumber + 1n
+}
+
+/**
+ * Header of the block that is made next, as far as callers of a developer chain have set it; elsewhere that of
+ * {@link buildPendingHeader}.
+ */
+export function readPendingHeader(
+  rows: Pick<ChainRows, 'readByHand'>,
+  parent: Header,
+  parentHash: Hash32,
+  schedule: ForkSchedule,
+  parentTotalDifficulty: bigint,
+): Header {
+  const next = rows.readByHand?.()?.next
+  if (next === undefined) return buildPendingHeader(parent, parentHash, schedule, parentTotalDifficulty)
+  const usual = slotAfter(parent, schedule)
+  const timestamp = next.timestamp ?? (next.clock !== undefined && next.clock > usual ? next.clock : usual)
+  return withNext(buildPendingHeader(parent, parentHash, schedule, parentTotalDifficulty, timestamp), next)
+}
+
+/** A header with what callers have set for the next block, except for its time. Fields that its fork lacks stay away. */
+export function withNext(header: Header, next: NextBlock | undefined): Header {
+  if (next === undefined) return header
+  const { baseFeePerGas, prevRandao, gasLimit, coinbase } = next
+  const isMerged = header.difficulty === 0n
+  return {
+    ...header,
+    ...(coinbase !== undefined && { miner: hexToBytes(coinbase) }),
+    ...(gasLimit !== undefined && { gasLimit: BigInt(gasLimit) }),
+    ...(prevRandao !== undefined && isMerged && { mixHash: toHash32(hexToBytes(prevRandao)) }),
+    ...(baseFeePerGas !== undefined &&
+      header.baseFeePerGas !== undefined && { baseFeePerGas: BigInt(baseFeePerGas) }),
+  }
+}
+
+function slotAfter(parent: Header, schedule: ForkSchedule): Timestamp {
+  return toTimestamp(BigInt(parent.timestamp) + BigInt(schedule.family.headers.slotSeconds))
 }
 
 /**
@@ -18,7 +63,7 @@ export function buildPendingHeader(
   parentHash: Hash32,
   schedule: ForkSchedule,
   parentTotalDifficulty: bigint,
-  timestamp = toTimestamp(BigInt(parent.timestamp) + BigInt(schedule.family.headers.slotSeconds)),
+  timestamp = slotAfter(parent, schedule),
 ): Header {
   const number = parent.number + 1
   const child = schedule.childAt(number, timestamp, parentTotalDifficulty)

@@ -109,6 +109,8 @@ export class StateReader {
 
   /** The state root, even if its nodes are not stored. Throws FaultError if the block is not known. */
   stateRootAfter({ hash }: StateBlock): Hash32 {
+    const byHand = this.#rows.readRootByHand?.(hash)
+    if (byHand !== undefined) return byHand
     const header = this.#rows.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     // The state root is the fourth field of every header (yellow paper 4.4).

@@ -20,8 +20,10 @@ import { briefSlab, LentMemory } from '../../primitives/slab.js'
 import type { Change, ReplacedState } from './blockDiff.js'
 import {
   type BlockName,
+  type ByHand,
   type ChainIdentity,
   type ChainRows,
+  type ChangeByHand,
   type Epoch,
   type Marker,
   type ReportedJson,
@@ -32,6 +34,7 @@ import {
   type TransactionLocation,
   type TrieForm,
 } from './chainRows.js'
+import { readChangesByHand } from './changesByHand.js'
 import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
@@ -174,6 +177,22 @@ export class ChainReader implements ChainRows {
 
   readMarker(marker: Marker): BlockName | undefined {
     return readBlockName(this.tables.meta.getBinary(metaKeys[marker]))
+  }
+
+  readByHand(): ByHand | undefined {
+    const row = this.tables.meta.viewUntilNextRead(metaKeys.byHand)
+    return row && (unpack(row) as ByHand)
+  }
+
+  readRootByHand(hash: Uint8Array): Hash32 | undefined {
+    if (this.readByHand() === undefined) return undefined
+    const root = this.tables.meta.getBinary(metaKeys.rootByHand(hash))
+    return root && toHash32(root)
+  }
+
+  /** Changes that callers made by hand, in order. */
+  changesByHand(): Generator<ChangeByHand> {
+    return readChangesByHand(this.tables.meta)
   }
 
   readCheckpoint(): SignedCheckpoint | undefined {

@@ -1,5 +1,6 @@
 import { type Address, concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { Wanted } from '../../primitives/notHeld.js'
+import type { Change } from './blockDiff.js'
 import type { OldestKept } from './keptHistory.js'
 import type { TransactionLocation } from './layouts/locations.js'
 import type { ReceiptList } from './layouts/packedReceipts.js'
@@ -106,6 +107,44 @@ export function firstHeaderOf(identity: ChainIdentity): number {
 export interface Development {
   /** The real root of the genesis state, hex; a gateway does not know it and has the root in the header. */
   readonly stateRoot: string
+}
+
+/** What callers of a developer chain set for its next block, which only that block uses except for `clock`. */
+export interface NextBlock {
+  /** A time that was current when a caller moved the clock: no later block is earlier. */
+  readonly clock?: number
+  readonly timestamp?: number
+  /** Hex, as the next three. */
+  readonly baseFeePerGas?: string
+  readonly prevRandao?: string
+  readonly gasLimit?: string
+  readonly coinbase?: string
+}
+
+/** What callers of a developer chain set. */
+export interface ByHand {
+  /** Another number after each change. */
+  readonly revision: number
+  /** Number of changes in the store that no other client can verify. */
+  readonly changes: number
+  readonly next?: NextBlock
+}
+
+/** Rows of state and tries; an empty value removes one. In key order. */
+export interface StateRows {
+  readonly accounts: readonly Change[]
+  readonly slots: readonly Change[]
+  readonly trie: readonly Change[]
+}
+
+/** A change, with the rows that it replaced. */
+export interface ChangeByHand extends StateRows {
+  /** The method and its parameters, shortened. */
+  readonly what: string
+  /** Root of the state after the change, 32 bytes. */
+  readonly stateRoot: Uint8Array
+  /** The block after which the state was changed. */
+  readonly number: number
 }
 
 /** Extent of a store without state. */
@@ -225,6 +264,12 @@ export interface ChainRows {
   readTrieRow?(key: Uint8Array, number?: number): TrieRow | undefined
   /** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
   readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
+  /** Undefined if no caller has set anything; absent, as the next two, where no block is made here. */
+  readByHand?(): ByHand | undefined
+  /** Changes of the state that callers made, in order of their blocks. */
+  changesByHand?(): Iterable<ChangeByHand>
+  /** Root of the state after a block that a caller changed; undefined for all others, whose header has it. */
+  readRootByHand?(hash: Uint8Array): Hash32 | undefined
   /** Throws FaultError if the tries after canonical block `number` were removed. */
   requireTries?(number: number): void
   /** Set if the tries differ from Ethereum's. */

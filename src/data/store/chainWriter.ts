@@ -6,18 +6,28 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
-import { concatBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import { type Address, concatBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { largest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import type { BlockDiff } from './blockDiff.js'
+import type { BlockDiff, Change } from './blockDiff.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import {
   type BlockName,
+  type ByHand,
   type ChainIdentity,
+  type ChangeByHand,
   type Marker,
+  type NextBlock,
   requireIdentity,
   type SignedCheckpoint,
 } from './chainRows.js'
+import {
+  countChangesByHand,
+  putChangeByHand,
+  readChangesByHand,
+  replacedBy,
+  rewriteHead,
+} from './changesByHand.js'
 import { checkSchema } from './checkSchema.js'
 import type { ContractIds } from './contractIds.js'
 import { bufferByContract } from './contractRows.js'
@@ -213,6 +223,77 @@ export class ChainWriter extends ChainReader {
     )
   }
 
+  /** Sets what callers of a developer chain want of its next block. */
+  writeNextBlock(next: NextBlock | undefined): void {
+    this.commit(() => this.#putByHand({ next }))
+  }
+
+  /**
+   * Makes a caller's change part of the state after the head, whose header stays; `code` is new code by its hash. Throws
+   * OperatorError where the store cannot go back by one block.
+   */
+  changeByHand(change: Omit<ChangeByHand, 'number'>, code: readonly Change[] = []): void {
+    this.commit(() => {
+      const { head, tables } = this
+      const replaced = replacedBy(tables, this.#headRows, change)
+      this.#lastStored = Math.min(this.#lastStored, head.number - 1)
+      for (const [key, value] of code) tables.code.putSync(key, value)
+      rewriteHead(tables, this.#headRows, head, change)
+      putChangeByHand(tables.meta, head, this.countByHand(head.number), { ...change, ...replaced })
+      tables.meta.putSync(metaKeys.rootByHand(head.hash), change.stateRoot)
+      this.#putByHand({ added: 1 })
+    })
+  }
+
+  /** Number of changes to the state after a block. */
+  countByHand(number: number): number {
+    return countChangesByHand(this.tables.meta, number)
+  }
+
+  /** Takes back the changes to the state after the head except the first `kept`, in one transaction. */
+  undoByHand(kept: number): void {
+    this.commit(() => {
+      const { head, tables } = this
+      const changes = [...readChangesByHand(tables.meta, head.number)]
+      this.#lastStored = Math.min(this.#lastStored, head.number - 1)
+      for (let index = changes.length - 1; index >= kept; index--) {
+        rewriteHead(tables, this.#headRows, head, changes[index] as ChangeByHand)
+        putChangeByHand(tables.meta, head, index, undefined)
+      }
+      const last = kept === 0 ? undefined : changes[kept - 1]
+      if (last === undefined) tables.meta.removeSync(metaKeys.rootByHand(head.hash))
+      else tables.meta.putSync(metaKeys.rootByHand(head.hash), last.stateRoot)
+      this.#putByHand({ added: Math.min(0, kept - changes.length) })
+    })
+  }
+
+  readonly #headRows = {
+    readAccount: (address: Uint8Array) => this.readAccount(address as Address),
+    readSlot: (key: Uint8Array) => this.readSlot(key.subarray(0, 20) as Address, key.subarray(20) as Hash32),
+    readUndo: (number: number) => this.readUndo(number),
+  }
+
+  /** `next` stays where it is not named. */
+  #putByHand({ added = 0, ...named }: { added?: number; next?: NextBlock | undefined }): void {
+    const { revision = 0, changes = 0, ...before } = this.readByHand() ?? {}
+    const { next } = { ...before, ...named }
+    const row: ByHand = { revision: revision + 1, changes: changes + added, ...(next && { next }) }
+    this.tables.meta.putSync(metaKeys.byHand, packr.pack(row))
+  }
+
+  /**
+   * Removes the changes to the state after a block that is unwound: its undo record has covered them. The root stays, for
+   * reads of the state after that block, until it is canonical again.
+   */
+  #dropByHand({ number, hash }: BlockName): void {
+    if (!this.readByHand()?.changes) return
+    const count = this.countByHand(number)
+    if (count === 0) return
+    for (let index = 0; index < count; index++)
+      putChangeByHand(this.tables.meta, { number, hash }, index, undefined)
+    this.#putByHand({ added: -count })
+  }
+
   /** Stores a block of a branch that is not canonical. */
   writeSideBlock(block: SideBlock): void {
     const { hash, body } = block
@@ -349,6 +430,7 @@ export class ChainWriter extends ChainReader {
     const { number } = blockDiff
     const tables = this.tables
     if (tables.sideBlocks.doesExist(blockDiff.hash)) dropSideTries(tables, number, blockDiff.hash)
+    if (this.readByHand() !== undefined) tables.meta.removeSync(metaKeys.rootByHand(blockDiff.hash))
     this.writeHistory(blockDiff)
     replaceTries(tables, blockDiff.trie, number)
     for (const [key, value] of blockDiff.code) tables.code.putSync(key, value)
@@ -399,6 +481,7 @@ export class ChainWriter extends ChainReader {
     const { hash, senders } = new StoredBlock(row)
     restoreState(tables, undo, number)
     restoreTries(tables, number, hash)
+    this.#dropByHand({ number, hash })
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     removePlaces(tables.locations, senders)
     tables.accessLists.removeSync(hash)

@@ -129,6 +129,12 @@ export const metaKeys = {
   logRanges: Buffer.from('logRanges'),
   /** slot (8 bytes) ‖ root ‖ anchor from which a light client continues; only if a light client determines the head. */
   checkpoint: Buffer.from('checkpoint'),
+  /** msgpack {@link ByHand}; only developer chains on which a caller has set something. */
+  byHand: Buffer.from('byHand'),
+  /** block ‖ index of a change to the state after it that a caller made → msgpack {@link ChangeByHand}. */
+  changesByHand: Buffer.from('changeByHand'),
+  /** hash of a block → state root after it with these changes. */
+  rootByHand: (hash: Uint8Array) => concatBytes(Buffer.from('rootByHand'), hash),
 } as const
 
 /** Opens all tables; undefined for a reader if no writer has made them yet. */

@@ -140,6 +140,12 @@ export function readTrieRow(trie: ReadTable, key: Uint8Array, number?: number): 
   return undefined
 }
 
+/** Content of a row at the head, as changes have it; empty if there is none. */
+export function contentOf(trie: ReadTable, key: Uint8Array): Uint8Array {
+  const row = trie.getBinary(key)
+  return row === undefined ? noBytes : decodeVersions(row, undefined).content
+}
+
 /** Range of the first past row of a key that was replaced by block `first` or a later one. */
 function pastRange(key: Uint8Array, first: number): Range {
   const prefix = pastPrefix(key)

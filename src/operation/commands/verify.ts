@@ -155,7 +155,7 @@ function gatewayLines(report: GatewayReport): string[] {
 }
 
 function chainLines(report: VerifyReport, seed: number): string[] {
-  const { blocks, transactions, epochs, stateBlocks, accounts, slots, trieNodes } = report
+  const { blocks, transactions, epochs, stateBlocks, accounts, slots, trieNodes, changedByHand } = report
   return [
     `  ${blocks} blocks: hash, link to the parent, total difficulty; transactions, uncles, withdrawals and receipts against their roots`,
     `  ${transactions} transactions: hash and index entry`,
@@ -163,5 +163,6 @@ function chainLines(report: VerifyReport, seed: number): string[] {
       `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against the tries (seed ${seed})`,
       `  ${trieNodes} rows of tries, of all blocks, and all code, each by its hash`,
     ]),
+    ...(changedByHand === undefined ? [] : [`  ${changedByHand}: no other client can verify this chain`]),
   ]
 }

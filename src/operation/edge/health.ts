@@ -112,11 +112,13 @@ function networkEntry(network: OpenNetwork) {
 function headEntry(network: OpenNetwork) {
   const { current, isReadable } = network
   const oldest = isReadable ? current.chain.heldFrom : undefined
+  const byHand = isReadable ? current.chain.changedByHand : undefined
   return {
     head: current.head.number,
     ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
     ...(!isReadable && { isReadable }),
     basis: basisOf(current.chain.identity),
+    ...(byHand && { changedByHand: byHand }),
     ...(oldest && { oldest }),
   }
 }

@@ -15,6 +15,7 @@ import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
 import { reportingErrors } from '../../primitives/reportingErrors.js'
 import { setInterval } from '../../primitives/timers.js'
+import { developerClientVersion } from '../../primitives/version.js'
 import { createRelay, createReported } from '../../serving/rpc/dispatch/relay.js'
 import type { NetworkViews } from '../../serving/rpc/method.js'
 import type { Network } from '../../serving/rpc/network.js'
@@ -91,10 +92,12 @@ function openStore(
   requireChain(config)
   const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
   const { fetch, upstreamCalls, passThrough = [] } = options
+  const isDeveloper = config.source?.type === 'develop'
   const views = new ChainViews(store, new StateReader(store), {
     ...options,
     name: config.name,
-    signsForAccounts: config.source?.type === 'develop',
+    signsForAccounts: isDeveloper,
+    clientVersion: isDeveloper ? developerClientVersion : options.clientVersion,
     chain: {
       supportsSafe: config.safe,
       safeLag: config.safeLag,

@@ -95,7 +95,7 @@ t.test('a developer chain', { skip: skipsOptimism }, async (t) => {
   const to = `0x${'cd'.repeat(20)}`
   const hash = await ask('eth_sendTransaction', { from, to, value: '0x3b9aca00' })
   t.match(await ask('eth_getTransactionReceipt', hash), { status: '0x1', l1Fee: /^0x[1-9a-f]/ })
-  t.equal(await ask('anvil_setBalance', to, '0x77359400'), null)
+  t.equal(await ask('anvil_addBalance', to, '0x3b9aca00'), null)
   t.equal(await ask('eth_getBalance', to, 'latest'), '0x77359400')
   const paid = await ask('eth_getBlockByNumber', 'latest', true)
   t.match(paid, { extraData: layout.extraData, transactions: [{ type: '0x7e' }, { type: '0x7e' }] })

@@ -10,7 +10,6 @@ import {
   type Hex,
   http,
   keccak256,
-  parseEther,
   publicActions,
   toBytes,
   walletActions,
@@ -151,9 +150,9 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
   wallet.provider?.destroy()
 
   const snapshot = await client.snapshot()
-  await client.setBalance({ address: stranger, value: parseEther('3') })
-  const raised = await client.getBalance({ address: stranger })
-  t.ok(raised >= parseEther('3') && raised < parseEther('3') + 1_000_000_000n, 'to the gwei')
+  const owned = await client.getBalance({ address: stranger })
+  t.match(await ask(service, 'anvil_addBalance', stranger, '1500000001'), { result: null })
+  t.equal(await client.getBalance({ address: stranger }), owned + 2_000_000_000n, 'to the gwei above')
   t.equal((await client.getBlock()).withdrawals?.length, 1)
   const hash = await client.sendTransaction({ to: stranger, value: 1n, type: 'legacy' })
   t.equal((await client.getTransactionReceipt({ hash })).blockNumber, 4n)
@@ -189,13 +188,22 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
     ['evm_mine', ['soon'], 'invalid argument 0: expected a whole number, or one as a text'],
     ['evm_mine', [{ timestamp: 2e11, blocks: 1_001 }], 'invalid argument 0: expected at most 1000'],
     ['evm_increaseTime', [], 'invalid argument 0: expected a whole number, or one as a text'],
+    ['anvil_addBalance', ['0x57', '0x1'], 'invalid argument 0: expected an address'],
+    ['anvil_addBalance', [stranger, `0x${'f'.repeat(64)}`], /at most 18446744073709551615 gwei at once/],
     ['anvil_setBalance', ['0x57', '0x1'], 'invalid argument 0: expected an address'],
-    ['anvil_setBalance', [stranger, '0x1'], /^0x5757\S+ has 9 wei: a balance can be raised, by a withdrawal/],
-    ['anvil_setBalance', [stranger, `0x${'f'.repeat(64)}`], /at most 18446744073709551615 gwei at once/],
-    ['anvil_setCode', [stranger, '0x'], /^anvil_setCode is not possible here: .*"alloc" of the genesis/],
-    ['hardhat_setStorageAt', [stranger, '0x0', '0x'], /^hardhat_setStorageAt is not .*of the genesis/],
-    ['hardhat_setNonce', [stranger, '0x5'], /^hardhat_setNonce is not .*of the genesis/],
-    ['anvil_impersonateAccount', [stranger], /^anvil_impersonateAccount is not .*takes the key;.*genesis/],
+    ['anvil_setCode', [stranger, 'code'], 'invalid argument 1: expected code in hex'],
+    [
+      'hardhat_setStorageAt',
+      [stranger, '0x0', '0x'],
+      'invalid argument 2: expected a whole number, or one as a text',
+    ],
+    [
+      'hardhat_setNonce',
+      [stranger, `0x${'f'.repeat(16)}`],
+      /invalid argument 1: expected at most 18446744073709551614/,
+    ],
+    ['anvil_setBlockGasLimit', ['0x1'], /invalid argument 0: expected 5000 to/],
+    ['anvil_impersonateAccount', ['me'], 'invalid argument 0: expected an address'],
     ['evm_setIntervalMining', [5_000], 'invalid argument 0: expected at most 3600'],
     ['evm_setAutomine', ['yes'], 'invalid argument 0: expected true or false'],
     ['anvil_dropTransaction', ['0x57'], 'invalid argument 0: expected the hash of a transaction'],
@@ -224,7 +232,13 @@ t.test('transactions wait for their turn, and are refused with a reason', async 
   const third = await send(await sign(2, { value: 3n }))
   const first = await send(await sign(0, { value: 1n }))
   const replaced = await send(await sign(1, { value: 99n }))
-  const second = await send(await sign(1, { value: 2n }))
+  t.equal(
+    await refusal(await sign(1, { value: 2n, maxFeePerGas: 2_199_999_999n, maxPriorityFeePerGas: 2n })),
+    'replacement transaction underpriced',
+  )
+  const second = await send(
+    await sign(1, { value: 2n, maxFeePerGas: 2_200_000_000n, maxPriorityFeePerGas: 2n }),
+  )
   const other = await send(await sign(0, { value: 4n }, bea))
   const cheap = await send(await sign(1, { maxFeePerGas: 1n, value: 5n }, bea))
   t.match(await client.getTransaction({ hash: second.result }), { blockNumber: null, nonce: 1 })
@@ -302,7 +316,7 @@ t.test(
     t.match(await ask(own.service, 'evm_mine', amsterdamTime), { result: '0x0' })
     const hash = await client.sendTransaction({ to: null, data: '0x600260005360016000f3' })
     t.equal((await client.getTransactionReceipt({ hash })).status, 'success')
-    await client.setBalance({ address: stranger, value: 10n ** 18n })
+    t.match(await ask(own.service, 'anvil_addBalance', stranger, '1000000000'), { result: null })
     const { result } = await ask(own.service, 'eth_getBlockByNumber', 'latest', false)
     t.match(result, { number: '0x4', slotNumber: '0x2', blockAccessListHash: /^0x/ })
     const list = (await ask(own.service, 'eth_getBlockAccessList', '0x3')).result as { address: string }[]
@@ -325,7 +339,7 @@ t.test('a chain with proof of work gets blocks too', async (t) => {
   })
   await client.sendRawTransaction({ serializedTransaction: raw })
   t.equal(await client.getBalance({ address: stranger }), 4n)
-  t.match((await ask(own.service, 'anvil_setBalance', stranger, '0x9')).error, {
+  t.match((await ask(own.service, 'anvil_addBalance', stranger, '0x9')).error, {
     message: /is before Shanghai/,
   })
   t.equal(await own.service.stop(), 0)
@@ -382,7 +396,7 @@ t.test('a client that takes the chain for that of Hardhat mines and pays', async
     cacheTime: 0,
   })
   await client.mine({ blocks: 3, interval: 60 })
-  await client.setBalance({ address: stranger, value: 10n ** 18n })
+  t.match(await ask(own.service, 'hardhat_addBalance', stranger, '1000000000000000000'), { result: true })
   const reader = client.extend(publicActions)
   t.equal(await reader.getBalance({ address: stranger }), 10n ** 18n)
   const [first, third] = [
@@ -574,6 +588,8 @@ t.test(
     await ask(writer, 'anvil_mine', 4)
     await agree(writer, [standby, replica])
     t.equal(await clientOf(replica, ada).getBalance({ address: stranger }), 3n)
+    const refused = { message: /^anvil_setNonce is not possible here: replicas would refuse/ }
+    t.match((await ask(writer, 'anvil_setNonce', stranger, 5)).error, refused)
     t.match(await ask(writer, 'evm_revert', snapshot), { result: true })
     await agree(writer, [standby, replica])
     t.equal(await headOf(replica), 1)

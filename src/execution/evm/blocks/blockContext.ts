@@ -3,7 +3,7 @@ import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import { blobBaseFee } from '../../../data/chain/feeMarket.js'
 import { type BlobParameters, type ForkName, ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../../../data/chain/header.js'
-import { buildPendingHeader } from '../../../data/chain/pendingHeader.js'
+import { readPendingHeader } from '../../../data/chain/pendingHeader.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toHash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
@@ -41,12 +41,17 @@ export function readRules(store: Pick<ChainRows, 'readIdentity'>) {
 /** Contexts kept: the head, its pending block, and some blocks in use. */
 const contextsMax = 8
 
-/** Reads contexts of one store's blocks, and caches the last ones; a block's context never changes. */
+/** Reads contexts of one store's blocks, and caches the last ones; a block's context changes only by hand. */
 export class BlockContexts {
   readonly #kept = new LRUCache<string, ResolvedContext>({ max: contextsMax })
   /** The context read last, which most jobs use again: making its key takes longer than a comparison. */
   #last:
-    | { readonly hash: Uint8Array; readonly isPending: boolean; readonly context: ResolvedContext }
+    | {
+        readonly hash: Uint8Array
+        readonly isPending: boolean
+        readonly revision: number
+        readonly context: ResolvedContext
+      }
     | undefined
   readonly #store: ChainRows
   readonly #schedule: ForkSchedule
@@ -59,19 +64,19 @@ export class BlockContexts {
   /** Reads the context of a block and applies overrides. Throws FaultError if the block is unknown. */
   read(block: BlockReference, overrides?: BlockOverrides): ResolvedContext {
     if (overrides !== undefined) return readBlockContext(this.#store, this.#schedule, block, overrides)
+    const { revision = 0 } = this.#store.readByHand?.() ?? {}
     const last = this.#last
-    if (last !== undefined && last.isPending === block.isPending && equalBytes(last.hash, block.hash)) {
-      return last.context
-    }
+    const isSame = last?.isPending === block.isPending && last.revision === revision
+    if (isSame && equalBytes(last.hash, block.hash)) return last.context
     // Copied, because the hash may be a view of the whole request.
     const own = { ...block, hash: Uint8Array.from(block.hash) }
-    const key = (block.isPending ? 'p' : 'b') + latin1Key(block.hash)
+    const key = `${block.isPending ? 'p' : 'b'}${latin1Key(block.hash)}${revision}`
     let context = this.#kept.get(key)
     if (context === undefined) {
       context = readBlockContext(this.#store, this.#schedule, own, {})
       this.#kept.set(key, context)
     }
-    this.#last = { hash: own.hash, isPending: own.isPending, context }
+    this.#last = { hash: own.hash, isPending: own.isPending, revision, context }
     return context
   }
 }
@@ -93,7 +98,7 @@ function readBlockContext(
   const named = decodeHeader(row)
   refuseUnknownFork(named)
   const ownTotal = totalDifficulty(store, hash as Hash32)
-  const header = isPending ? buildPendingHeader(named, hash as Hash32, schedule, ownTotal) : named
+  const header = isPending ? readPendingHeader(store, named, hash as Hash32, schedule, ownTotal) : named
   const parentTotal = isPending ? ownTotal : ownTotal - named.difficulty
   const number = overrides.number ?? BigInt(header.number)
   const timestamp = overrides.time ?? BigInt(header.timestamp)
@@ -110,7 +115,7 @@ function readBlockContext(
   }
   const rules = blockRules(seen, fork, schedule.config.chainId, schedule.blobParametersAt(ownFork))
   return {
-    stateRoot: header.stateRoot,
+    stateRoot: store.readRootByHand?.(hash) ?? header.stateRoot,
     context: {
       ...rules,
       number,

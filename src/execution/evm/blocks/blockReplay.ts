@@ -53,7 +53,8 @@ export class BlockReplays {
   /** The state after a block. Throws NotHeldError if it is not stored. */
   stateAfter(hash: Uint8Array, { number, stateRoot }: Header): StateView {
     const block = { number, hash }
-    return this.#states.open(statusOf(this.#store, block), block, stateRoot)
+    const root = this.#store.readRootByHand?.(hash) ?? stateRoot
+    return this.#states.open(statusOf(this.#store, block), block, root)
   }
 
   stateBefore({ header: { parentHash } }: ReplayedBlock): StateView {

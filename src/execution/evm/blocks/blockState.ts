@@ -38,13 +38,15 @@ export function atOneStatus<T>(
   work: (status: BlockStatus) => T,
   drop: () => void = () => {},
 ): T {
+  const revision = () => store.readByHand?.()?.revision
   const read = () => {
     store.refresh()
     return statusOf(store, block)
   }
   for (;;) {
     const status = read()
-    const isMixed = () => status !== 'side' && read() !== status
+    const before = revision()
+    const isMixed = () => status !== 'side' && (read() !== status || revision() !== before)
     try {
       const done = work(status)
       if (!isMixed()) return done

@@ -87,7 +87,7 @@ export class Witnesses {
     const state: StateView = {
       ...trieState(
         reads,
-        ancestors.parent.stateRoot,
+        this.#store.readRootByHand?.(parentHash) ?? ancestors.parent.stateRoot,
         parentHash,
         singleNodes(triesAfter(this.#store, { number: number - 1, hash: parentHash }), (hash, rlp) => {
           this.#watch?.take(stepsPerNode)

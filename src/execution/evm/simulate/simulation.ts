@@ -5,7 +5,7 @@
 import type { BlockItem } from '../../../data/chain/families/family.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
-import { buildPendingHeader } from '../../../data/chain/pendingHeader.js'
+import { readPendingHeader } from '../../../data/chain/pendingHeader.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
@@ -82,7 +82,11 @@ export class Simulation {
       // The state root needs the tries. A store that may lack rows has only their walked parts, which a side state
       // reads.
       state: new SimulatedState(
-        this.#states.open(this.#store.mayLack ? 'side' : status, request.block, base.header.stateRoot),
+        this.#states.open(
+          this.#store.mayLack ? 'side' : status,
+          request.block,
+          this.#store.readRootByHand?.(request.block.hash) ?? base.header.stateRoot,
+        ),
       ),
       ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
       watch,
@@ -126,7 +130,7 @@ export class Simulation {
       const hashOf = (number: number) => (number === named.number ? (hash as Hash32) : before(number))
       return { header: named, hash: hash as Hash32, totalDifficulty: total, hashOf }
     }
-    const header = buildPendingHeader(named, hash as Hash32, this.#schedule, total)
+    const header = readPendingHeader(this.#store, named, hash as Hash32, this.#schedule, total)
     const own = headerHash(encodeHeader(header))
     const before = ancestorsOf(this.#store, header, undefined)
     const hashOf = (number: number) => (number === header.number ? own : before(number))

@@ -23,7 +23,7 @@ const blobBytesMax = 1024 * 1024
 const blobPartsMin = 4
 const blobPartsMax = 5
 /** An empty cache, so that every sender is recovered. */
-const keys = new RecoveredKeys()
+const noKeys = new RecoveredKeys()
 /** Block values that no pool rule reads. */
 const noBlock = {
   coinbase: new Uint8Array(20),
@@ -46,6 +46,8 @@ export interface SentTransaction {
   readonly gasLimit: bigint
   /** Wei per gas; for types 0 and 1 the gas price. */
   readonly maxFeePerGas: bigint
+  /** Wei per gas; of types 0 and 1 the gas price. */
+  readonly maxPriorityFeePerGas: bigint
   readonly blobCount: number
   /** Wei per blob gas; 0 without blobs. */
   readonly maxFeePerBlobGas: bigint
@@ -59,19 +61,30 @@ export interface SentTransaction {
 
 /**
  * Reads a signed transaction (EIP-2718 bytes, or a list for legacy ones; with its blobs). Throws FaultError
- * MessageRefused if no block of this fork and chain may contain it, or pools refuse it.
+ * MessageRefused if no block of this fork and chain may contain it, or pools refuse it. `keys` may know senders.
  */
-export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SentTransaction {
-  const tx = readSentTransaction(raw, fork, chainId)
-  const { hash, sender, nonce, gasLimit, maxFeePerGas, maxFeePerBlobGas } = tx
+export function checkSentTransaction(
+  raw: Uint8Array,
+  fork: ForkName,
+  chainId: bigint,
+  keys?: RecoveredKeys,
+): SentTransaction {
+  const tx = readSentTransaction(raw, fork, chainId, keys)
+  const { hash, sender, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas } = tx
   const blobCount = tx.blobVersionedHashes?.length ?? 0
   const cost = gasLimit * maxFeePerGas + tx.value + BigInt(blobCount) * gasPerBlob * maxFeePerBlobGas
   const bytes = tx.blobVersionedHashes === undefined ? raw : withoutBlobs(raw)
-  return { hash, sender, nonce, gasLimit, maxFeePerGas, blobCount, maxFeePerBlobGas, cost, raw, bytes }
+  const fees = { maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas }
+  return { hash, sender, nonce, gasLimit, ...fees, blobCount, cost, raw, bytes }
 }
 
-/** As {@link checkSentTransaction}, but returns the whole transaction. */
-export function readSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SignedTransaction {
+/** As {@link checkSentTransaction}; the whole transaction. */
+export function readSentTransaction(
+  raw: Uint8Array,
+  fork: ForkName,
+  chainId: bigint,
+  keys = noKeys,
+): SignedTransaction {
   const type = typeOf(raw, fork)
   const { number, since } = type
   const sizeMax = hasBlobs(type) ? blobBytesMax : bytesMax

@@ -66,14 +66,16 @@ function read(
     if (name === 'chainId') checkChainId(value as bigint, chainId)
     values[name] = value
   }
-  if (isSigned) checkSignature(fields, number, fork, chainId)
+  const signature = isSigned ? readSignature(fields, number, fork, chainId) : undefined
   const hash = transactionHash(item)
   const read = values as unknown as FieldValues
+  const sender = keys.senderOf(item, hash, read.from) ?? refuseSignature()
   return {
     type: number,
     hash,
     item,
-    sender: keys.senderOf(item, hash, read.from) ?? refuseSignature(),
+    sender,
+    ...(signature && isUnsignedForm(signature, sender) && { isImpersonated: true }),
     to: read.to,
     nonce: read.nonce ?? 0n,
     ...(isSigned ? {} : { forced: { mint: read.mint ?? 0n, isSystem: read.isSystemTx === true } }),
@@ -139,18 +141,35 @@ function readField(fields: Fields, name: string, form: FieldForm): FieldValue {
 }
 
 /** EIP-2, EIP-155. */
-function checkSignature(fields: Fields, type: number, fork: ForkName, chainId: bigint): void {
+/** The part of a signature that has no rule of its own. */
+interface SignatureNumbers {
+  readonly r: bigint
+  readonly s: bigint
+}
+
+/** In place of a signature in a transaction that a developer chain made for an account without its key. */
+export function unsignedForm(sender: Uint8Array): SignatureNumbers {
+  return { r: bytesToBigInt(sender), s: 1n }
+}
+
+/** No signature that leads to its sender has this form: r would be part of the hash of a key that follows from r. */
+function isUnsignedForm({ r, s }: SignatureNumbers, sender: Uint8Array): boolean {
+  return s === 1n && r === bytesToBigInt(sender)
+}
+
+function readSignature(fields: Fields, type: number, fork: ForkName, chainId: bigint): SignatureNumbers {
   const v = fields.integer('v')
-  fields.integer('r')
+  const r = fields.integer('r')
   const s = fields.integer('s')
   if (includesFork(fork, 'homestead') && s > sMax) refuseSignature()
   if (type > 0) {
     if (v > 1n) refuseSignature()
-    return
+    return { r, s }
   }
-  if (v === 27n || v === 28n) return
+  if (v === 27n || v === 28n) return { r, s }
   if (v < 35n || !includesFork(fork, 'spuriousDragon')) refuseSignature()
   checkChainId((v - 35n) / 2n, chainId)
+  return { r, s }
 }
 
 function checkChainId(have: bigint, want: bigint): void {

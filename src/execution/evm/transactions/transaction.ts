@@ -96,6 +96,8 @@ export interface BlockTransaction extends Transaction {
   readonly gasLimit: bigint
   /** As in its block. */
   readonly item?: RlpItem
+  /** Whether a developer chain made it without a signature. */
+  readonly isImpersonated?: boolean
 }
 
 /**
@@ -120,7 +122,7 @@ export function runTransaction(
     gasLimit,
     balance: kernel.balanceOf(sender),
     nonce: kernel.nonceOf(sender),
-    isContract: isContract(kernel, sender, block),
+    isContract: tx.isImpersonated !== true && isContract(kernel, sender, block),
     used,
     blobs,
   })

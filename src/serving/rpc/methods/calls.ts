@@ -108,7 +108,10 @@ export const callMethods = {
     result: quantitySchema,
     run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
       const { marginBps } = network.execution
-      const asked = { call, block, stateOverrides, blockOverrides, hasBlockGas: true, marginBps }
+      // A transaction that is estimated now runs in the block of which callers of a developer chain have set the time.
+      const isNext = network.chain.hasSetNext && block.kind === 'tag' && block.tag === 'latest'
+      const place = isNext ? ({ kind: 'tag', tag: 'pending' } as const) : block
+      const asked = { call, block: place, stateOverrides, blockOverrides, hasBlockGas: true, marginBps }
       const request = executionRequest(network, asked)
       const run = (each: typeof request) =>
         network.jobs.run('estimate', each, context).then(({ gas }) => `"${toQuantity(gas)}"`)

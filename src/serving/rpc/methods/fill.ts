@@ -9,9 +9,13 @@ import { bytesSchema, objectSchema } from '../params/schema.js'
 import { suggestedTip } from './fees.js'
 
 const latest = { kind: 'tag', tag: 'latest' } as const
+const pending = { kind: 'tag', tag: 'pending' } as const
 
 export const fillMethods = {
-  /** Signs nothing. The nonce counts waiting transactions that this node sent; the gas is estimated at the head. */
+  /**
+   * Signs nothing. The nonce counts waiting transactions that this node sent. The gas is estimated at the head, or in the
+   * next block if a caller of a developer chain has set its time or fees.
+   */
   eth_fillTransaction: chainMethod({
     summary: 'A transaction with nonce, fees and gas where they were missing, not signed',
     params: [callObject.as('transaction')],
@@ -25,7 +29,8 @@ export const fillMethods = {
         )
       }
       const { state, head, upstreamCalls, jobs } = network
-      const request = executionRequest(network, { call, block: latest, hasBlockGas: true })
+      const block = network.chain.hasSetNext ? pending : latest
+      const request = executionRequest(network, { call, block, hasBlockGas: true })
       const tip = await doSliced(suggestedTip(network, new RequestSlices(turnMsMax, context, 0)))
       const sender = toAddress(call.message.from ?? zeroAddress)
       const next = state.readAccount(head, sender)?.nonce ?? 0n

@@ -1,7 +1,7 @@
 /** Data that a client can check against a block hash: proofs, witnesses, and reads with their proofs. */
 import type { AnswerCache } from '../../../data/chain/answerCache.js'
 import type { ProofRequest } from '../../../data/state/proof.js'
-import { equalBytes, latin1Key } from '../../../primitives/bytes.js'
+import { latin1Key } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { defineMethod } from '../method.js'
@@ -55,12 +55,10 @@ export const stateProofMethods = {
     price: ([, keys]) => 20 + keys.length,
     memo: 'head',
     result: proofSchema,
-    run({ chain, head, state, jobs, proofs, limits }: JobNetwork, [account, written, id], context) {
+    run({ chain, state, jobs, proofs, limits }: JobNetwork, [account, written, id], context) {
       const keys = storageKeys(limits.proofKeysMax).decode(written, 1)
       const block = stateBlock(chain, id, 2, ['trie'])
-      // Most requests are at the head, whose header is in memory.
-      const isHead = equalBytes(block.hash, head.hash)
-      const stateRoot = isHead ? head.header.stateRoot : state.stateRootAfter(block)
+      const stateRoot = state.stateRootAfter(block)
       const { number, hash } = block
       const args: ProofRequest = { number, block: hash, stateRoot, address: account, keys }
       const key = proofCacheKey(args)

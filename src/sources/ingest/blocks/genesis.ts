@@ -121,6 +121,17 @@ export function genesisWithForks(text: string, forks: ForkTimes): string {
   return JSON.stringify({ ...json, config: withForkTimes(json.config, forks) })
 }
 
+/** The text of a genesis with this time in seconds, if it has none; see {@link genesisWithForks} for other texts. */
+export function genesisWithTime(text: string, seconds: () => number): string {
+  let json: Json
+  try {
+    json = parseJson(text)
+  } catch {
+    return text
+  }
+  return json.timestamp === undefined ? JSON.stringify({ ...json, timestamp: seconds() }) : text
+}
+
 function parseJson(text: string): Json {
   let json: unknown
   try {

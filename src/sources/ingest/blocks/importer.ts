@@ -150,7 +150,8 @@ export class ChainImporter {
     if (equalBytes(header.parentHash, head.hash)) {
       const state = headState(
         this.#store,
-        stateRootOf(decodeHeader(this.#header(head.hash)), this.#development),
+        this.#store.readRootByHand(head.hash) ??
+          stateRootOf(decodeHeader(this.#header(head.hash)), this.#development),
       )
       const blockDiff = await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n))
       this.#timed('write', () => this.#store.apply(head.number, [blockDiff]))

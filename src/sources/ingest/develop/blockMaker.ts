@@ -14,16 +14,15 @@ import {
   headerHash,
   stateRootOf,
 } from '../../../data/chain/header.js'
-import { buildPendingHeader } from '../../../data/chain/pendingHeader.js'
+import { buildPendingHeader, withNext } from '../../../data/chain/pendingHeader.js'
 import { type Account, decodeAccount } from '../../../data/state/account.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
-import { headState } from '../../../data/state/stateView.js'
+import { headState, type StateView } from '../../../data/state/stateView.js'
 import { RecentTries } from '../../../data/state/trie.js'
 import type { BlockDiff } from '../../../data/store/blockDiff.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { BlockExecutor } from '../../../execution/evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
-import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
   checkSentTransaction,
   type SentTransaction,
@@ -41,6 +40,7 @@ import { messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
 import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
+import { ImpersonatedKeys } from './impersonatedKeys.js'
 import { WaitingTransactions } from './waitingTransactions.js'
 
 /** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */
@@ -60,6 +60,8 @@ interface Draft {
   readonly parent: Header
   readonly fork: ForkName
   readonly isMerged: boolean
+  /** Whether a caller has set a field that other clients compute from the parent. */
+  readonly isByHand: boolean
   readonly totalDifficulty: bigint
 }
 
@@ -77,17 +79,25 @@ export class BlockMaker {
   readonly #schedule: ForkSchedule
   readonly #say: (text: string) => void
   readonly #executor: BlockExecutor
+  readonly #keys = new ImpersonatedKeys()
 
   /** `say` takes sentences for the operator. */
   constructor(store: ChainWriter, schedule: ForkSchedule, say: (text: string) => void) {
     this.#store = store
     this.#schedule = schedule
     this.#say = say
-    this.#executor = new BlockExecutor(schedule, new RecoveredKeys(), { recent: new RecentTries() })
+    this.#executor = new BlockExecutor(schedule, this.#keys, { recent: new RecentTries() })
   }
 
   get head(): Header {
     return decodeHeader(this.#store.readHeader(this.#store.head.hash) as Uint8Array)
+  }
+
+  /** The state after the head, with what callers changed by hand. */
+  get headState(): StateView {
+    const { head } = this.#store
+    const root = this.#store.readRootByHand(head.hash)
+    return headState(this.#store, root ?? stateRootOf(this.head, this.#store.readIdentity()?.development))
   }
 
   accountOf(address: Uint8Array): Account | undefined {
@@ -105,11 +115,25 @@ export class BlockMaker {
   /** Reads a transaction for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
   check(raw: Uint8Array, timestamp: number): SentTransaction {
     const { fork } = this.#draft(timestamp)
-    const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId)
+    const tx = checkSentTransaction(raw, fork, this.#schedule.config.chainId, this.#keys)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
     if (tx.blobCount > blobsMax)
       throw messageRefused(`too many blobs in transaction: have ${tx.blobCount}, permitted ${blobsMax}`)
     return tx
+  }
+
+  get chainId(): bigint {
+    return this.#schedule.config.chainId
+  }
+
+  /** The fork of a block with this timestamp. */
+  nextFork(timestamp: number): ForkName {
+    return this.#draft(timestamp).fork
+  }
+
+  /** Accepts a transaction without a signature as one of this sender. */
+  impersonate(raw: Uint8Array, sender: Uint8Array): void {
+    this.#keys.add(keccak256(raw), sender)
   }
 
   /** The chain id that legacy transactions are signed with; undefined before EIP-155. */
@@ -180,9 +204,12 @@ export class BlockMaker {
     const empty = buildPendingHeader(parent, hash, this.#schedule, parentTotal, timestamp)
     const isMerged = this.#schedule.isMerged(parentTotal)
     // Replaces the beacon chain's randomness.
-    const header = isMerged ? { ...empty, mixHash: keccak256(hash) } : empty
+    const random = isMerged ? { ...empty, mixHash: keccak256(hash) } : empty
+    const next = this.#store.readByHand()?.next
+    const header = withNext(random, next)
     const fork = this.#schedule.forkAt(header.number, timestamp, isMerged)
-    return { header, parent, fork, isMerged, totalDifficulty: parentTotal + header.difficulty }
+    const isByHand = next?.baseFeePerGas !== undefined || next?.gasLimit !== undefined
+    return { header, parent, fork, isMerged, isByHand, totalDifficulty: parentTotal + header.difficulty }
   }
 
   /** Adds the fixed content of the block. */
@@ -228,7 +255,7 @@ export class BlockMaker {
 
   /** Executes a block. Throws InvalidBlockError. */
   #execute(
-    { header: empty, parent, fork, isMerged, totalDifficulty, opening, withdrawn }: OpenedDraft,
+    { header: empty, parent, fork, isMerged, isByHand, totalDifficulty, opening, withdrawn }: OpenedDraft,
     chosen: readonly SentTransaction[],
   ): BlockDiff {
     const { number, parentHash } = empty
@@ -253,7 +280,7 @@ export class BlockMaker {
     const { changes, receipts, senders, blockAccessList, ...outcome } = this.#executor.execute(
       [decodeRlpList(encodeHeader(planned)), ...body],
       fork,
-      headState(this.#store, stateRootOf(parent, this.#store.readIdentity()?.development)),
+      this.headState,
       (number) => this.#store.readCanonicalHash(number),
     )
     const { stateRoot, ...state } = changes
@@ -268,7 +295,7 @@ export class BlockMaker {
       ...(withdrawalsRoot && { withdrawalsRoot }),
       ...(blockAccessList && { blockAccessListHash: blockAccessListHash(blockAccessList) }),
     }
-    checkHeader(header, parent, { schedule: this.#schedule, fork, isMerged })
+    if (!isByHand) checkHeader(header, parent, { schedule: this.#schedule, fork, isMerged })
     if (blockAccessList !== undefined) checkAccessListLength(blockAccessList, header.gasLimit)
     const headerRlp = encodeHeader(header)
     return {

@@ -2,20 +2,28 @@
  * The source of a developer chain: imports the recorded blocks, then makes blocks at intervals and when callers ask.
  * Owns when a block is made, its timestamp, and the changes that callers may make to the chain (`developerMethods`).
  */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
+import { Chain } from '../../../data/chain/chain.js'
+import { decodeHeader } from '../../../data/chain/header.js'
+import type { NextBlock } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { StoreError } from '../../../data/store/lmdb/environment.js'
+import { unsignedForm } from '../../../execution/evm/transactions/signedTransaction.js'
 import {
   type Address,
   bytesOfHex,
   bytesToHex,
   type Hash32,
   hexToBytes,
+  padLeft,
   toAddress,
   toHash32,
+  toMinimalBytes,
   toQuantity,
 } from '../../../primitives/bytes.js'
+import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import {
@@ -24,22 +32,25 @@ import {
   type DeveloperAction,
   headProofMethod,
   type PoolQuestion,
-  type RefusedAction,
   type SigningMethod,
   type SourceCalls,
   sourceCallsBy,
   type ToolPrefix,
 } from '../../../primitives/upstreamCalls.js'
+import { anvilVersion, developerClientVersion } from '../../../primitives/version.js'
 import { readChainFile } from '../blocks/chainFile.js'
+import { type Genesis, genesisWithTime, parseGenesis } from '../blocks/genesis.js'
 import { sizeOfFile, visitBlocks } from '../blocks/importSession.js'
 import { sourceEnded } from '../thread/callAnswerer.js'
 import type { DevelopTask } from '../thread/messages.js'
 import { Ticker } from '../thread/pace.js'
 import { publishFigures } from '../thread/publishFigures.js'
 import { runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
+import { openTaskStore } from '../thread/taskStore.js'
 import { Announcements } from '../transactions/announcements.js'
 import { BlockMaker, type Payment } from './blockMaker.js'
 import type { Signer } from './signer.js'
+import { type AccountByHand, buildByHand } from './stateByHand.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
@@ -62,19 +73,14 @@ const intervalSecondsMax = 3_600
 const gweiMax = 2n ** 64n - 1n
 const gwei = 10n ** 9n
 
-const byGenesis =
-  'other clients would refuse a chain that was changed by hand; write it into "alloc" of the genesis, and begin a new chain'
-const byKey =
-  'a block needs a signature, which takes the key; give ether to an account whose key you have (anvil_setBalance), or name that account as the owner in the genesis'
-/** Replies to refused actions. */
-const whyRefused: Readonly<Record<RefusedAction, string>> = {
-  setCode: byGenesis,
-  setStorageAt: byGenesis,
-  setNonce: byGenesis,
-  impersonateAccount: byKey,
-  stopImpersonatingAccount: byKey,
-  autoImpersonateAccount: byKey,
-}
+/** Most accounts that are impersonated; suites that never stop name one per test. */
+const impersonatedMax = 1_024
+/** Largest nonce (EIP-2681). */
+const nonceMax = 2n ** 64n - 2n
+/** Most characters of the parameters of a change by hand that are stored and shown. */
+const whatCharsMax = 120
+/** Least gas limit of a block (yellow paper 4.4.4). */
+const gasLimitMin = 5_000n
 
 /**
  * Imports the blocks of the recorded file that are above the head, then makes blocks until the signal is aborted. Calls
@@ -84,7 +90,8 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
   const { report, signal } = host
   const { recorded, blockSeconds } = task.develop
   const bytesTotal = recorded === undefined ? 0 : await sizeOfFile(recorded)
-  await runSource(task, host, async (source) => {
+  const open = () => openTaskStore(task, withTime)
+  const run = async (source: Source) => {
     const { store, schedule, importer, session, publisher, onEnd } = source
     session.bytesTotal = bytesTotal
     const say = (text: string) => report({ type: 'said', text })
@@ -104,7 +111,9 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
     }
     const ready = importAbove(recorded, source, signal).then((isWhole) => {
       const maker = new BlockMaker(store, schedule, say)
-      return isWhole ? new Developer(store, maker, blockSeconds, { onMade, tell }, signal) : undefined
+      const isPublished = publisher !== undefined
+      const events = { onMade, tell, isPublished }
+      return isWhole ? new Developer(store, maker, blockSeconds, events, signal) : undefined
     })
     const calls = sourceCallsBy(async (name, args) => {
       const developer = await ready.catch(() => undefined)
@@ -120,7 +129,22 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
     if (developer === undefined) return
     report({ type: 'head' })
     await developer.run()
-  })
+  }
+  await runSource(task, host, run, open)
+}
+
+/** A genesis without a time begins now, or when the store was made; tools expect a clock that is not of 1970. */
+async function withTime(
+  genesis: Genesis | undefined,
+  text: string,
+  store: ChainWriter,
+): Promise<Genesis | undefined> {
+  if (genesis === undefined) return undefined
+  const first = store.readIdentity() && store.readCanonicalHash(0)
+  const header = first && store.readHeader(first)
+  return parseGenesis(
+    genesisWithTime(text, () => Number(header ? decodeHeader(header).timestamp : clockSeconds())),
+  )
 }
 
 /** Imports the blocks of a chain file that are above the head; resolves to whether all of them are stored. */
@@ -149,12 +173,16 @@ interface DeveloperEvents {
   onMade(): Promise<void>
   /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
   tell(trouble: string | undefined): void
+  /** Whether replicas get the blocks: they refuse state that no block leads to. */
+  readonly isPublished: boolean
 }
 
 /** The state that `evm_revert` restores. */
 interface Snapshot {
   readonly number: number
   readonly aheadSeconds: number
+  /** Number of changes by hand to the state after this block. */
+  readonly changes: number
 }
 
 /** Calls reject with FaultError for a caller's fault, and with OperatorError if no blocks can be made. */
@@ -165,7 +193,12 @@ class Developer implements SourceCalls {
   readonly #signal: AbortSignal
   readonly #snapshots = new Map<number, Snapshot>()
   readonly #announcements = new Announcements()
+  /** Another one after each start. */
+  readonly #instanceId = bytesToHex(randomBytes(32))
   #lastSnapshot = 0
+  /** Accounts, hex, whose transactions need no signature; until a restart. */
+  readonly #impersonated = new Map<string, true>()
+  #impersonatesAll = false
   /** Time between two blocks; 0: one for each transaction; undefined: only requested blocks. */
   #blockSeconds: number | undefined
   /** Aborted when the time between blocks changes. */
@@ -193,7 +226,10 @@ class Developer implements SourceCalls {
     this.#events = events
     this.#signal = signal
     signal.addEventListener('abort', () => void this.#announcements.close())
-    this.#aheadSeconds = Math.max(0, Number(maker.head.timestamp) - clockSeconds())
+    const last = Number(maker.head.timestamp)
+    const { clock = 0, timestamp = 0 } = store.readByHand()?.next ?? {}
+    this.#aheadSeconds = Math.max(0, Math.max(last, clock) - clockSeconds())
+    if (timestamp > last) this.#nextTimestamp = timestamp
   }
 
   /** Makes blocks at the current interval, until the signal is aborted. */
@@ -226,6 +262,24 @@ class Developer implements SourceCalls {
       throw error
     }
     this.#events.tell(undefined)
+    this.#nextBlockIsMade()
+    await this.#events.onMade()
+  }
+
+  /** Forgets what was set for the block that is made now. */
+  #nextBlockIsMade(): void {
+    const { next } = this.#store.readByHand() ?? {}
+    if (next === undefined) return
+    const { clock, coinbase } = next
+    const isAhead = clock !== undefined && this.#aheadSeconds > 0
+    const rest = { ...(isAhead && { clock }), ...(coinbase !== undefined && { coinbase }) }
+    const isNothing = Object.keys(rest).length === 0
+    if (isNothing || Object.keys(next).length > Object.keys(rest).length)
+      this.#store.writeNextBlock(isNothing ? undefined : rest)
+  }
+
+  async #setNextBlock(more: NextBlock): Promise<void> {
+    this.#store.writeNextBlock({ ...this.#store.readByHand()?.next, ...more })
     await this.#events.onMade()
   }
 
@@ -288,29 +342,106 @@ class Developer implements SourceCalls {
       const { timestamp, blocks } = isObject(options) ? options : { timestamp: options }
       const count = integer(blocks ?? 1, minedMax)
       // Some clients send an omitted argument as null.
-      if (timestamp !== undefined && timestamp !== null) this.#setNext(timestamp)
+      if (timestamp !== undefined && timestamp !== null) await this.#setNext(timestamp)
       await this.#mine(count, 0)
       return '0x0'
     },
-    increaseTime: ([seconds]) => {
+    increaseTime: async ([seconds]) => {
       // Blocks that were made faster than seconds pass are ahead of the clock.
       const ahead = Math.max(this.#aheadSeconds, Number(this.#maker.head.timestamp) - clockSeconds())
-      this.#aheadSeconds = ahead + integer(seconds, secondsMax - ahead)
+      await this.#moveClock(ahead + integer(seconds, secondsMax - ahead))
       return this.#aheadSeconds
     },
-    setNextBlockTimestamp: ([timestamp], tool) => {
-      this.#setNext(timestamp)
+    setTime: async ([timestamp]) => {
+      const wanted = integer(timestamp, secondsMax)
+      this.#requireLater(wanted)
+      await this.#moveClock(wanted - clockSeconds())
+      return this.#aheadSeconds
+    },
+    setNextBlockTimestamp: async ([timestamp], tool) => {
+      await this.#setNext(timestamp)
       return doneAs(tool)
     },
     snapshot: () => {
       const { number } = this.#store.head
-      const snapshot = { number, aheadSeconds: this.#aheadSeconds }
+      const changes = this.#store.countByHand(number)
+      const snapshot = { number, aheadSeconds: this.#aheadSeconds, changes }
       putNewest(this.#snapshots, ++this.#lastSnapshot, snapshot, snapshotsMax)
       return toQuantity(this.#lastSnapshot)
     },
     revert: ([id]) => this.#revert(integer(id, Number.MAX_SAFE_INTEGER)),
     setBalance: async ([address, wei], tool) => {
-      await this.#setBalance(address, wei)
+      await this.#change(`${tool}_setBalance`, address, { balance: word(wei, 1) })
+      return doneAs(tool)
+    },
+    addBalance: async ([address, wei], tool) => {
+      await this.#addBalance(addressOf(address), quantity(wei, 1))
+      return doneAs(tool)
+    },
+    setNonce: async ([address, nonce], tool) => {
+      const wanted = quantity(nonce, 1)
+      if (wanted > nonceMax) throw invalid(`expected at most ${nonceMax}`, 1)
+      await this.#change(`${tool}_setNonce`, address, { nonce: wanted })
+      this.#maker.waiting.removePast()
+      return doneAs(tool)
+    },
+    setCode: async ([address, hex], tool) => {
+      const code = bytesOfHex(hex)
+      if (code === undefined) throw invalid('expected code in hex', 1)
+      await this.#change(`${tool}_setCode`, address, { code })
+      return doneAs(tool)
+    },
+    setStorageAt: async ([address, slot, value], tool) => {
+      const wanted = [toHash32(wordBytes(slot, 1)), wordBytes(value, 2)] as const
+      await this.#change(`${tool}_setStorageAt`, address, { slot: wanted })
+      return true
+    },
+    setCoinbase: async ([address], tool) => {
+      await this.#setNextBlock({ coinbase: bytesToHex(addressOf(address)) })
+      return doneAs(tool)
+    },
+    setPrevRandao: async ([value], tool) => {
+      await this.#setNextBlock({ prevRandao: bytesToHex(wordBytes(value, 0)) })
+      return doneAs(tool)
+    },
+    setNextBlockBaseFeePerGas: async ([wei], tool) => {
+      const fee = toQuantity(word(wei, 0))
+      if (this.#maker.head.baseFeePerGas === undefined) throw messageRefused('blocks have no base fee here')
+      this.#noteByHand(`${tool}_setNextBlockBaseFeePerGas ${fee}`)
+      await this.#setNextBlock({ baseFeePerGas: fee })
+      return doneAs(tool)
+    },
+    setBlockGasLimit: async ([gas], tool) => {
+      const limit = quantity(gas, 0)
+      if (limit < gasLimitMin || limit > nonceMax) throw invalid(`expected ${gasLimitMin} to ${nonceMax}`, 0)
+      this.#noteByHand(`${tool}_setBlockGasLimit ${limit}`)
+      await this.#setNextBlock({ gasLimit: toQuantity(limit) })
+      return true
+    },
+    impersonateAccount: ([address], tool) => {
+      putNewest(this.#impersonated, bytesToHex(addressOf(address)), true, impersonatedMax)
+      return doneAs(tool)
+    },
+    stopImpersonatingAccount: ([address], tool) => {
+      const isStopped = this.#impersonated.delete(bytesToHex(addressOf(address)))
+      return tool === 'hardhat' ? isStopped : null
+    },
+    autoImpersonateAccount: ([isOn], tool) => {
+      if (typeof isOn !== 'boolean') throw invalid('expected true or false', 0)
+      this.#impersonatesAll = isOn
+      return doneAs(tool)
+    },
+    mine_detailed: async ([options]) => {
+      const before = this.#store.head.number
+      await this.#actions.mine([options], 'evm')
+      return this.#blocksAfter(before)
+    },
+    nodeInfo: () => this.#nodeInfo(),
+    metadata: () => this.#metadata(),
+    // This node prints no line for a call.
+    setLoggingEnabled: (_, tool) => doneAs(tool),
+    dropAllTransactions: (_, tool) => {
+      this.#maker.waiting.clear()
       return doneAs(tool)
     },
     setAutomine: async ([isOn], tool) => {
@@ -337,9 +468,10 @@ class Developer implements SourceCalls {
 
   async #relayed(method: string, params: readonly unknown[]): Promise<unknown> {
     if (method in this.#signing) return this.#signing[method as SigningMethod](params)
-    const [tool, action] = method.split('_') as [ToolPrefix, DeveloperAction | RefusedAction]
-    if (action in this.#actions) return this.#actions[action as DeveloperAction](params, tool)
-    throw messageRefused(`${method} is not possible here: ${whyRefused[action as RefusedAction]}`)
+    const end = method.indexOf('_')
+    const tool = method.slice(0, end) as ToolPrefix
+    const action = method.slice(end + 1) as DeveloperAction
+    return this.#actions[action](params, tool)
   }
 
   /** Answers for `rpc/methods/signing.ts`; the first parameter is the account. */
@@ -358,14 +490,24 @@ class Developer implements SourceCalls {
         nonce === undefined
           ? used + BigInt(this.#maker.waiting.countFrom(sender, used))
           : BigInt(String(nonce))
-      const signed = signer.signTransaction(
-        String(account),
-        hexToBytes(String(raw)),
-        next,
-        this.#maker.signedChainId(this.#timestamp()),
-      )
-      return bytesToHex(await this.send(signed))
+      const unsigned = hexToBytes(String(raw))
+      const chainId = this.#maker.signedChainId(this.#timestamp())
+      const isImpersonated = this.#impersonatesAll || this.#impersonated.has(bytesToHex(sender))
+      if (isImpersonated && !signer.accounts.includes(bytesToHex(sender)))
+        return bytesToHex(await this.#sendUnsigned(sender, unsigned, next, chainId))
+      return bytesToHex(await this.send(signer.signTransaction(String(account), unsigned, next, chainId)))
     },
+  }
+
+  /** Sends a transaction of an account whose key is not known. */
+  async #sendUnsigned(sender: Address, unsigned: Uint8Array, nonce: bigint, chainId: bigint | undefined) {
+    const { withSignature } = await import('./signer.js')
+    const raw = withSignature(unsigned, nonce, chainId, () => unsignedForm(sender))
+    this.#requireUnpublished('a transaction without a signature')
+    this.#maker.impersonate(raw, sender)
+    this.#maker.check(raw, this.#timestamp())
+    this.#noteByHand(`transaction of ${bytesToHex(sender)} without a signature`)
+    return this.send(raw)
   }
 
   /** Loaded at the first use, because most chains receive only signed transactions. */
@@ -390,19 +532,115 @@ class Developer implements SourceCalls {
     }
   }
 
-  #setNext(value: unknown): void {
+  async #setNext(value: unknown): Promise<void> {
     const timestamp = integer(value, secondsMax)
+    this.#requireLater(timestamp)
+    this.#nextTimestamp = timestamp
+    await this.#setNextBlock({ timestamp })
+  }
+
+  #requireLater(timestamp: number): void {
     const { number, timestamp: last } = this.#maker.head
     if (timestamp <= last)
       throw messageRefused(`timestamp ${timestamp} is not after ${last}, that of block ${number}`)
-    this.#nextTimestamp = timestamp
+  }
+
+  /** Callers see the new time in the pending block at once. */
+  async #moveClock(aheadSeconds: number): Promise<void> {
+    this.#aheadSeconds = aheadSeconds
+    await this.#setNextBlock({ clock: clockSeconds() + aheadSeconds })
+  }
+
+  /** Changes an account at the head, without a block; the state root of the next block has it. */
+  async #change(method: string, written: unknown, wanted: AccountByHand): Promise<void> {
+    const address = addressOf(written)
+    this.#requireUnpublished(method)
+    const { code, ...change } = buildByHand(this.#maker.headState, address, wanted)
+    this.#store.changeByHand({ ...change, what: `${method} ${bytesToHex(address)}` }, code)
+    await this.#events.onMade()
+    await this.#makeAtOnce()
+  }
+
+  /** Notes that the next block will differ from what other clients compute. */
+  #noteByHand(what: string): void {
+    this.#requireUnpublished(what)
+    const { stateRoot } = this.#maker.headState
+    this.#store.changeByHand({
+      what: excerpt(what, whatCharsMax),
+      stateRoot,
+      accounts: [],
+      slots: [],
+      trie: [],
+    })
+  }
+
+  #requireUnpublished(method: string): void {
+    if (!this.#events.isPublished) return
+    throw messageRefused(
+      `${excerpt(method, whatCharsMax)} is not possible here: replicas would refuse a chain that was changed by hand; write it into "alloc" of the genesis`,
+    )
+  }
+
+  #blocksAfter(number: number): unknown[] {
+    const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
+    const chain = new Chain(this.#store, options)
+    const blocks: unknown[] = []
+    for (let at = number + 1; at <= this.#store.head.number; at++) {
+      const hash = this.#store.readCanonicalHash(at) as Hash32
+      blocks.push(JSON.parse(Buffer.from(chain.blockJson(hash, true) as Uint8Array).toString('utf8')))
+    }
+    return blocks
+  }
+
+  /** In the form of anvil's. */
+  #nodeInfo(): unknown {
+    const { number, timestamp, gasLimit, baseFeePerGas = 0n } = this.#maker.head
+    const fork = this.#maker.nextFork(this.#timestamp())
+    return {
+      currentBlockNumber: toQuantity(number),
+      currentBlockTimestamp: Number(timestamp),
+      currentBlockHash: bytesToHex(this.#store.head.hash),
+      hardFork: fork,
+      transactionOrder: 'fifo',
+      environment: {
+        baseFee: toQuantity(baseFeePerGas),
+        chainId: Number(this.#maker.chainId),
+        gasLimit: toQuantity(gasLimit),
+        gasPrice: toQuantity(baseFeePerGas),
+      },
+      forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+    }
+  }
+
+  /** In the form of anvil's and Hardhat's. */
+  #metadata(): unknown {
+    const { number, hash } = this.#store.head
+    return {
+      clientVersion: developerClientVersion,
+      clientSemver: anvilVersion,
+      chainId: Number(this.#maker.chainId),
+      instanceId: this.#instanceId,
+      latestBlockNumber: number,
+      latestBlockHash: bytesToHex(hash),
+      forkedNetwork: null,
+      snapshots: Object.fromEntries(
+        [...this.#snapshots].map(([id, { number: at }]) => [
+          toQuantity(id),
+          [at, bytesToHex(this.#hashAt(at))],
+        ]),
+      ),
+    }
+  }
+
+  #hashAt(number: number): Hash32 {
+    return this.#store.readCanonicalHash(number) as Hash32
   }
 
   /** Removes all blocks since a snapshot, the snapshot with those after it, and all waiting transactions. */
   async #revert(id: number): Promise<boolean> {
     const snapshot = this.#snapshots.get(id)
     if (snapshot === undefined) return false
-    const { number, aheadSeconds } = snapshot
+    const { number, aheadSeconds, changes } = snapshot
     const blocks = this.#store.head.number - number
     if (blocks > revertedMax) {
       throw messageRefused(
@@ -411,9 +649,14 @@ class Developer implements SourceCalls {
     }
     for (const later of [...this.#snapshots.keys()]) if (later >= id) this.#snapshots.delete(later)
     this.#store.apply(number, [])
+    if (this.#store.countByHand(number) > changes) this.#store.undoByHand(changes)
     this.#maker.waiting.clear()
     this.#aheadSeconds = aheadSeconds
     this.#nextTimestamp = undefined
+    if (this.#store.readByHand()?.next !== undefined) {
+      const clock = clockSeconds() + aheadSeconds
+      this.#store.writeNextBlock(aheadSeconds > 0 ? { clock } : undefined)
+    }
     await this.#events.onMade()
     return true
   }
@@ -422,22 +665,29 @@ class Developer implements SourceCalls {
    * Raises a balance by a withdrawal in a block of its own. Any node can check that, unlike a direct change of the
    * state.
    */
-  async #setBalance(hex: unknown, value: unknown): Promise<void> {
-    const bytes = bytesOfHex(hex, 20)
-    if (bytes === undefined) throw invalid('expected an address', 0)
-    const wanted = quantity(value, 1)
-    const address = toAddress(bytes)
-    const balance = this.#maker.accountOf(address)?.balance ?? 0n
-    if (wanted === balance) return
-    if (wanted < balance) {
-      throw messageRefused(
-        `${bytesToHex(address)} has ${balance} wei: a balance can be raised, by a withdrawal, not lowered`,
-      )
-    }
-    const amount = (wanted - balance + gwei - 1n) / gwei
+  async #addBalance(address: Address, wei: bigint): Promise<void> {
+    const amount = (wei + gwei - 1n) / gwei
     if (amount > gweiMax) throw messageRefused(`a balance can be raised by at most ${gweiMax} gwei at once`)
-    await this.make({ address, gwei: amount })
+    if (amount > 0n) await this.make({ address, gwei: amount })
   }
+}
+
+function addressOf(hex: unknown): Address {
+  const bytes = bytesOfHex(hex, 20)
+  if (bytes === undefined) throw invalid('expected an address', 0)
+  return toAddress(bytes)
+}
+
+/** A whole number of up to 32 bytes. */
+function word(value: unknown, index: number): bigint {
+  const found = quantity(value, index)
+  if (found >= 2n ** 256n) throw invalid('expected at most 32 bytes', index)
+  return found
+}
+
+/** The same as 32 bytes. */
+function wordBytes(value: unknown, index: number): Uint8Array {
+  return padLeft(toMinimalBytes(word(value, index)), 32)
 }
 
 function doneAs(tool: ToolPrefix): true | null {

@@ -92,23 +92,12 @@ export class Signer {
    */
   signTransaction(account: string, raw: Uint8Array, nonce: bigint, chainId: bigint | undefined): Uint8Array {
     const key = this.#keyOf(account)
-    const [first = 0] = raw
-    const isTyped = first <= 0x7f
-    const type = transactionTypes.get(isTyped ? first : 0)
-    if (type === undefined) throw new RangeError(`transaction type ${first} is not known`)
-    const { names } = type
-    const fields = decodeRlpList(isTyped ? raw.subarray(1) : raw).slice(0, names.length)
-    fields[names.indexOf('nonce')] = toMinimalBytes(nonce)
-    const ofType = (items: typeof fields) =>
-      isTyped ? concatBytes(raw.subarray(0, 1), encodeRlp(items)) : encodeRlp(items)
-    const hasChain = !isTyped && chainId !== undefined
-    const signed = hasChain ? [...fields, toMinimalBytes(chainId), noBytes, noBytes] : fields
-    const signature = secp256k1.sign(keccak256(ofType(signed)), key, { prehash: false, format: 'recovered' })
-    const [parity = 0] = signature
-    const base = hasChain ? chainId * 2n + 35n : 27n
-    const r = toMinimalBytes(bytesToBigInt(signature.subarray(1, 33)))
-    const s = toMinimalBytes(bytesToBigInt(signature.subarray(33)))
-    return ofType([...fields, toMinimalBytes(isTyped ? parity : base + BigInt(parity)), r, s])
+    return withSignature(raw, nonce, chainId, (hash) => {
+      const signature = secp256k1.sign(hash, key, { prehash: false, format: 'recovered' })
+      const [parity = 0] = signature
+      const r = bytesToBigInt(signature.subarray(1, 33))
+      return { parity, r, s: bytesToBigInt(signature.subarray(33)) }
+    })
   }
 
   #keyOf(account: string): Uint8Array {
@@ -118,6 +107,30 @@ export class Signer {
       throw messageRefused(`unknown account ${account}: its key is not known here`)
     return key
   }
+}
+
+/** The transaction with this nonce, and what `sign` makes of the hash that is signed. See {@link Signer.signTransaction}. */
+export function withSignature(
+  raw: Uint8Array,
+  nonce: bigint,
+  chainId: bigint | undefined,
+  sign: (hash: Uint8Array) => { readonly parity?: number; readonly r: bigint; readonly s: bigint },
+): Uint8Array {
+  const [first = 0] = raw
+  const isTyped = first <= 0x7f
+  const type = transactionTypes.get(isTyped ? first : 0)
+  if (type === undefined) throw new RangeError(`transaction type ${first} is not known`)
+  const { names } = type
+  const fields = decodeRlpList(isTyped ? raw.subarray(1) : raw).slice(0, names.length)
+  fields[names.indexOf('nonce')] = toMinimalBytes(nonce)
+  const ofType = (items: typeof fields) =>
+    isTyped ? concatBytes(raw.subarray(0, 1), encodeRlp(items)) : encodeRlp(items)
+  const hasChain = !isTyped && chainId !== undefined
+  const signed = hasChain ? [...fields, toMinimalBytes(chainId), noBytes, noBytes] : fields
+  const { parity = 0, r, s } = sign(keccak256(ofType(signed)))
+  const base = hasChain ? chainId * 2n + 35n : 27n
+  const v = toMinimalBytes(isTyped ? parity : base + BigInt(parity))
+  return ofType([...fields, v, toMinimalBytes(r), toMinimalBytes(s)])
 }
 
 function addressOf(key: Uint8Array): Uint8Array {

@@ -11,6 +11,13 @@ import type { PoolQuestion } from '../../../primitives/upstreamCalls.js'
 import { poolJson } from '../transactions/poolContent.js'
 import { sentBounds } from '../transactions/sentTransactions.js'
 
+/**
+ * Least rise of each fee, in percent, for a transaction that replaces another: defaults of go-ethereum's pools
+ * (legacypool's and blobpool's `PriceBump`). anvil and Hardhat ask for 10 too.
+ */
+const priceBump = 10n
+const blobPriceBump = 100n
+
 type AccountOf = (sender: Uint8Array) => Account | undefined
 
 export class WaitingTransactions {
@@ -24,8 +31,8 @@ export class WaitingTransactions {
   }
 
   /**
-   * Adds a checked transaction; it replaces one of its sender with the same nonce. `gasLimit` is that of the next
-   * block. Throws FaultError MessageRefused.
+   * Adds a checked transaction; it replaces one of its sender with the same nonce if it offers more. `gasLimit` is
+   * that of the next block. Throws FaultError MessageRefused.
    */
   add(tx: SentTransaction, gasLimit: bigint): void {
     const { nonce, balance } = this.#accountOf(tx.sender) ?? emptyAccount
@@ -39,6 +46,8 @@ export class WaitingTransactions {
     const rival = this.#list().find(
       ({ nonce, sender }) => nonce === tx.nonce && equalBytes(sender, tx.sender),
     )
+    if (rival !== undefined && !outbids(tx, rival))
+      throw messageRefused('replacement transaction underpriced')
     const { countMax, bytesMax } = sentBounds
     const [count, bytes] = rival === undefined ? [1, 0] : [0, rival.raw.length]
     if (this.#entries.size + count > countMax || this.#bytes - bytes + tx.raw.length > bytesMax) {
@@ -120,4 +129,15 @@ export class WaitingTransactions {
   #list(): readonly SentTransaction[] {
     return [...this.#entries.values()]
   }
+}
+
+/** Whether each fee is above the rival's by the least rise. */
+function outbids(tx: SentTransaction, rival: SentTransaction): boolean {
+  const percent = 100n + (rival.blobCount > 0 ? blobPriceBump : priceBump)
+  const rises = (fee: bigint, old: bigint) => fee > old && fee * 100n >= old * percent
+  return (
+    rises(tx.maxFeePerGas, rival.maxFeePerGas) &&
+    rises(tx.maxPriorityFeePerGas, rival.maxPriorityFeePerGas) &&
+    (rival.blobCount === 0 || rises(tx.maxFeePerBlobGas, rival.maxFeePerBlobGas))
+  )
 }

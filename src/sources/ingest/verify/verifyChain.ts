@@ -13,6 +13,7 @@ import {
   type StoreKind,
   storeKindOf,
 } from '../../../data/store/chainRows.js'
+import { byHandSentence } from '../../../data/store/changesByHand.js'
 import type { OldestKept } from '../../../data/store/keptHistory.js'
 import { type StoredBlock, senderAt, senderBytes, storedBlockRow } from '../../../data/store/storedBlock.js'
 import { bodyHashes, readBody, receiptsRootOf } from '../../../execution/evm/blocks/blockParts.js'
@@ -49,6 +50,8 @@ export interface VerifyReport {
   readonly slots: number
   /** Number of trie rows in all versions, each checked by its hash. */
   readonly trieNodes: number
+  /** What callers of a developer chain changed by hand, as a sentence. */
+  readonly changedByHand?: string | undefined
   /** One sentence each; empty for a sound store. */
   readonly faults: readonly string[]
 }
@@ -81,7 +84,10 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
     if (!(error instanceof TooManyFaults)) throw error
   }
   const { counts, faults } = check
-  return { ...counts, epochs, stateBlocks, faults }
+  const [changed] = store.changesByHand()
+  const changes = store.readByHand()?.changes ?? 0
+  const changedByHand = changed && byHandSentence(changed, changes)
+  return { ...counts, epochs, stateBlocks, changedByHand, faults }
 }
 
 class Verification extends FaultList {
@@ -302,10 +308,14 @@ class Verification extends FaultList {
       `block ${number}: its senders are not as many as its transactions`,
     )
     const { chainId } = this.#schedule.config
+    const isByHand = (this.#store.readByHand()?.changes ?? 0) > 0
     for (const [index, item] of content.transactions.entries()) {
       const sender = senderAt(senders, index)
+      const { isImpersonated } = isByHand
+        ? readSignedTransaction(item, fork, chainId, { senderOf: () => sender })
+        : { isImpersonated: false }
       this.expect(
-        equalBytes(sender, readSignedTransaction(item, fork, chainId, this.#keys).sender),
+        isImpersonated || equalBytes(sender, readSignedTransaction(item, fork, chainId, this.#keys).sender),
         `block ${number}: transaction ${index} was not signed by ${bytesToHex(sender)}`,
       )
       const own = transactionHash(item)
@@ -325,7 +335,8 @@ class Verification extends FaultList {
       const header = hash && this.#store.readHeader(hash)
       const { development } = this.#store.readIdentity() ?? {}
       if (header === undefined) return
-      const stateRoot = stateRootOf(decodeHeader(header), development)
+      const stateRoot =
+        (hash && this.#store.readRootByHand(hash)) ?? stateRootOf(decodeHeader(header), development)
       const fault = (sentence: string) => this.fault(sentence)
       const { accounts, slots } = compareState(this.#store, number, stateRoot, flat, fault)
       this.counts.accounts += accounts

@@ -47,7 +47,7 @@ interface SideBlock {
 function readSideBlock(store: ChainReader, { number, hash }: SideTrieRow): SideBlock {
   const header = store.readHeader(hash)
   if (header === undefined) throw new RangeError('the block is not known')
-  const { stateRoot } = decodeHeader(header)
+  const stateRoot = store.readRootByHand(hash) ?? decodeHeader(header).stateRoot
   return { hash, stateRoot, tries: triesAfter(store, { number, hash }) }
 }
 

@@ -66,7 +66,7 @@ export function verifyTries(
       const header = hash && store.readHeader(hash)
       // A missing block was reported before.
       if (header === undefined) continue
-      const root = stateRootOf(decodeHeader(header), development)
+      const root = (hash && store.readRootByHand(hash)) ?? stateRootOf(decodeHeader(header), development)
       if (before !== undefined && equalBytes(before, root)) continue
       if (before !== undefined) nodes.addRoot(digests.nodes, accountTrie, number, before)
       nodes.addRoot(digests.nodes, accountTrie, number, root)

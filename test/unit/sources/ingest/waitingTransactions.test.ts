@@ -9,7 +9,7 @@ import { sentBounds } from '../../../../src/sources/ingest/transactions/sentTran
 const gasLimit = 30_000_000n
 
 let made = 0
-function transaction(sender: number, bytes: number): SentTransaction {
+function transaction(sender: number, bytes: number, fees: Partial<SentTransaction> = {}): SentTransaction {
   return {
     hash: new Uint8Array(new BigUint64Array([BigInt(++made), 0n, 0n, 0n]).buffer) as Hash32,
     sender: new Uint8Array(20).fill(sender),
@@ -19,21 +19,53 @@ function transaction(sender: number, bytes: number): SentTransaction {
     gasLimit: 21_000n,
     cost: 1n,
     maxFeePerGas: 1n,
+    maxPriorityFeePerGas: 1n,
     blobCount: 0,
     maxFeePerBlobGas: 0n,
+    ...fees,
   }
 }
 
 t.test('one that cannot take the place of another, because there is no room, leaves it there', (t) => {
   const waiting = new WaitingTransactions(() => ({ ...emptyAccount, balance: 1n }))
+  const more = { maxFeePerGas: 2n, maxPriorityFeePerGas: 2n }
   const small = transaction(1, 200)
   waiting.add(small, gasLimit)
   waiting.add(transaction(2, sentBounds.bytesMax - 1_000), gasLimit)
-  t.throws(() => waiting.add(transaction(1, 1_001), gasLimit), messageRefused('txpool is full'))
+  t.throws(() => waiting.add(transaction(1, 1_001, more), gasLimit), messageRefused('txpool is full'))
   t.ok(waiting.ready(0n, 0n).includes(small))
-  const larger = transaction(1, 1_000)
+  const larger = transaction(1, 1_000, more)
   waiting.add(larger, gasLimit)
   t.ok(waiting.ready(0n, 0n).includes(larger), 'it takes the room of the one that it replaces')
   t.notOk(waiting.ready(0n, 0n).includes(small))
+  t.end()
+})
+
+t.test('a replacement offers ten percent more of each fee, twice as much where blobs wait', (t) => {
+  const fees = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint, maxFeePerBlobGas = 0n) => ({
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    maxFeePerBlobGas,
+    blobCount: maxFeePerBlobGas > 0n ? 1 : 0,
+  })
+  for (const [before, after, isTaken] of [
+    [fees(1_000n, 100n), fees(1_100n, 110n), true],
+    [fees(1_000n, 100n), fees(1_099n, 110n), false],
+    [fees(1_000n, 100n), fees(1_100n, 109n), false],
+    [fees(1_000n, 100n), fees(2_000n, 100n), false],
+    [fees(1_000n, 0n), fees(2_000n, 0n), false],
+    [fees(9n, 1n), fees(10n, 2n), true],
+    [fees(10n, 1n, 5n), fees(20n, 2n, 10n), true],
+    [fees(10n, 1n, 5n), fees(20n, 2n, 9n), false],
+    [fees(10n, 1n, 5n), fees(11n, 2n, 10n), false],
+  ] as const) {
+    const waiting = new WaitingTransactions(() => ({ ...emptyAccount, balance: 1n }))
+    const [first, second] = [transaction(1, 200, before), transaction(1, 201, after)]
+    waiting.add(first, gasLimit)
+    const add = () => waiting.add(second, gasLimit)
+    if (isTaken) add()
+    else t.throws(add, messageRefused('replacement transaction underpriced'))
+    t.strictSame(waiting.ready(0n, 0n), [isTaken ? second : first])
+  }
   t.end()
 })
