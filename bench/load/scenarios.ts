@@ -5,7 +5,7 @@
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
 import { addressOf, calldata, fullBlock, slots, smallBlock, word } from '../data/demoFacts.js'
 import { scatter, walk } from '../data/scatter.js'
-import { transactionsPerBlock } from '../data/syntheticBlocks.js'
+import { transactionHash, transactionsPerBlock } from '../data/syntheticBlocks.js'
 import { accountHex, contractAddress, contractOf, contracts, slotOf } from '../data/syntheticState.js'
 import { batch, rpc } from './rpc.js'
 
@@ -106,13 +106,14 @@ function unlike(data: string, n: number): string {
   return data + word(n).slice(2)
 }
 
-function randomTransaction(blocks: number): (n: number) => string {
-  const transactionStop = walk(blocks * transactionsPerBlock)
+/** Hashes of the chain of {@link Sizes.blocks}, each once before any again. They are made at the first question. */
+function randomHash(blocks: number): (n: number) => string {
+  const count = blocks * transactionsPerBlock
+  const stop = walk(count)
+  let hashes: string[] | undefined
   return (n) => {
-    const stop = transactionStop(n)
-    const number = 1 + Math.floor(stop / transactionsPerBlock)
-    const index = stop % transactionsPerBlock
-    return rpc('eth_getTransactionByBlockNumberAndIndex', [toQuantity(number), toQuantity(index)])
+    hashes ??= Array.from({ length: count }, (_, serial) => transactionHash(serial))
+    return hashes[stop(n)] as string
   }
 }
 
@@ -155,10 +156,17 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     (n) => rpc('eth_getBlockByNumber', [toQuantity(1 + blockStop(n)), false]),
     ofBlocks,
   )
+  const hashOf = randomHash(sizes.blocks)
   const randomTransactions = many(
     'transaction-random',
-    `random transactions of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
-    randomTransaction(sizes.blocks),
+    `transactions by hash, random of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
+    (n) => rpc('eth_getTransactionByHash', [hashOf(n)]),
+    ofBlocks,
+  )
+  const randomReceipts = many(
+    'receipt-random',
+    'receipts of these transactions by hash, from the store',
+    (n) => rpc('eth_getTransactionReceipt', [hashOf(n)]),
     ofBlocks,
   )
   return [
@@ -194,6 +202,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     withCaches('cached-blocks', 'these blocks', randomBlocks),
     randomTransactions,
     withCaches('cached-transactions', 'these transactions', randomTransactions),
+    randomReceipts,
     many(
       'proof-random',
       `proof, 3 slots, random of ${count(sizes.accounts)} accounts`,

@@ -149,6 +149,31 @@ t.test('a target that takes more cores than there are is not demanded', async (t
   t.match(verdict(64), { isReached: false })
 })
 
+t.test('a ratio whose rounds spread by more than 40 % is not measured, whatever it is', async (t) => {
+  const verdict = (value: number, spread: number, more: readonly object[] = []) => {
+    const ratios = { bare: { value, by: 'cpu' as const, spread } }
+    const targets = parseTargets(
+      JSON.stringify([{ scenario: 'slot-cached', rival: 'bare', min: 0.8 }, ...more]),
+    )
+    return verdictOf({ ...report, findings: [{ ...measured, ratios, failures: 0 }] }, targets)
+  }
+  t.same(verdict(0.9, 0.4), { isReached: true, text: 'All 1 targets are reached.' })
+  t.match(verdict(0.7, 0.4), { isReached: false, text: /^1 of 1 targets are not reached\.\n/ })
+  const ofFailures = { scenario: 'slot-cached', maxFailures: 0 }
+  for (const value of [0.7, 0.9]) {
+    const { isReached, text } = verdict(value, 0.41, [ofFailures])
+    t.ok(isReached, 'of the rest all is reached')
+    t.match(
+      text,
+      /^1 of 2 targets are reached\. 1 are not measured: their rounds spread by more than 40 %\.\n/,
+    )
+    t.match(text, new RegExp(`slot-cached +bare +≥ 0\\.8 +– +not measured: 0\\.${value * 10}0 ±41 %$`))
+  }
+  const missed = verdict(0.9, 2, [{ scenario: 'slot-cached', rival: 'idle', min: 1 }])
+  t.match(missed, { isReached: false, text: /^1 of 2 targets are not reached\. 1 are not measured/ })
+  t.equal(verdict(0.9, 2).isReached, false, 'nothing was measured')
+})
+
 const timedRound = (ms: number) => ({ p50: ms, p975: 2 * ms, p99: 3 * ms, p999: undefined })
 const timedSide = (...rounds: readonly number[]) => ({
   rate: 1_000,

@@ -25,6 +25,7 @@ t.test('questions that must never have been asked before do not repeat', async (
     'call-quote',
     'block-random',
     'transaction-random',
+    'receipt-random',
     'estimate-transfer',
     'estimate-token',
     'estimate-swap',
