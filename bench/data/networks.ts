@@ -9,15 +9,12 @@ import {
   copyFileSync,
   createReadStream,
   existsSync,
-  mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { schemaVersion } from '../../src/data/store/tables.js'
@@ -26,6 +23,7 @@ import { cores, endWithThisProcess } from '../servers/serverProcess.js'
 import { devnetFolder } from './demoFacts.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import type { ImportChainKind } from './importChains.js'
+import { keptFolder, keptPath } from './keptFolders.js'
 import { blocksVersion, writeSyntheticBlocks } from './syntheticBlocks.js'
 import { logsVersion, writeSyntheticLogs } from './syntheticLogs.js'
 import { generatorVersion, type StateSize, writeSyntheticNetwork } from './syntheticState.js'
@@ -136,44 +134,11 @@ function importIn(folder: string): void {
   rmSync(data, { recursive: true })
 }
 
-/** `TIDEGATE_BENCH_CACHE`, or a folder in the user's cache. */
-function cacheFolder(): string {
-  const { TIDEGATE_BENCH_CACHE, XDG_CACHE_HOME } = process.env
-  return TIDEGATE_BENCH_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tidegate-bench')
-}
-
-/** In the names of folders that a run, a process with its children, has begun and not finished. */
-const draftMark = (run: string | number) => `.draft-${run}-`
-
-/** Removes what a run that was ended has begun; `run` is what it had as TIDEGATE_BENCH_RUN. */
-export function removeDrafts(run: string): void {
-  if (!existsSync(cacheFolder())) return
-  for (const name of readdirSync(cacheFolder())) {
-    if (name.includes(draftMark(run))) rmSync(join(cacheFolder(), name), { recursive: true, force: true })
-  }
-}
-
-/** Found in the cache, or made there; unfinished ones are never used. */
+/** Found among the kept folders, or made there. */
 export async function findNetwork(name: string, plan: NetworkPlan): Promise<BenchNetwork> {
   const { key, what, make } = recipeOf(plan)
-  const folder = join(cacheFolder(), key)
-  const network = { name, folder, genesisPath: join(folder, 'genesis.json') }
-  if (existsSync(folder)) return network
-  mkdirSync(cacheFolder(), { recursive: true })
-  const startedAtMs = Date.now()
-  console.error(`${what}, once; it is kept in ${folder} …`)
-  const draft = mkdtempSync(
-    join(cacheFolder(), key + draftMark(process.env.TIDEGATE_BENCH_RUN ?? process.pid)),
-  )
-  try {
-    await make(draft)
-    renameSync(draft, folder)
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true })
-    throw error
-  }
-  console.error(`  done in ${Math.round((Date.now() - startedAtMs) / 1000)} s`)
-  return network
+  const folder = await keptFolder(key, what, make)
+  return { name, folder, genesisPath: join(folder, 'genesis.json') }
 }
 
 /**
@@ -196,7 +161,7 @@ export function secondsToMake(plan: NetworkPlan): number {
  */
 export async function makeMissing(plans: readonly NetworkPlan[]): Promise<void> {
   const missing = plans
-    .filter((plan) => !existsSync(join(cacheFolder(), recipeOf(plan).key)))
+    .filter((plan) => !existsSync(keptPath(recipeOf(plan).key)))
     .sort((a, b) => secondsToMake(b) - secondsToMake(a))
   if (missing.length === 0) return
   const lanes = Math.min(cores, missing.length)

@@ -9,8 +9,8 @@ import { transactionHash, transactionsPerBlock } from '../data/syntheticBlocks.j
 import { accountHex, contractAddress, contractOf, contracts, slotOf } from '../data/syntheticState.js'
 import { batch, rpc } from './rpc.js'
 
-/** Networks by their name in the configuration: the demo chain, and synthetic ones. */
-export type NetworkName = 'demo' | 'slots-1k' | 'slots-large' | 'accounts' | 'blocks'
+/** Networks by their name in the configuration: the demo chain, synthetic ones, and one that go-ethereum imports too. */
+export type NetworkName = 'demo' | 'slots-1k' | 'slots-large' | 'accounts' | 'blocks' | 'mixed'
 
 export interface Scenario {
   /** As in `--only` and targets.json. */
@@ -29,9 +29,11 @@ export interface Scenario {
    * `same`: anvil gets the same requests and must give the same answers. A function: other requests for anvil,
    * because it does not have that much state. `none`: anvil cannot answer this.
    */
-  readonly anvil: 'same' | 'none' | ((n: number) => string)
+  readonly node: 'same' | 'none' | ((n: number) => string)
   /** Takes so long that few connections ask, and nothing is asked at a fixed rate. */
   readonly isSlow?: true
+  /** Whether ratios are of CPU time an answer even where all servers were saturated. */
+  readonly isByCpu?: true
   /** A scenario on the same server to compare with, measured in turns. */
   readonly beside?: Scenario
 }
@@ -60,7 +62,7 @@ const bea = addressOf('bea')
 const cal = addressOf('cal')
 
 function one(name: string, title: string, body: string, more: Partial<Scenario> = {}): Scenario {
-  return { name, title, network: 'demo', variety: 'one', question: () => body, anvil: 'same', ...more }
+  return { name, title, network: 'demo', variety: 'one', question: () => body, node: 'same', ...more }
 }
 
 function many(
@@ -69,7 +71,7 @@ function many(
   question: (n: number) => string,
   more: Partial<Scenario> = {},
 ): Scenario {
-  return { name, title, network: 'demo', variety: 'many', question, anvil: 'same', ...more }
+  return { name, title, network: 'demo', variety: 'many', question, node: 'same', ...more }
 }
 
 function randomSlots(
@@ -84,7 +86,7 @@ function randomSlots(
     return rpc('eth_getStorageAt', [contractHexes[contractOf(index)], bytesToHex(slotOf(index)), 'latest'])
   }
   // Without caches, which could hold all answers about the small network.
-  return many(network, title, question, { network, isUncached: true, anvil: 'none', ...more })
+  return many(network, title, question, { network, isUncached: true, node: 'none', ...more })
 }
 
 /** The same with the default limits, beside itself without caches. */
@@ -102,7 +104,7 @@ function call(request: { readonly from?: string; readonly to: string; readonly d
 }
 
 /** Contracts ignore bytes after the arguments; they make each request different. */
-function unlike(data: string, n: number): string {
+export function unlike(data: string, n: number): string {
   return data + word(n).slice(2)
 }
 
@@ -149,7 +151,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const manySlots = randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes, {
     beside: fewSlots,
   })
-  const ofBlocks = { network: 'blocks', isUncached: true, anvil: 'none' } as const
+  const ofBlocks = { network: 'blocks', isUncached: true, node: 'none' } as const
   const randomBlocks = many(
     'block-random',
     `random blocks of ${count(sizes.blocks)}, from the store`,
@@ -182,7 +184,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     blockFull,
     one('block-full-gzip', 'that block, compressed', fullBody, {
       acceptEncoding: 'gzip, deflate, br',
-      anvil: 'none',
+      node: 'none',
       beside: blockFull,
     }),
     one('receipts', 'receipts of that block', receiptsBody),
@@ -192,7 +194,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
       // Its answer has members in another order, and some of its own.
       {
-        anvil: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
+        node: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
         isSlow: true,
       },
     ),
@@ -207,7 +209,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       'proof-random',
       `proof, 3 slots, random of ${count(sizes.accounts)} accounts`,
       (n) => rpc('eth_getProof', [accountHex(scatter(n) % sizes.accounts), [0, 1, 2].map(word), 'latest']),
-      { network: 'accounts', isUncached: true, anvil: tokenProof },
+      { network: 'accounts', isUncached: true, node: tokenProof },
     ),
     many('call-balance', 'call, token balance', (n) =>
       call({ to: tide, data: unlike(calldata('balanceOf(address)', [bea]), n) }),
