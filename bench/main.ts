@@ -12,7 +12,7 @@ import { constants, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageRoot } from '../src/primitives/packageRoot.js'
-import { removeDrafts } from './data/networks.js'
+import { removeDrafts } from './data/keptFolders.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { Progress, planOf, type Step } from './plan.js'
 import { type Finding, isFailed, type Report } from './report/outcome.js'
@@ -20,11 +20,18 @@ import { publish, readReport, writeReport } from './report/publish.js'
 import { detailLines, findingLine, footLines, headLine } from './report/table.js'
 import { parseTargets, verdictOf } from './report/targets.js'
 import type { RunMessage, RunTask } from './run.js'
+import { whyNoGeth } from './servers/geth.js'
 
 /** Exit status of a process ended by a signal, without the signal's number; as in shells. */
 const signalStatus = 128
 
-async function main(options: BenchOptions): Promise<number> {
+async function main(given: BenchOptions): Promise<number> {
+  const whyNot = given.withGeth ? whyGethIsLeftOut(given) : undefined
+  if (whyNot !== undefined) {
+    if (!given.isCheck) throw new RangeError(`--against: ${whyNot}`)
+    console.error(`What is compared with go-ethereum is left out: ${whyNot}.`)
+  }
+  const options = { ...given, withGeth: given.withGeth && whyNot === undefined }
   const all = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const { steps } = planOf(options, all)
   const chosen = new Set(steps.map(({ name }) => name))
@@ -51,6 +58,13 @@ async function main(options: BenchOptions): Promise<number> {
   if (!options.isCheck) return report.findings.some(falls) ? 1 : 0
   // A scenario that was not measured has no verdict.
   return verdict(report, signal && targets.filter(({ scenario }) => done.has(scenario)))
+}
+
+/** Undefined where it is not. */
+function whyGethIsLeftOut({ report }: BenchOptions): string | undefined {
+  if (report === undefined) return whyNoGeth()
+  const isAbsent = readReport('--report', report).machine['go-ethereum'] === 'absent'
+  return isAbsent ? 'it was absent in that run' : undefined
 }
 
 interface Measured {

@@ -53,6 +53,8 @@ export interface BenchOptions {
   /** Whether to prefer a short run to an exact one. */
   readonly isQuick: boolean
   readonly withAnvil: boolean
+  /** Whether scenarios beside go-ethereum are measured. */
+  readonly withGeth: boolean
   /** Endpoint to measure instead of starting a server. */
   readonly url: string | undefined
   /** Parts of scenario names; empty for all. */
@@ -92,11 +94,13 @@ export const warmUpSecondsOf = ({ warmUpSecondsMax }: BenchOptions) => Math.min(
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
 
   npm run bench -- [flags] [GAS]   everything, in an hour with anvil: a table here, JSON under bench/results
-  npm run bench:check              a short run beside anvil of what has targets, in less than 10 minutes on two cores
+  npm run bench:check              a short run beside anvil and go-ethereum of what has targets, in less than 10 minutes on two cores
                                    once its networks are made, which takes at most 5 more; exits 1 where it falls
                                    short of bench/targets.json
 
   --against anvil                  also the same questions to anvil holding the same chain; answers are compared first
+  --against geth                   also scenarios beside go-ethereum on another chain, by CPU; it is built by go once and
+                                   kept, or GETH names the program; anvil,geth takes both
   --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
                                    what needs other networks, or a server without caches, is left out
   --only NAME[,NAME]               scenarios whose name contains one of these; neighbours is what attackers do to
@@ -142,8 +146,9 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     )
   }
   const names = (text = '') => text.split(',').filter((name) => name !== '')
-  if (values.against !== undefined && values.against !== 'anvil') {
-    throw new RangeError(`--against: expected anvil, got ${values.against}`)
+  const against = names(values.against)
+  if (against.some((name) => name !== 'anvil' && name !== 'geth')) {
+    throw new RangeError(`--against: expected anvil, geth or both, got ${values.against}`)
   }
   if (values.url !== undefined && !/^http:\/\/./.test(values.url)) {
     throw new RangeError(`--url: expected an http URL, got ${values.url}`)
@@ -154,7 +159,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     isList: values.list,
     isCheck: values.check,
     isQuick: values.quick || values.check,
-    withAnvil: values.against === 'anvil' || values.check,
+    withAnvil: against.includes('anvil') || values.check,
+    withGeth: (against.includes('geth') || values.check) && values.url === undefined,
     url: values.url,
     only: names(values.only),
     attacks: names(values.attack),

@@ -1,6 +1,7 @@
 /** The contents of a run: its scenarios, their networks, and the expected times. */
 import { importPlan, type NetworkPlan } from './data/networks.js'
 import { importScenarios } from './imports/importRun.js'
+import { type GethScenario, gethScenarios } from './load/gethScenarios.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
 import { neighbours } from './neighbours/neighbours.js'
 import { type BenchOptions, warmUpSecondsOf } from './options.js'
@@ -24,6 +25,8 @@ export const specialScenarios = (gasFolder: string | undefined): readonly Specia
 
 export interface Plan {
   readonly http: readonly Scenario[]
+  /** Beside go-ethereum. */
+  readonly geth: readonly GethScenario[]
   readonly special: readonly SpecialScenario[]
   /** All of them in the order of the run, with the expected seconds of each. */
   readonly steps: readonly Step[]
@@ -46,8 +49,9 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
   const all = httpScenarios(options)
     .filter((scenario) => url === undefined || isOfAnyEndpoint(scenario))
     .filter(offered)
+  const besideGeth = (options.withGeth ? gethScenarios : []).filter(offered)
   const others = (url === undefined ? specialScenarios(options.gasFolder) : []).filter(offered)
-  const known = [...all, ...others].map(({ name }) => name)
+  const known = [...all, ...besideGeth, ...others].map(({ name }) => name)
   const unknown = only.find((part) => !known.some((name) => name.includes(part)))
   if (unknown !== undefined || known.length === 0) {
     throw new RangeError(`--only: no scenario has "${unknown}" in its name; there are: ${known.join(', ')}`)
@@ -55,12 +59,17 @@ export function planOf(options: BenchOptions, targets: readonly Target[]): Plan 
   const isChosen = ({ name }: { readonly name: string }) =>
     only.length === 0 || only.some((part) => name.includes(part))
   const http = all.filter(isChosen)
+  const geth = besideGeth.filter(isChosen)
   const special = others.filter(isChosen)
   const steps = [
     ...http.map((each) => ({ ...each, seconds: secondsOfHttp(each, options, targets) })),
+    ...geth.map((each, at) => ({
+      ...each,
+      seconds: (at === 0 ? gethStartSeconds : 0) + secondsBesideGeth(options),
+    })),
     ...special.map((each) => ({ ...each, seconds: each.seconds(options) })),
   ]
-  return { http, special, steps }
+  return { http, geth, special, steps }
 }
 
 /** The contents of a network of a scenario over HTTP. */
@@ -68,6 +77,7 @@ export function networkPlan(name: string, options: BenchOptions): NetworkPlan {
   if (name === 'demo') return { kind: 'demo' }
   if (name === 'blocks') return { kind: 'blocks', count: options.blocks }
   if (name === 'accounts') return { kind: 'state', accounts: options.accounts, slotsPerAccount: 3, slots: 0 }
+  if (name === 'mixed') return importPlan('mixed', options.isQuick)
   return { kind: 'state', accounts: 0, slotsPerAccount: 0, slots: slotsOf(name as NetworkName, options) }
 }
 
@@ -78,12 +88,13 @@ export function networksOf(scenarios: readonly Scenario[]): string[] {
 }
 
 /** All networks of a run. */
-export function networkPlans({ http, special }: Plan, options: BenchOptions): NetworkPlan[] {
+export function networkPlans({ http, geth, special }: Plan, options: BenchOptions): NetworkPlan[] {
   if (options.url !== undefined) return []
   const names = new Set(special.map(({ name }) => name))
   const plans = ['demo', ...networksOf(http)].map((name) => networkPlan(name, options))
   for (const chain of ['transfers', 'tokens', 'mixed'] as const) {
-    if (names.has(`import-${chain}`)) plans.push(importPlan(chain, options.isQuick))
+    const isImported = names.has(`import-${chain}`) || (chain === 'mixed' && geth.length > 0)
+    if (isImported) plans.push(importPlan(chain, options.isQuick))
   }
   if (names.has('logs') || names.has('logs-many')) plans.push({ kind: 'logs', count: options.logBlocks })
   if (names.has('logs')) plans.push({ kind: 'logs', count: rivalBlocks })
@@ -92,26 +103,40 @@ export function networkPlans({ http, special }: Plan, options: BenchOptions): Ne
 
 /** Warm-up of the bare server, which has little code. */
 const bareWarmUpSeconds = 2
-const anvilWarmUpSeconds = 1
-/** For starting autocannon's process, and for its first requests, which do not count. */
+/** Of anvil and go-ethereum. */
+const compiledWarmUpSeconds = 1
+/** Of go-ethereum with its import, of Tidegate, and of reading the chain's facts. */
+const gethStartSeconds = 12
+/** Of autocannon's process and its first requests, which do not count. */
 const latencyStartSeconds = 1.6
 /** For starting the bare server, and for comparing answers. */
 const startSeconds = 1
 
+/** Of anvil's rounds of a slow scenario, which are as many as fit into ten seconds, and of its first answer. */
+const slowAnvilSeconds = 15
+
 function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: readonly Target[]): number {
-  const { name, anvil, beside, isSlow } = scenario
+  const { name, node, beside, isSlow } = scenario
   const wanted = options.isCheck ? rivalsIn(targets, name) : undefined
   const hasBare = wanted?.all.includes('bare') ?? true
-  const hasAnvil = options.withAnvil && anvil !== 'none' && (wanted?.all.includes('anvil') ?? true)
+  const hasAnvil = options.withAnvil && node !== 'none' && (wanted?.all.includes('anvil') ?? true)
   const own = warmUpSecondsOf(options)
-  const sides = [own, ...(hasBare ? [bareWarmUpSeconds] : []), ...(hasAnvil ? [anvilWarmUpSeconds] : [])]
+  const sides = [own, ...(hasBare ? [bareWarmUpSeconds] : []), ...(hasAnvil ? [compiledWarmUpSeconds] : [])]
   if (beside !== undefined) sides.push(own)
   const timed = wanted === undefined ? sides.length : wanted.timed.length === 0 ? 0 : 2
   const latency = isSlow ? 0 : options.latencyRounds * timed * (options.latencySeconds + latencyStartSeconds)
   const warmUp = sides.reduce((sum, seconds) => sum + seconds, 0)
-  // A round of a slow scenario takes as long as an answer: of anvil's up to 3 s, of ours a fraction.
-  const round = isSlow ? 1.5 : options.seconds
-  return startSeconds + warmUp + options.rounds * sides.length * round + latency
+  // A round ends with the last answer: of ours to a slow scenario a fraction of a second, of anvil's up to 3 s.
+  const rounds = isSlow
+    ? options.rounds * 2 * options.seconds + (hasAnvil ? slowAnvilSeconds : 0)
+    : options.rounds * sides.length * options.seconds
+  return startSeconds + warmUp + rounds + latency
+}
+
+function secondsBesideGeth(options: BenchOptions): number {
+  return (
+    startSeconds + warmUpSecondsOf(options) + compiledWarmUpSeconds + options.rounds * 2 * options.seconds
+  )
 }
 
 /** The progress of a run, and its expected end. */

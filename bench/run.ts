@@ -3,8 +3,9 @@
  * its parent (`main.ts`). At a signal the parent ends it, with all processes that it started.
  */
 import { arch, cpus, platform, totalmem } from 'node:os'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type BenchNetwork, findNetwork, makeMissing, readThrough } from './data/networks.js'
+import { type GethScenario, readChainFacts, toScenario, withoutAnswers } from './load/gethScenarios.js'
 import { saturate, targetOf, withConnections } from './load/httpLoader.js'
 import { type Contestant, measureHttp, startBare } from './load/httpRun.js'
 import type { Scenario } from './load/scenarios.js'
@@ -14,7 +15,8 @@ import type { Finding, Outcome } from './report/outcome.js'
 import { rivalsIn, type Target } from './report/targets.js'
 import type { RunContext } from './scenarios/specialScenario.js'
 import { startAnvil } from './servers/anvil.js'
-import { cores, isPinned, pinLoader, type ServerProcess } from './servers/serverProcess.js'
+import { gethProgram, gethVersion, startGeth } from './servers/geth.js'
+import { cores, isPinned, onServerCore, pinLoader, type ServerProcess } from './servers/serverProcess.js'
 import { startTidegate, withoutCaches } from './servers/tidegateServer.js'
 
 /** The task of this process, as JSON on its command line. */
@@ -40,8 +42,9 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
   const plan = planOf(options, targets)
   // Before the loader is pinned, so that all cores take part.
   await makeMissing(networkPlans(plan, options))
+  const geth = plan.geth.length === 0 ? undefined : await gethProgram()
   pinLoader()
-  tell({ type: 'begun', ...facts(options), loaderCeiling: await measureCeiling(folder, options) })
+  tell({ type: 'begun', ...facts(options, geth), loaderCeiling: await measureCeiling(folder, options) })
   const known = new Map<string, Promise<BenchNetwork>>()
   const context: RunContext = {
     folder,
@@ -54,6 +57,7 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
     },
   }
   await measureAllHttp(plan.http, targets, context)
+  if (geth !== undefined) await measureBesideGeth(plan.geth, geth, context)
   for (const scenario of plan.special) {
     const alone = { name: scenario.name, title: scenario.title, rivals: {}, ratios: {} }
     await attempt(scenario, async () => ({ ...alone, ...(await scenario.run(context)) }))
@@ -108,7 +112,7 @@ async function measureAllHttp(
       const own = ownOf(scenario)
       const rivals = {
         hasBare: isWanted('bare'),
-        anvil: isWanted('anvil') ? anvil : undefined,
+        node: isWanted('anvil') ? anvil : undefined,
         beside: scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name },
         timed: wanted && (wanted.timed.length === 0 ? [] : [own.name, ...wanted.timed]),
         hasSpun: aims.timed.includes('spun'),
@@ -120,7 +124,37 @@ async function measureAllHttp(
   }
 }
 
-/** Reports the finding of `measure`. A failure becomes a finding, too, so that the other scenarios still run. */
+/** Both on one chain, with one start for all scenarios. No latencies are measured. */
+async function measureBesideGeth(
+  scenarios: readonly GethScenario[],
+  program: string,
+  { folder, settings, server, network }: RunContext,
+): Promise<void> {
+  const chain = await network('mixed')
+  const files = { genesis: chain.genesisPath, blocks: join(chain.folder, 'chain.rlp') }
+  const limits = { ...server.limits, ...withoutAnswers }
+  const ours = await startTidegate(folder, [chain], { ...server, limits })
+  try {
+    const url = new URL(`/${chain.name}`, ours.said).href
+    const geth = await startGeth(program, files, folder, onServerCore)
+    try {
+      const facts = await readChainFacts(url)
+      const node = { name: 'geth', url: geth.said, process: geth }
+      const rivals = { hasBare: false, node, beside: undefined, timed: [], hasSpun: false }
+      for (const scenario of scenarios) {
+        const own = { name: 'tidegate', url, process: ours }
+        const measure = () => measureHttp(toScenario(scenario, facts), own, rivals, settings, folder)
+        await attempt(scenario, measure)
+      }
+    } finally {
+      await geth.stop()
+    }
+  } finally {
+    await ours.stop()
+  }
+}
+
+/** Tells the finding of `measure`; a failure becomes a finding too, so that the other scenarios still run. */
 async function attempt(
   { name, title }: { readonly name: string; readonly title: string },
   measure: () => Promise<Outcome>,
@@ -150,13 +184,15 @@ async function measureCeiling(folder: string, { seconds, connections }: BenchOpt
   }
 }
 
-function facts(options: BenchOptions) {
+function facts(options: BenchOptions, geth: string | undefined) {
   const machine = {
     node: process.versions.node,
     system: `${platform()} ${arch()}`,
     processor: cpus()[0]?.model.trim() ?? 'unknown',
     cores,
     'memory GB': Math.round(totalmem() / 1e9),
+    ...(geth !== undefined && { 'go-ethereum': gethVersion(geth) }),
+    ...(options.isCheck && !options.withGeth && { 'go-ethereum': 'absent' }),
   }
   const settings = {
     rounds: options.rounds,

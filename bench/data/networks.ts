@@ -9,15 +9,12 @@ import {
   copyFileSync,
   createReadStream,
   existsSync,
-  mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { schemaVersion } from '../../src/data/store/tables.js'
@@ -26,6 +23,7 @@ import { cores, endWithThisProcess } from '../servers/serverProcess.js'
 import { devnetFolder } from './demoFacts.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import type { ImportChainKind } from './importChains.js'
+import { keptFolder, keptPath } from './keptFolders.js'
 import { blocksVersion, writeSyntheticBlocks } from './syntheticBlocks.js'
 import { logsVersion, writeSyntheticLogs } from './syntheticLogs.js'
 import { generatorVersion, type StateSize, writeSyntheticNetwork } from './syntheticState.js'
@@ -138,44 +136,11 @@ function importIn(folder: string): void {
   rmSync(data, { recursive: true })
 }
 
-/** `TIDEGATE_BENCH_CACHE`, or a folder in the user's cache. */
-function cacheFolder(): string {
-  const { TIDEGATE_BENCH_CACHE, XDG_CACHE_HOME } = process.env
-  return TIDEGATE_BENCH_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tidegate-bench')
-}
-
-/** Part of the names of unfinished folders of a run, which is a process with its children. */
-const draftMark = (run: string | number) => `.draft-${run}-`
-
-/** Removes unfinished folders of an interrupted run; `run` is its TIDEGATE_BENCH_RUN. */
-export function removeDrafts(run: string): void {
-  if (!existsSync(cacheFolder())) return
-  for (const name of readdirSync(cacheFolder())) {
-    if (name.includes(draftMark(run))) rmSync(join(cacheFolder(), name), { recursive: true, force: true })
-  }
-}
-
-/** Finds a network in the cache, or makes it there; unfinished ones are never used. */
+/** Found among the kept folders, or made there. */
 export async function findNetwork(name: string, plan: NetworkPlan): Promise<BenchNetwork> {
   const { key, what, make } = recipeOf(plan)
-  const folder = join(cacheFolder(), key)
-  const network = { name, folder, genesisPath: join(folder, 'genesis.json') }
-  if (existsSync(folder)) return network
-  mkdirSync(cacheFolder(), { recursive: true })
-  const startedAtMs = Date.now()
-  console.error(`${what}, once; it is kept in ${folder} …`)
-  const draft = mkdtempSync(
-    join(cacheFolder(), key + draftMark(process.env.TIDEGATE_BENCH_RUN ?? process.pid)),
-  )
-  try {
-    await make(draft)
-    renameSync(draft, folder)
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true })
-    throw error
-  }
-  console.error(`  done in ${Math.round((Date.now() - startedAtMs) / 1000)} s`)
-  return network
+  const folder = await keptFolder(key, what, make)
+  return { name, folder, genesisPath: join(folder, 'genesis.json') }
 }
 
 /**
@@ -195,7 +160,7 @@ export function secondsToMake(plan: NetworkPlan): number {
 /** Makes the missing networks, each in a process of its own, as many at once as there are cores, the longest first. */
 export async function makeMissing(plans: readonly NetworkPlan[]): Promise<void> {
   const missing = plans
-    .filter((plan) => !existsSync(join(cacheFolder(), recipeOf(plan).key)))
+    .filter((plan) => !existsSync(keptPath(recipeOf(plan).key)))
     .sort((a, b) => secondsToMake(b) - secondsToMake(a))
   if (missing.length === 0) return
   const lanes = Math.min(cores, missing.length)

@@ -1,20 +1,28 @@
 /**
  * A chain of many blocks with transactions in each, the same on every machine, for reads of blocks that were not
- * requested before. Bodies, senders and hashes are those of well-formed transactions. Their signatures and senders are
- * random, there is no state and there are no receipts, and the headers' roots do not match.
+ * requested before. Bodies, senders and hashes are those of well-formed transactions, and each has a receipt with the log
+ * of a transfer. Signatures and senders are random, there is no state, and the headers' roots do not match.
  */
 import { decodeHeader, encodeHeader } from '../../src/data/chain/header.js'
 import type { BlockDiff } from '../../src/data/store/blockDiff.js'
 import { ChainWriter } from '../../src/data/store/chainWriter.js'
-import { concatBytes, hexToBytes, padLeft, toMinimalBytes, trimLeft } from '../../src/primitives/bytes.js'
+import { Blooms, encodeReceipt } from '../../src/execution/evm/blocks/receipts.js'
+import {
+  bytesToHex,
+  concatBytes,
+  hexToBytes,
+  padLeft,
+  toMinimalBytes,
+  trimLeft,
+} from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import { accountHex } from './syntheticState.js'
 
-/** Raised with every change of the generated data: it is part of the name of a cached network. */
-export const blocksVersion = 1
+/** Raised with every change of what is generated: it is part of the name of a cached network. */
+export const blocksVersion = 2
 
 export const transactionsPerBlock = 10
 /** Blocks written in one transaction of the store. */
@@ -26,7 +34,10 @@ const accounts = 1_000
 
 /** Selector of transfer(address,uint256). */
 const transferSelector = hexToBytes('0xa9059cbb')
+const transferTopic = keccak256(Buffer.from('Transfer(address,address,uint256)'))
 const noBytes = new Uint8Array(0)
+const { chainId: chainIdText } = parseGenesis(syntheticGenesis).identity
+const chainId = BigInt(chainIdText)
 
 export function noise(salt: number, serial: number): Uint8Array {
   return keccak256(Uint8Array.of(salt, ...toMinimalBytes(serial)))
@@ -37,8 +48,8 @@ function halved(s: Uint8Array): Uint8Array {
   return Uint8Array.of((s[0] as number) >> 1, ...s.subarray(1))
 }
 
-/** The `serial`-th transaction of a chain in the form of a block's body: a token transfer of type 2. */
-function transactionBytes(serial: number, chainId: bigint): Uint8Array {
+/** The `serial`-th transaction of a chain as its block's body holds it: a token transfer of type 2. */
+function transactionBytes(serial: number): Uint8Array {
   const recipient = padLeft(hexToBytes(accountHex(serial)), 32)
   const amount = padLeft(toMinimalBytes(serial + 1), 32)
   const fields = encodeRlp([
@@ -58,7 +69,30 @@ function transactionBytes(serial: number, chainId: bigint): Uint8Array {
   return concatBytes(Uint8Array.of(2), fields)
 }
 
-/** The contents specific to a block. */
+/** Hash of the `serial`-th transaction of a chain. */
+export function transactionHash(serial: number): string {
+  return bytesToHex(keccak256(transactionBytes(serial)))
+}
+
+/** Receipts of one block's transactions, and the bloom of their logs. */
+function receiptsOf(serials: readonly number[]): Pick<BlockContent, 'receipts' | 'logsBloom'> {
+  const blooms = new Blooms()
+  const logs = serials.map((serial) => {
+    const topics = [transferTopic, noise(4, serial), padLeft(hexToBytes(accountHex(serial)), 32)]
+    return {
+      address: hexToBytes(accountHex(serial % accounts)),
+      topics,
+      data: padLeft(toMinimalBytes(serial + 1), 32),
+    }
+  })
+  const receipts = logs.map((log, at) => {
+    const receipt = { type: 2, outcome: true, gasUsed: BigInt(transferGas * (at + 1)), logs: [log] }
+    return encodeReceipt(receipt, blooms.bloomOf([log]))
+  })
+  return { receipts, logsBloom: blooms.block }
+}
+
+/** What a block has of its own. */
 export interface BlockContent {
   /** Numbers of its transactions; no two of a chain are the same. */
   readonly serials: readonly number[]
@@ -69,10 +103,10 @@ export interface BlockContent {
 }
 
 /** The block after `parent`. */
-function nextBlockDiff(parent: BlockDiff, chainId: bigint, content: BlockContent): BlockDiff {
+function nextBlockDiff(parent: BlockDiff, content: BlockContent): BlockDiff {
   const { serials, gasUsed, receipts = [], logsBloom } = content
   const before = decodeHeader(parent.header)
-  const transactions = serials.map((serial) => transactionBytes(serial, chainId))
+  const transactions = serials.map((serial) => transactionBytes(serial))
   const number = parent.number + 1
   const header = encodeHeader({
     ...before,
@@ -112,13 +146,12 @@ export async function writeSyntheticChain(
   try {
     const { identity, blockDiff } = parseGenesis(syntheticGenesis)
     store.initialize(identity, blockDiff)
-    const chainId = BigInt(identity.chainId)
     let parent = blockDiff
     while (parent.number < count) {
       const blockDiffs: BlockDiff[] = []
       const forkNumber = parent.number
       while (blockDiffs.length < blocksPerCommit && parent.number < count) {
-        parent = nextBlockDiff(parent, chainId, contentOf(parent.number + 1))
+        parent = nextBlockDiff(parent, contentOf(parent.number + 1))
         blockDiffs.push(parent)
       }
       store.apply(forkNumber, blockDiffs)
@@ -132,6 +165,7 @@ export function writeSyntheticBlocks(path: string, count: number): Promise<void>
   const gasUsed = transferGas * transactionsPerBlock
   return writeSyntheticChain(path, count, blocksPerCommit, (number) => {
     const first = (number - 1) * transactionsPerBlock
-    return { serials: Array.from({ length: transactionsPerBlock }, (_, at) => first + at), gasUsed }
+    const serials = Array.from({ length: transactionsPerBlock }, (_, at) => first + at)
+    return { serials, gasUsed, ...receiptsOf(serials) }
   })
 }

@@ -48,7 +48,8 @@ const roundsMin = 3
 /** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500
 const latencySecondsMax = 5
-/** Warm-up of a server that is compiled in advance. */
+/** Servers that are compiled in advance, and their warm-up. */
+const compiledNames: ReadonlySet<string> = new Set(['anvil', 'geth'])
 const compiledWarmUpSeconds = 1
 /** Number of different answers that the bare server sends if requests vary. */
 const sampledAnswers = 64
@@ -56,7 +57,8 @@ const sampledAnswers = 64
 /** Other servers measured in the same scenario. */
 export interface Rivals {
   readonly hasBare: boolean
-  readonly anvil: Contestant | undefined
+  /** Another node with the chain: anvil or go-ethereum. */
+  readonly node: Contestant | undefined
   /** The measured server under the scenario `beside`. */
   readonly beside: Contestant | undefined
   /** Names of the servers measured at a fixed rate as well; undefined: all of the above. */
@@ -66,12 +68,13 @@ export interface Rivals {
 }
 
 /**
- * Measures a scenario. Rejects if an answer is an error or null, if anvil's answer differs, or if a connection fails.
+ * Measures a scenario. Rejects where an answer is an error or null, where the other node's answer differs, or where a
+ * connection fails.
  */
 export async function measureHttp(
   scenario: Scenario,
   contestant: Contestant,
-  { hasBare, anvil, beside, timed, hasSpun }: Rivals,
+  { hasBare, node, beside, timed, hasSpun }: Rivals,
   options: BenchOptions,
   folder: string,
 ): Promise<Outcome> {
@@ -79,14 +82,14 @@ export async function measureHttp(
   const slow = { connections: slowConnections, latencyRounds: 0 }
   const settings = isSlow === true ? { ...options, ...slow } : options
   const answers = await sampleAnswers(scenario, contestant)
-  if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)
+  if (node !== undefined && scenario.node === 'same') await compareAnswers(scenario, answers, node)
   const bare = await startBare(folder, answers)
   try {
     const asked = hasBare ? [contestant, bare] : [contestant]
     const tracks = asked.map((each) => new Track({ question, variety, acceptEncoding }, each, settings))
-    if (anvil !== undefined && scenario.anvil !== 'none') {
-      const theirs = scenario.anvil === 'same' ? question : scenario.anvil
-      tracks.push(new Track({ question: theirs, variety }, anvil, settings))
+    if (node !== undefined && scenario.node !== 'none') {
+      const theirs = scenario.node === 'same' ? question : scenario.node
+      tracks.push(new Track({ question: theirs, variety }, node, settings))
     }
     if (beside !== undefined && scenario.beside !== undefined) {
       tracks.push(new Track(scenario.beside, beside, settings))
@@ -103,7 +106,7 @@ export async function measureHttp(
         ? new Track({ question, variety }, { name: 'spun', url: `${bare.url}after/${cpuMicros}` }, settings)
         : undefined
     await inTurns([...timedTracks, ...(spun ? [spun] : [])], settings.latencyRounds, (track) =>
-      track.askAtRate(track.contestant === anvil ? track.rate : common),
+      track.askAtRate(track.contestant === node ? track.rate : common),
     )
     const own = ownSide()
     const others = tracks.slice(1).map((track) => [track.contestant.name, track.side()] as const)
@@ -113,11 +116,11 @@ export async function measureHttp(
       unit: 'requests',
       own,
       rivals: { ...Object.fromEntries(others), ...(spun && { spun: spun.side() }) },
-      ratios: Object.fromEntries(others.map(([rival, side]) => [rival, compareSides(own, side)])),
+      ratios: Object.fromEntries(
+        others.map(([rival, side]) => [rival, compareSides(own, side, scenario.isByCpu)]),
+      ),
       note:
-        typeof scenario.anvil === 'function' && anvil !== undefined
-          ? 'anvil holds the demo chain'
-          : undefined,
+        typeof scenario.node === 'function' && node !== undefined ? 'anvil holds the demo chain' : undefined,
     }
   } finally {
     await bare.process.stop()
@@ -167,7 +170,7 @@ class Track {
 
   async warmUp(): Promise<void> {
     const { connections, seconds, warmUpSecondsMax } = this.settings
-    const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
+    const secondsMax = compiledNames.has(this.contestant.name) ? compiledWarmUpSeconds : warmUpSecondsMax
     const one = await withConnections(this.#target, 1, (open) => saturate(open, seconds, this.#next))
     this.#connections = Math.min(connections, one.answers)
     await withConnections(this.#target, this.#connections, (open) =>
@@ -242,12 +245,12 @@ async function sampleAnswers(scenario: Scenario, own: Contestant): Promise<strin
 async function compareAnswers(
   scenario: Scenario,
   answers: readonly string[],
-  anvil: Contestant,
+  node: Contestant,
 ): Promise<void> {
   for (const [n, answer] of answers.entries()) {
-    const theirs = await askBody(anvil.url, scenario.question(n))
+    const theirs = await askBody(node.url, scenario.question(n))
     const difference = findDifference(JSON.parse(answer), JSON.parse(theirs))
-    if (difference !== undefined) throw new Error(`anvil answers otherwise: ${difference}`)
+    if (difference !== undefined) throw new Error(`${node.name} answers otherwise: ${difference}`)
   }
 }
 

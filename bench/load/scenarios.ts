@@ -5,12 +5,12 @@
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
 import { addressOf, calldata, fullBlock, slots, smallBlock, word } from '../data/demoFacts.js'
 import { scatter, walk } from '../data/scatter.js'
-import { transactionsPerBlock } from '../data/syntheticBlocks.js'
+import { transactionHash, transactionsPerBlock } from '../data/syntheticBlocks.js'
 import { accountHex, contractAddress, contractOf, contracts, slotOf } from '../data/syntheticState.js'
 import { batch, rpc } from './rpc.js'
 
-/** Networks by their name in the configuration: the demo chain, and synthetic ones. */
-export type NetworkName = 'demo' | 'slots-1k' | 'slots-large' | 'accounts' | 'blocks'
+/** Networks by their name in the configuration: the demo chain, synthetic ones, and one that go-ethereum imports too. */
+export type NetworkName = 'demo' | 'slots-1k' | 'slots-large' | 'accounts' | 'blocks' | 'mixed'
 
 export interface Scenario {
   /** As in `--only` and targets.json. */
@@ -29,9 +29,11 @@ export interface Scenario {
    * `same`: anvil gets the same requests and must give the same answers. A function: other requests for anvil, because
    * it has less state. `none`: anvil cannot answer this.
    */
-  readonly anvil: 'same' | 'none' | ((n: number) => string)
-  /** Takes so long that only few connections are used, without a measurement at a fixed rate. */
+  readonly node: 'same' | 'none' | ((n: number) => string)
+  /** Takes so long that few connections ask, and nothing is asked at a fixed rate. */
   readonly isSlow?: true
+  /** Whether ratios are of CPU time an answer even where all servers were saturated. */
+  readonly isByCpu?: true
   /** A scenario on the same server to compare with, measured in turns. */
   readonly beside?: Scenario
 }
@@ -60,7 +62,7 @@ const bea = addressOf('bea')
 const cal = addressOf('cal')
 
 function one(name: string, title: string, body: string, more: Partial<Scenario> = {}): Scenario {
-  return { name, title, network: 'demo', variety: 'one', question: () => body, anvil: 'same', ...more }
+  return { name, title, network: 'demo', variety: 'one', question: () => body, node: 'same', ...more }
 }
 
 function many(
@@ -69,7 +71,7 @@ function many(
   question: (n: number) => string,
   more: Partial<Scenario> = {},
 ): Scenario {
-  return { name, title, network: 'demo', variety: 'many', question, anvil: 'same', ...more }
+  return { name, title, network: 'demo', variety: 'many', question, node: 'same', ...more }
 }
 
 function randomSlots(
@@ -83,8 +85,8 @@ function randomSlots(
     const index = scatter(n) % count
     return rpc('eth_getStorageAt', [contractHexes[contractOf(index)], bytesToHex(slotOf(index)), 'latest'])
   }
-  // Without caches, which could contain all answers about the small network.
-  return many(network, title, question, { network, isUncached: true, anvil: 'none', ...more })
+  // Without caches, which could hold all answers about the small network.
+  return many(network, title, question, { network, isUncached: true, node: 'none', ...more })
 }
 
 /** The same with the default limits, compared with the run without caches. */
@@ -102,17 +104,18 @@ function call(request: { readonly from?: string; readonly to: string; readonly d
 }
 
 /** Contracts ignore bytes after the arguments; they make each request different. */
-function unlike(data: string, n: number): string {
+export function unlike(data: string, n: number): string {
   return data + word(n).slice(2)
 }
 
-function randomTransaction(blocks: number): (n: number) => string {
-  const transactionStop = walk(blocks * transactionsPerBlock)
+/** Hashes of the chain of {@link Sizes.blocks}, each once before any again. They are made at the first question. */
+function randomHash(blocks: number): (n: number) => string {
+  const count = blocks * transactionsPerBlock
+  const stop = walk(count)
+  let hashes: string[] | undefined
   return (n) => {
-    const stop = transactionStop(n)
-    const number = 1 + Math.floor(stop / transactionsPerBlock)
-    const index = stop % transactionsPerBlock
-    return rpc('eth_getTransactionByBlockNumberAndIndex', [toQuantity(number), toQuantity(index)])
+    hashes ??= Array.from({ length: count }, (_, serial) => transactionHash(serial))
+    return hashes[stop(n)] as string
   }
 }
 
@@ -148,17 +151,24 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const manySlots = randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes, {
     beside: fewSlots,
   })
-  const ofBlocks = { network: 'blocks', isUncached: true, anvil: 'none' } as const
+  const ofBlocks = { network: 'blocks', isUncached: true, node: 'none' } as const
   const randomBlocks = many(
     'block-random',
     `random blocks of ${count(sizes.blocks)}, from the store`,
     (n) => rpc('eth_getBlockByNumber', [toQuantity(1 + blockStop(n)), false]),
     ofBlocks,
   )
+  const hashOf = randomHash(sizes.blocks)
   const randomTransactions = many(
     'transaction-random',
-    `random transactions of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
-    randomTransaction(sizes.blocks),
+    `transactions by hash, random of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
+    (n) => rpc('eth_getTransactionByHash', [hashOf(n)]),
+    ofBlocks,
+  )
+  const randomReceipts = many(
+    'receipt-random',
+    'receipts of these transactions by hash, from the store',
+    (n) => rpc('eth_getTransactionReceipt', [hashOf(n)]),
     ofBlocks,
   )
   return [
@@ -174,7 +184,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     blockFull,
     one('block-full-gzip', 'that block, compressed', fullBody, {
       acceptEncoding: 'gzip, deflate, br',
-      anvil: 'none',
+      node: 'none',
       beside: blockFull,
     }),
     one('receipts', 'receipts of that block', receiptsBody),
@@ -184,7 +194,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
       // anvil's answer has another order of members, and additional ones.
       {
-        anvil: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
+        node: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
         isSlow: true,
       },
     ),
@@ -194,11 +204,12 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     withCaches('cached-blocks', 'these blocks', randomBlocks),
     randomTransactions,
     withCaches('cached-transactions', 'these transactions', randomTransactions),
+    randomReceipts,
     many(
       'proof-random',
       `proof, 3 slots, random of ${count(sizes.accounts)} accounts`,
       (n) => rpc('eth_getProof', [accountHex(scatter(n) % sizes.accounts), [0, 1, 2].map(word), 'latest']),
-      { network: 'accounts', isUncached: true, anvil: tokenProof },
+      { network: 'accounts', isUncached: true, node: tokenProof },
     ),
     many('call-balance', 'call, token balance', (n) =>
       call({ to: tide, data: unlike(calldata('balanceOf(address)', [bea]), n) }),

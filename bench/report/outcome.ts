@@ -47,7 +47,7 @@ export interface Outcome {
   readonly unit: string
   /** The measured server. */
   readonly own: Side
-  /** By name: `bare`, `anvil`, or the scenario's own comparison. */
+  /** By name: `bare`, `anvil`, `geth`, or what a scenario compares with. */
   readonly rivals: Readonly<Record<string, Side>>
   readonly ratios: Readonly<Record<string, Ratio>>
   readonly note?: string | undefined
@@ -86,13 +86,13 @@ export function sideOf(rates: readonly number[]): Side {
 export const saturatedMin = 0.9
 
 /**
- * If both servers were saturated, the ratio is of rates. If the loader was the limit, it is of CPU time per answer, or
- * of rates if that is unknown. Sides measured in turns are compared round by round, and the median counts, because a
- * busy machine affects both.
+ * If both servers were saturated, the ratio is of rates, but for `isByCpu`. If the loader was the limit, it is of CPU time per answer,
+ * or of rates where that is unknown. Sides measured in turns are compared round by round, and the median counts,
+ * because a busy machine affects both.
  */
-export function compareSides(own: Side, rival: Side): Ratio {
+export function compareSides(own: Side, rival: Side, isByCpu = false): Ratio {
   const isSaturated = (own.busy ?? 0) >= saturatedMin && (rival.busy ?? 0) >= saturatedMin
-  const byRate = isSaturated || own.cpuMicros === undefined || rival.cpuMicros === undefined
+  const byRate = (isSaturated && !isByCpu) || own.cpuMicros === undefined || rival.cpuMicros === undefined
   const compare = (a: Round, b: Round): number =>
     byRate ? a.rate / b.rate : (b.cpuMicros as number) / (a.cpuMicros as number)
   const pairs = own.rounds?.flatMap((round, at) => {

@@ -17,6 +17,7 @@ const columns = [
   ['own MB', 8],
   ['× bare', 14],
   ['× anvil', 14],
+  ['× geth', 14],
 ] as const
 
 export function headLine(): string {
@@ -70,8 +71,8 @@ export function footLines(report: Report): string[] {
 
 type Measured = Exclude<Finding, { readonly failed: string }>
 
-/** Cells in the order of the columns. */
-function cellsOf({ own, rivals, ratios: { bare, anvil } }: Measured): string[] {
+/** In the order of the columns. */
+function cellsOf({ own, rivals, ratios: { bare, anvil, geth } }: Measured): string[] {
   const { p50, p975, p99, p999 } = own.latencies ?? {}
   const megabytes = (bytes: number | undefined) => shown(bytes && bytes / 1e6, 0)
   return [
@@ -85,10 +86,11 @@ function cellsOf({ own, rivals, ratios: { bare, anvil } }: Measured): string[] {
     megabytes(own.anonymousBytes),
     spreadText(bare),
     spreadText(anvil),
+    spreadText(geth),
   ]
 }
 
-function remarksOf({ unit, note, ratios: { bare, anvil, ...others } }: Measured): string {
+function remarksOf({ unit, note, ratios: { bare, anvil, geth, ...others } }: Measured): string {
   const compared = Object.entries(others).map(([rival, ratio]) => `${spreadText(ratio)} × ${rival}`)
   return [unit === 'requests' ? undefined : unit, ...compared, note]
     .filter((text) => text !== undefined)

@@ -48,9 +48,14 @@ export type Target =
   | { readonly scenario: string; readonly maxMB: number }
   | { readonly scenario: string; readonly maxFailures: number }
 
+/** A ratio whose rounds lie further apart, as a share of their median, is no measurement: it decides nothing. */
+export const spreadMax = 0.4
+
 export interface Shortfall {
   readonly target: Target
-  /** Undefined if it was not measured; then `why` gives the reason. */
+  /** Whether the rounds spread too much to say whether it is reached. */
+  readonly isOpen?: true
+  /** Undefined where it was not measured, and then `why` says why not. */
   readonly measured: number | undefined
   readonly why: string
 }
@@ -113,17 +118,28 @@ export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
   const demanded = targets.filter(
     (target) => !('min' in target) || (target.coresMin ?? 0) <= Number(report.machine.cores),
   )
-  const shortfalls = findShortfalls(report, demanded)
+  const found = findShortfalls(report, demanded)
+  const open = found.filter(({ isOpen }) => isOpen)
+  const missed = found.filter(({ isOpen }) => !isOpen)
   const spared = targets.length - demanded.length
-  const rest = spared === 0 ? '' : ` ${spared} of machines with more cores were not asked for.`
-  if (shortfalls.length === 0) {
-    return { isReached: true, text: `All ${demanded.length} targets are reached.${rest}` }
-  }
-  const missed = `${shortfalls.length} of ${demanded.length} targets are not reached.${rest}`
-  return { isReached: false, text: `${missed}\n\n${shortfallTable(shortfalls)}` }
+  const judged = demanded.length - open.length
+  const sentences = [
+    missed.length > 0
+      ? `${missed.length} of ${demanded.length} targets are not reached.`
+      : open.length > 0
+        ? `${judged} of ${demanded.length} targets are reached.`
+        : `All ${demanded.length} targets are reached.`,
+    open.length > 0 &&
+      `${open.length} are not measured: their rounds spread by more than ${spreadMax * 100} %.`,
+    spared > 0 && `${spared} of machines with more cores were not asked for.`,
+  ]
+  const text = sentences.filter((sentence) => sentence !== false).join(' ')
+  const table = found.length === 0 ? '' : `\n\n${shortfallTable([...missed, ...open])}`
+  // A run in which nothing was measured reaches nothing.
+  return { isReached: missed.length === 0 && judged > 0, text: text + table }
 }
 
-/** Every target that a report misses; a scenario that was not measured counts as missed. */
+/** Every target that a report does not reach, and those that its rounds leave open; parts that are absent are not reached. */
 export function findShortfalls(report: Report, targets: readonly Target[]): Shortfall[] {
   return targets.flatMap((target) => {
     const finding = report.findings.find(({ name }) => name === target.scenario)
@@ -142,6 +158,13 @@ const unknown = (why: string): Found => ({ measured: undefined, why })
 function ratioShortfall(target: RatioTarget, { ratios, own, rivals }: Outcome): Found {
   const ratio = ratios[target.rival]
   if (ratio === undefined) return unknown(`no comparison with ${target.rival} in this run`)
+  if ((ratio.spread ?? 0) > spreadMax) {
+    return {
+      measured: undefined,
+      isOpen: true,
+      why: `not measured: ${ratio.value.toFixed(2)} ±${(100 * (ratio.spread as number)).toFixed(0)} %`,
+    }
+  }
   if (ratio.value >= target.min) return undefined
   const p99 = own.latencies?.p99
   const rivalP99 = rivals[target.rival]?.latencies?.p99

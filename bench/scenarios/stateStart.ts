@@ -15,7 +15,8 @@ import { encodeRlp } from '../../src/primitives/rlp.js'
 import { writeFirstBlock } from '../../test/ingest/madeState.js'
 import { programPath } from '../data/networks.js'
 import { accountAddress, amountOf, slotOf } from '../data/syntheticState.js'
-import { cpuSecondsOf, endWithThisProcess, memoryOf, onAllCores } from '../servers/serverProcess.js'
+import { CpuClock } from '../servers/cpuClock.js'
+import { endWithThisProcess, memoryOf, onAllCores } from '../servers/serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
 
 const slotsPerAccount = 10
@@ -40,13 +41,14 @@ export const stateStart: SpecialScenario = {
     const beganMs = performance.now()
     const child = endWithThisProcess(spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] }))
     const pid = child.pid as number
+    const clock = new CpuClock(pid)
     let cpuSeconds = 0
     let anonymousBytes = 0
     let peakResidentBytes = 0
     const looking = setInterval(() => {
       const memory = memoryOf(pid)
-      cpuSeconds = cpuSecondsOf(pid) ?? cpuSeconds
-      // A process that has just ended reports none.
+      cpuSeconds = clock.seconds() ?? cpuSeconds
+      // One that has just ended tells none.
       anonymousBytes = Math.max(anonymousBytes, memory.anonymousBytes || 0)
       peakResidentBytes = memory.peakResidentBytes || peakResidentBytes
     }, lookMs)

@@ -1,6 +1,5 @@
 /**
- * Servers under measurement, each in its own process. Owns pinning to cores, and reading CPU time and memory of a
- * process.
+ * Servers under measurement, each in its own process. Owns pinning to cores, and reading the memory of a process.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
+import { CpuClock, statFields } from './cpuClock.js'
 
 /**
  * Memory of a process. Mapped stores are part of the operating system's file cache, which is freed when memory is
@@ -46,10 +46,7 @@ export async function withCpu<T>(
   return [result, before === undefined || after === undefined ? undefined : after - before]
 }
 
-/** Clock ticks of `/proc/<pid>/stat`; 100 a second on every Linux that Node runs on. */
-const ticksPerSecond = 100
-
-/** Cores of the machine; counted before the loader is pinned to one of them. */
+/** Cores of the machine; counted before the loader is kept on one of them. */
 export const cores = availableParallelism()
 
 const hasTaskset = (() => {
@@ -169,17 +166,23 @@ export function startServer(
       if (said === undefined || pid === undefined) return
       clearTimeout(timer)
       child.off('exit', onEarlyExit)
-      resolve({
-        pid,
-        said,
-        cpuSeconds: () => cpuSecondsOf(pid),
-        pageFaults: () => sumOf(pid, minorFaults, majorFaults),
-        memory: () => memoryOf(pid),
-        hasEnded: () => hasEnded(child),
-        stop: () => stop(child),
-      })
+      resolve(serverOf(child, pid, said))
     })
   })
+}
+
+/** A child that serves, as a server under measurement. */
+export function serverOf(child: ChildProcess, pid: number, said: string): ServerProcess {
+  const clock = new CpuClock(pid)
+  return {
+    pid,
+    said,
+    cpuSeconds: () => clock.seconds(),
+    pageFaults: () => pageFaultsOf(pid),
+    memory: () => memoryOf(pid),
+    hasEnded: () => hasEnded(child),
+    stop: () => stop(child),
+  }
 }
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
@@ -193,26 +196,13 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Indices in `/proc/<pid>/stat`, counted after the program's name, which may contain any character. */
+/** Places in `/proc/<pid>/stat`, counted after the program's name. */
 const minorFaults = 7
 const majorFaults = 9
-const userTime = 11
-const systemTime = 12
 
-/** The sum of two of these, divided by `unit`; undefined without `/proc`. */
-function sumOf(pid: number, first: number, second: number, unit = 1): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return (Number(fields[first]) + Number(fields[second])) / unit
-  } catch {
-    return undefined
-  }
-}
-
-/** Seconds of CPU of a process, user and system; undefined if the system does not report them. */
-export function cpuSecondsOf(pid: number): number | undefined {
-  return sumOf(pid, userTime, systemTime, ticksPerSecond)
+function pageFaultsOf(pid: number): number | undefined {
+  const fields = statFields(pid)
+  return fields && (fields[minorFaults] as number) + (fields[majorFaults] as number)
 }
 
 /** Empty if the system does not report it. */

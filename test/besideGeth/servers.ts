@@ -1,13 +1,10 @@
 /** The two programs that are compared: which are started, on which chain, and when both have the same head. */
 
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { endWithThisProcess } from '../../bench/servers/serverProcess.js'
-import { runScript } from '../clients/runScript.js'
+import { startGeth } from '../../bench/servers/geth.js'
 import { waitFor } from '../library/until.js'
-import { freePorts } from '../service/ports.js'
 import { runProgram, storePathOf, writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { type Endpoint, endpointOf } from './endpoint.js'
@@ -32,7 +29,7 @@ export async function openPair(options: Options, say: (line: string) => void): P
     for (const each of stops.reverse()) await each()
   }
   try {
-    const geth = options.url ?? (await startGeth(options, folder, stops, say))
+    const geth = options.url ?? (await startGethOn(options, folder, stops, say))
     const ours = options.ours ?? (await startOurs(options, folder, geth, stops, say))
     const pair = { geth: endpointOf('geth', geth), ours: endpointOf('ours', ours), stop }
     await awaitSameHead(pair)
@@ -57,54 +54,17 @@ type Head = { readonly hash: string; readonly number: string } | null
 type Stops = (() => Promise<unknown>)[]
 
 /** Starts geth with the chain that is named or invented; its URL. */
-async function startGeth(
+async function startGethOn(
   options: Options,
   folder: string,
   stops: Stops,
   say: (line: string) => void,
 ): Promise<string> {
-  const program = options.geth as string
-  const { genesis, blocks } = options.chain ?? (await inventFiles(options.seed, folder, say))
-  const data = ['--datadir', join(folder, 'geth')]
-  // Names of accounts are needed by its dumps, and all states by questions about old blocks.
-  const archive = ['--gcmode', 'archive', '--state.scheme', 'hash', '--cache.preimages']
-  await runGeth([program, 'init', ...data, '--state.scheme', 'hash', '--cache.preimages', genesis])
-  await runGeth([program, 'import', ...data, ...archive, blocks])
-  const [port, authPort] = (await freePorts(2)).map(String) as [string, string]
-  const alone = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--nat', 'none', '--ipcdisable']
-  const http = [
-    '--http',
-    '--http.port',
-    port,
-    '--http.api',
-    'admin,debug,eth,net,web3,txpool',
-    '--authrpc.port',
-    authPort,
-  ]
-  const child = endWithThisProcess(
-    spawn(program, [...data, ...archive, ...alone, ...http], { stdio: 'ignore' }),
-  )
-  stops.push(async () => {
-    if (child.exitCode !== null) return
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGTERM')
-    await ended
-  })
-  const url = `http://127.0.0.1:${port}`
-  const geth = endpointOf('geth', url)
-  await waitFor('geth to listen', async () => {
-    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`)
-    return geth.result('web3_clientVersion', []).catch(() => undefined)
-  })
-  say(`geth has the chain of ${genesis}, and serves it at ${url}`)
-  return url
-}
-
-/** geth logs much before it says why it ended. */
-async function runGeth(words: readonly string[]): Promise<void> {
-  await runScript(words).catch((error: Error) => {
-    throw new Error(error.message.trimEnd().split('\n').slice(-3).join('\n'))
-  })
+  const chain = options.chain ?? (await inventFiles(options.seed, folder, say))
+  const geth = await startGeth(options.geth as string, chain, folder)
+  stops.push(() => geth.stop())
+  say(`geth has the chain of ${chain.genesis}, and serves it at ${geth.said}`)
+  return geth.said
 }
 
 /** An invented chain as files for geth; its store stays, for the Tidegate beside it. */

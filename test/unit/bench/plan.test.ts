@@ -13,7 +13,11 @@ const namesOf = (args: readonly string[]) => planOf(parseOptions(args), targets)
 t.test('a check measures what has targets, and nothing else', async (t) => {
   const targeted = new Set(targets.map(({ scenario }) => scenario))
   t.strictSame(new Set(namesOf(['--check'])), targeted)
-  t.ok(namesOf([]).length > targeted.size)
+  t.ok(namesOf(['--against', 'geth']).length > targeted.size)
+  t.notOk(
+    namesOf([]).some((name) => name.startsWith('geth-')),
+    'without go-ethereum there is nothing to compare',
+  )
 })
 
 t.test('parts are chosen by name, and unknown ones are named', async (t) => {

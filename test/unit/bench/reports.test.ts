@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { gethScenarios } from '../../../bench/load/gethScenarios.js'
 import { httpScenarios } from '../../../bench/load/scenarios.js'
 import { parseOptions } from '../../../bench/options.js'
 import { specialScenarios } from '../../../bench/plan.js'
@@ -52,6 +53,7 @@ t.test(
     t.same(compareSides(own, rival), { value: 0.5, by: 'rate' })
     t.same(compareSides(own, { ...rival, busy: 0.5 }), { value: 20 / 30, by: 'cpu' })
     t.same(compareSides({ rate: 50, rateSpread: 0 }, rival), { value: 0.5, by: 'rate' })
+    t.same(compareSides(own, rival, true), { value: 20 / 30, by: 'cpu' }, 'or where CPU time is asked for')
   },
 )
 
@@ -149,6 +151,31 @@ t.test('a target that takes more cores than there are is not demanded', async (t
   t.match(verdict(64), { isReached: false })
 })
 
+t.test('a ratio whose rounds spread by more than 40 % is not measured, whatever it is', async (t) => {
+  const verdict = (value: number, spread: number, more: readonly object[] = []) => {
+    const ratios = { bare: { value, by: 'cpu' as const, spread } }
+    const targets = parseTargets(
+      JSON.stringify([{ scenario: 'slot-cached', rival: 'bare', min: 0.8 }, ...more]),
+    )
+    return verdictOf({ ...report, findings: [{ ...measured, ratios, failures: 0 }] }, targets)
+  }
+  t.same(verdict(0.9, 0.4), { isReached: true, text: 'All 1 targets are reached.' })
+  t.match(verdict(0.7, 0.4), { isReached: false, text: /^1 of 1 targets are not reached\.\n/ })
+  const ofFailures = { scenario: 'slot-cached', maxFailures: 0 }
+  for (const value of [0.7, 0.9]) {
+    const { isReached, text } = verdict(value, 0.41, [ofFailures])
+    t.ok(isReached, 'of the rest all is reached')
+    t.match(
+      text,
+      /^1 of 2 targets are reached\. 1 are not measured: their rounds spread by more than 40 %\.\n/,
+    )
+    t.match(text, new RegExp(`slot-cached +bare +≥ 0\\.8 +– +not measured: 0\\.${value * 10}0 ±41 %$`))
+  }
+  const missed = verdict(0.9, 2, [{ scenario: 'slot-cached', rival: 'idle', min: 1 }])
+  t.match(missed, { isReached: false, text: /^1 of 2 targets are not reached\. 1 are not measured/ })
+  t.equal(verdict(0.9, 2).isReached, false, 'nothing was measured')
+})
+
 const timedRound = (ms: number) => ({ p50: ms, p975: 2 * ms, p99: 3 * ms, p999: undefined })
 const timedSide = (...rounds: readonly number[]) => ({
   rate: 1_000,
@@ -241,7 +268,8 @@ t.test('faulty targets are refused with their place', async (t) => {
 t.test('every target that ships names a scenario', async (t) => {
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const http = httpScenarios({ blocks: 1_000, accounts: 10, largeSlots: 10 }).map(({ name }) => name)
-  const known = new Set([...http, ...specialScenarios(undefined).map(({ name }) => name)])
+  const geth = gethScenarios.map(({ name }) => name)
+  const known = new Set([...http, ...geth, ...specialScenarios(undefined).map(({ name }) => name)])
   t.ok(targets.length > 0)
   for (const { scenario } of targets) t.ok(known.has(scenario), scenario)
 })
@@ -267,13 +295,13 @@ t.test('a logarithmic scale holds all of its values between its first and last t
 
 t.test('columns stand below their headings', async (t) => {
   t.equal(findingLine(measured).length, headLine().length)
-  t.match(findingLine(measured), /0\.90 c +–$/)
+  t.match(findingLine(measured), /0\.90 c +– +–$/)
   t.match(findingLine(failed), /no WebSocket$/)
 })
 
 t.test('each faulty flag is named', async (t) => {
   const cases: readonly (readonly [string[], RegExp])[] = [
-    [['--against', 'geth'], /^--against: expected anvil, got geth/],
+    [['--against', 'anvil,reth'], /^--against: expected anvil, geth or both, got anvil,reth/],
     [['--url', 'ftp://x'], /^--url: expected an http URL/],
     [['--rounds', '0'], /^--rounds: expected a positive whole number/],
     [['--rounds', '1.5'], /^--rounds: expected a positive whole number/],
@@ -296,7 +324,7 @@ t.test('figures replace what stood between the marks of a page, and nothing else
   t.ok(once.startsWith(`before\n${start}\n`) && once.endsWith(`\n${end}\nafter\n`))
   t.match(
     once,
-    /\| storage slot <cached> \| 40,000 \| 5 % \| 0\.20 \| 0\.40 \| 0\.61 \| – \| 1\.00 \| 20\.0 \| – \| 80 % \| 150 \| – \| 0\.90 c \| – \|/,
+    /\| storage slot <cached> \| 40,000 \| 5 % \| 0\.20 \| 0\.40 \| 0\.61 \| – \| 1\.00 \| 20\.0 \| – \| 80 % \| 150 \| – \| 0\.90 c \| – \| – \|/,
   )
   t.notMatch(once, /\nold\n/)
   t.equal(withFigures(once, report), once)

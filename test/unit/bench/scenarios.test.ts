@@ -1,10 +1,22 @@
 import t from 'tap'
+import { word } from '../../../bench/data/demoFacts.js'
 import { scatter, walk } from '../../../bench/data/scatter.js'
+import { gethScenarios, toScenario } from '../../../bench/load/gethScenarios.js'
 import { productionMix, productionQuestion, weightsTotal } from '../../../bench/load/productionMix.js'
 import { httpScenarios } from '../../../bench/load/scenarios.js'
 import { findDifference } from '../../../bench/servers/anvil.js'
 
-const scenarios = httpScenarios({ accounts: 1000, largeSlots: 1000, blocks: 1000 })
+const ofAddress = (at: number) => `0x${String(at).padStart(40, '0')}`
+const facts = {
+  blocks: [1, 2, 3, 4].map((at) => ({ number: `0x${at}`, hash: word(at) })),
+  transactions: [1, 2, 3, 4].map(word),
+  accounts: [1, 2, 3, 4].map(ofAddress),
+  token: ofAddress(5),
+}
+const scenarios = [
+  ...httpScenarios({ accounts: 1000, largeSlots: 1000, blocks: 1000 }),
+  ...gethScenarios.map((each) => toScenario(each, facts)),
+]
 
 t.test('names are told apart, questions are ASCII JSON and depend on their number alone', async (t) => {
   t.equal(new Set(scenarios.map(({ name }) => name)).size, scenarios.length)
@@ -25,6 +37,7 @@ t.test('questions that must never have been asked before do not repeat', async (
     'call-quote',
     'block-random',
     'transaction-random',
+    'receipt-random',
     'estimate-transfer',
     'estimate-token',
     'estimate-swap',
@@ -33,6 +46,20 @@ t.test('questions that must never have been asked before do not repeat', async (
     const { question } = scenarios.find((scenario) => scenario.name === name) as (typeof scenarios)[number]
     const bodies = new Set(Array.from({ length: 500 }, (_, n) => question(n)))
     t.equal(bodies.size, 500, name)
+  }
+})
+
+t.test('questions beside go-ethereum are about all that the chain has', async (t) => {
+  for (const [name, values] of [
+    ['geth-balance', facts.accounts],
+    ['geth-transaction', facts.transactions],
+    ['geth-receipt', facts.transactions],
+    ['geth-call-tracer', facts.transactions],
+    ['geth-call-tracer-random', facts.transactions],
+  ] as const) {
+    const { question } = scenarios.find((scenario) => scenario.name === name) as (typeof scenarios)[number]
+    const asked = [0, 1, 2, 3].map((n) => (JSON.parse(question(n)) as { params: [string] }).params[0])
+    t.same(asked.sort(), values, name)
   }
 })
 

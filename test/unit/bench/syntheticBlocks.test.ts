@@ -2,7 +2,11 @@ import { join } from 'node:path'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createTxFromRLP } from '@ethereumjs/tx'
 import t from 'tap'
-import { transactionsPerBlock, writeSyntheticBlocks } from '../../../bench/data/syntheticBlocks.js'
+import {
+  transactionHash,
+  transactionsPerBlock,
+  writeSyntheticBlocks,
+} from '../../../bench/data/syntheticBlocks.js'
 import { Chain } from '../../../src/data/chain/chain.js'
 import { ChainReader } from '../../../src/data/store/chainReader.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
@@ -20,8 +24,8 @@ t.test('every block of a synthetic chain holds transactions of its own, as they 
   })
   const seen = new Set<string>()
   for (const number of [1, 2, 1_000, 1_001]) {
-    const hash = store.readCanonicalHash(number) as never
-    const block = JSON.parse(Buffer.from(chain.blockJson(hash, true) as Uint8Array).toString()) as {
+    const blockHash = store.readCanonicalHash(number) as never
+    const block = JSON.parse(Buffer.from(chain.blockJson(blockHash, true) as Uint8Array).toString()) as {
       readonly number: string
       readonly transactions: readonly {
         readonly hash: string
@@ -31,16 +35,25 @@ t.test('every block of a synthetic chain holds transactions of its own, as they 
       }[]
     }
     t.equal(Number(block.number), number)
-    const [stored] = decodeRlpList(store.readBody(hash) as Uint8Array) as [Uint8Array[]]
+    const [stored] = decodeRlpList(store.readBody(blockHash) as Uint8Array) as [Uint8Array[]]
     t.equal(stored.length, transactionsPerBlock)
-    for (const [at, bytes] of stored.entries()) {
+    for (const [index, bytes] of stored.entries()) {
       const theirs = createTxFromRLP(bytes, { common })
       const { nonce, r, s } = theirs
       const hash = bytesToHex(theirs.hash())
       const expected = [nonce, r as bigint, s as bigint].map((value) => `0x${value.toString(16)}`)
-      const shown = block.transactions[at]
+      const shown = block.transactions[index]
       t.same([shown?.hash, shown?.nonce, shown?.r, shown?.s], [hash, ...expected])
+      t.equal(hash, transactionHash((number - 1) * transactionsPerBlock + index))
       seen.add(hash)
+      const at = { blockHash, index, number }
+      const receipt = JSON.parse(Buffer.from(chain.receiptJson(at) as Uint8Array).toString()) as object
+      t.match(receipt, {
+        transactionHash: hash,
+        status: '0x1',
+        gasUsed: '0xc738',
+        logs: [{ transactionHash: hash }],
+      })
     }
   }
   t.equal(seen.size, 4 * transactionsPerBlock)
