@@ -150,7 +150,7 @@ export class HeadWatch {
     if (this.#isClosed) return
     const claim = readClaim(block)
     if (claim === undefined) return
-    this.#pace.note(claim.number, performance.now())
+    this.#pace.note(claim.number, performance.now(), readTimestamp(block))
     this.#options.onHead(claim, this.#pace.intervalMs)
   }
 }
@@ -176,6 +176,12 @@ function readClaim(block: unknown): HeadClaim | undefined {
   const value = Number(number)
   if (!Number.isSafeInteger(value) || hash.length !== 66 || parentHash.length !== 66) return undefined
   return { number: value, hash: hash.toLowerCase(), parentHash: parentHash.toLowerCase() }
+}
+
+/** The timestamp of a block in seconds; undefined if it has none. */
+function readTimestamp(block: unknown): number | undefined {
+  const { timestamp } = (block ?? {}) as Record<string, unknown>
+  return isHex(timestamp) ? Number(timestamp) : undefined
 }
 
 function isHex(value: unknown): value is string {
