@@ -19,6 +19,7 @@ import { BlockExecutor, type ExecutedBlock } from '../../../execution/evm/blocks
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
+  bytesOfHex,
   bytesToHex,
   concatBytes,
   type Hash32,
@@ -31,7 +32,6 @@ import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
 import { compareWithHeader } from '../compareWithHeader.js'
 import { witnessMethods } from '../nodes/askedParts.js'
 import { LackError, LieError } from '../nodes/lie.js'
-import { bytesOf } from '../nodes/receiptsFromJson.js'
 import type { ProvedBlock } from './blockFetcher.js'
 
 /** A block that was executed, and the data needed to store its changes. */
@@ -126,7 +126,7 @@ class GivenParts {
     this.#codes = byHash(listOf(codes, number))
     const given = new Map(
       listOf(headers, number).map((each) => {
-        const rlp = typeof each === 'string' ? bytesOf(each) : headerRlpFromJson(each)
+        const rlp = typeof each === 'string' ? partOf(each) : headerRlpFromJson(each)
         return [latin1Key(headerHash(rlp)), rlp]
       }),
     )
@@ -212,11 +212,17 @@ function senderRecords(senders: Uint8Array): Uint8Array {
 function byHash(list: readonly unknown[]): ReadonlyMap<string, Change> {
   return new Map(
     list.map((each) => {
-      const bytes = bytesOf(each)
+      const bytes = partOf(each)
       const hash = keccak256(bytes)
       return [latin1Key(hash), [hash, bytes]]
     }),
   )
+}
+
+function partOf(value: unknown): Uint8Array {
+  const bytes = bytesOfHex(value)
+  if (bytes === undefined) throw new LieError('a part of a witness that is not hex')
+  return bytes
 }
 
 function listOf(value: unknown, number: number): readonly unknown[] {
