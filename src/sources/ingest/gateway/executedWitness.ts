@@ -4,7 +4,7 @@
  * root downwards, headers from the parent backwards. The result is compared with the block's header.
  */
 
-import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
+import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../../data/chain/header.js'
 import { decodeAccount } from '../../../data/state/account.js'
@@ -28,7 +28,7 @@ import {
   writeUint32,
 } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
-import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
+import { decodeRlpList, encodeRlp, RlpError } from '../../../primitives/rlp.js'
 import { compareWithHeader } from '../compareWithHeader.js'
 import { witnessMethods } from '../nodes/askedParts.js'
 import { LackError, LieError } from '../nodes/lie.js'
@@ -126,7 +126,7 @@ class GivenParts {
     this.#codes = byHash(listOf(codes, number))
     const given = new Map(
       listOf(headers, number).map((each) => {
-        const rlp = typeof each === 'string' ? partOf(each) : headerRlpFromJson(each)
+        const rlp = headerOf(each)
         return [latin1Key(headerHash(rlp)), rlp]
       }),
     )
@@ -217,6 +217,18 @@ function byHash(list: readonly unknown[]): ReadonlyMap<string, Change> {
       return [latin1Key(hash), [hash, bytes]]
     }),
   )
+}
+
+/** RLP of a header of a witness, which no caller chooses: one that cannot be read is a lie. */
+function headerOf(value: unknown): Uint8Array {
+  try {
+    const rlp = typeof value === 'string' ? partOf(value) : headerRlpFromJson(value)
+    decodeHeader(rlp)
+    return rlp
+  } catch (error) {
+    if (!(error instanceof RlpError || error instanceof BlockJsonError)) throw error
+    throw new LieError(`a witness with a header that cannot be read: ${error.message}`)
+  }
 }
 
 function partOf(value: unknown): Uint8Array {
