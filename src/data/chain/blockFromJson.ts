@@ -13,8 +13,12 @@ import {
 import { excerpt, textOf } from '../../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../../primitives/rlp.js'
 import { authorizationMembers, type FieldForm, transactionTypes } from '../../primitives/transactionTypes.js'
+import { includesFork } from './forkNames.js'
+import type { ForkSchedule } from './forks.js'
 import {
+  appendedFields,
   decodeHeader,
+  fieldForks,
   fieldsMin,
   type Header,
   headerFields,
@@ -140,6 +144,43 @@ function readIfHeader(json: unknown): Header | undefined {
   }
 }
 
+/** A field that a block's JSON lacks, and that headers of its fork have; undefined if there is none. */
+export function absentField(json: unknown, schedule: ForkSchedule): string | undefined {
+  const block = toRecord(json, 'block')
+  const fork = schedule.forkOf(decodeHeader(headerRlpFromJson(json)))
+  return appendedFields.find((name) => includesFork(fork, fieldForks[name]) && isAbsent(block[name]))
+}
+
+/**
+ * A member that a block's JSON with full transactions lacks, and that blocks of its fork have. Only `to` may be null;
+ * nodes leave out the uncles of merged chains.
+ */
+export function absentMember(
+  json: unknown,
+  schedule: ForkSchedule,
+  types = transactionTypes,
+): string | undefined {
+  const block = toRecord(json, 'block')
+  const field = absentField(json, schedule)
+  if (field !== undefined) return field
+  if (isAbsent(block.uncles)) return 'uncles'
+  if (!isAbsent(block.withdrawalsRoot) && isAbsent(block.withdrawals)) return 'withdrawals'
+  for (const each of toArray(block.transactions, 'transactions')) {
+    const transaction = toRecord(each, 'transaction')
+    if (isAbsent(transaction.type)) return 'type'
+    const { fields = {} } = types.get(Number(textOf(transaction.type))) ?? {}
+    const absent = Object.entries(fields).find(([name, form]) => {
+      return form === 'recipient' ? transaction[name] === undefined : isAbsent(transaction[name])
+    })
+    if (absent !== undefined) return absent[0]
+  }
+  return undefined
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
 /** Hashes of a block's uncles, as its JSON lists them. Throws {@link BlockJsonError}. */
 export function uncleHashesOf(json: unknown): readonly unknown[] {
   return toArray(toRecord(json, 'block').uncles ?? [], 'uncles')
@@ -148,7 +189,8 @@ export function uncleHashesOf(json: unknown): readonly unknown[] {
 /** An item of a body's list: a list for legacy, otherwise bytes of type and list. Throws {@link BlockJsonError}. */
 export function transactionFromJson(json: unknown, types = transactionTypes): RlpItem {
   const transaction = toRecord(json, 'transaction')
-  const given = Number(textOf(transaction.type ?? 0))
+  // An empty text is no zero.
+  const given = Number(textOf(transaction.type ?? 0) || Number.NaN)
   const type = types.get(given)
   if (type === undefined && Number.isInteger(given) && given > 0 && given < 128)
     throw new UnknownTypeError(given)

@@ -1,13 +1,18 @@
 /**
  * Decides when to ask a node for its next head: near the time of the next block, if blocks come at regular times. Owns
- * the interval learned from the times at which heads were heard. Timestamps of blocks are not used: their clock may
- * differ.
+ * the interval learned from the timestamps of blocks, or else from the times at which heads were heard. A busy machine
+ * hears of heads late, and timestamps do not change by that. Only their differences are used: their clock may differ.
  */
 
 /** Intervals between heads that must agree. */
 const intervalsMin = 6
 /** Maximum deviation, as a share of an interval: a missed slot adds a whole one, and chance rarely fits so often. */
 const toleranceMax = 1 / 5
+/**
+ * The same for the mean interval of heads whose timestamps are regular. On a busy machine the first or the last of them
+ * is heard up to two intervals late. Developer nodes give blocks of one moment timestamps a second apart.
+ */
+const stampedToleranceMax = 1 / 3
 /** Rare polls hear of heads late. Tolerated delay, as shares of the time between two polls, and of an interval. */
 const lateShareOfPoll = 0.6
 const lateShareOfInterval = 1 / 3
@@ -33,6 +38,8 @@ interface Heard {
   readonly number: number
   /** In the time of `performance.now()`. */
   readonly atMs: number
+  /** Timestamp of the block in seconds; undefined if the node reports none. */
+  readonly timestamp: number | undefined
 }
 
 export class BlockPace {
@@ -57,8 +64,8 @@ export class BlockPace {
     return this.#intervalMs
   }
 
-  /** Records a head that a node reported. */
-  note(number: number, atMs: number): void {
+  /** Records a head that a node reported; `timestamp` is that of the block, in seconds. */
+  note(number: number, atMs: number, timestamp?: number): void {
     const last = this.#heard.at(-1)
     if (last !== undefined && number <= last.number) {
       // A shorter branch, or a node that is behind: learning restarts if that lasts.
@@ -68,9 +75,9 @@ export class BlockPace {
       }
       return
     }
-    this.#heard.push({ number, atMs })
+    this.#heard.push({ number, atMs, timestamp })
     if (this.#heard.length > intervalsMin + 1) this.#heard.shift()
-    this.#intervalMs = this.#learn()
+    this.#intervalMs = this.#learnStamped() ?? this.#learn()
   }
 
   /** Time from now until the next poll; the last one was sent at `sentMs`. */
@@ -96,6 +103,30 @@ export class BlockPace {
     return this.#earlierMs
   }
 
+  /** The interval by the timestamps of blocks, if these are regular and agree with the times of the heads. */
+  #learnStamped(): number | undefined {
+    const steps = this.#heard.slice(1).map(({ number, timestamp }, index) => {
+      const before = this.#heard[index] as Heard
+      const seconds = (timestamp ?? Number.NaN) - (before.timestamp ?? Number.NaN)
+      return { count: number - before.number, seconds }
+    })
+    const [first, last] = [this.#heard[0] as Heard, this.#heard.at(-1) as Heard]
+    if (steps.length < intervalsMin) return undefined
+    const each = steps.map(({ count, seconds }) => seconds / count).sort((a, b) => a - b)
+    const slot = each[each.length >> 1] as number
+    // Timestamps have no fractions of a second.
+    if (!(slot >= 1)) return undefined
+    const isRegular = steps.every(({ count, seconds }) => {
+      return seconds >= count * slot && Number.isInteger(seconds / slot)
+    })
+    const slots = steps.reduce((sum, { seconds }) => sum + seconds / slot, 0)
+    if (!isRegular || slots - (last.number - first.number) > missedMax) return undefined
+    const intervalMs = slot * 1_000
+    const offMs = Math.abs((last.atMs - first.atMs) / slots - intervalMs)
+    return offMs <= intervalMs * stampedToleranceMax && intervalMs <= intervalMsMax ? intervalMs : undefined
+  }
+
+  /** The interval by the times of the heads; undefined if these are irregular. */
   #learn(): number | undefined {
     const steps = this.#heard.slice(1).map(({ number, atMs }, index) => {
       const before = this.#heard[index] as Heard

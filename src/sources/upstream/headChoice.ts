@@ -13,7 +13,8 @@ import type { Upstream } from './upstream.js'
  */
 const claimsMsMin = 50
 
-export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void
+/** May resolve once the head is stored, or failed to be; its node is not polled before. */
+export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void | Promise<void>
 
 export interface ChosenHead {
   readonly claim: HeadClaim
@@ -34,6 +35,8 @@ export class HeadChoice {
   #isSplit = false
   #isClosed = false
   #head: ChosenHead | undefined
+  /** Resolves once all listeners stored the head, or failed to. */
+  #following: Promise<unknown> | undefined
   /** The leading node when the head was last doubted. */
   #avoided: Upstream | undefined
 
@@ -103,14 +106,21 @@ export class HeadChoice {
     void this.choose()
   }
 
-  /** Reports a node's claim. The first is counted at once; of several in a row the newest, a moment later. */
-  claimed(node: HeadClaimer): void {
+  /**
+   * Reports a node's claim. The first is counted at once; of several in a row the newest, a moment later. Resolves once
+   * the listeners stored the head, or failed to.
+   */
+  async claimed(node: HeadClaimer): Promise<void> {
     const choose = () => {
       this.#chosenAt.set(node, performance.now())
       return this.choose()
     }
     const waitMs = (this.#chosenAt.get(node) ?? Number.NEGATIVE_INFINITY) + claimsMsMin - performance.now()
-    if (waitMs <= 0) return void choose()
+    if (waitMs <= 0) {
+      await choose()
+      await this.#following
+      return
+    }
     if (waitMs < Infinity) setTimeout(choose, waitMs)
     this.#chosenAt.set(node, Infinity)
   }
@@ -151,7 +161,7 @@ export class HeadChoice {
 
   #follow(head: ChosenHead): void {
     this.#head = head
-    for (const listener of this.#listeners) listener(head.claim, head.upstream)
+    this.#following = Promise.all([...this.#listeners].map((listener) => listener(head.claim, head.upstream)))
   }
 }
 

@@ -1,3 +1,4 @@
+import { pause } from '../../primitives/pause.js'
 import { setTimeout } from '../../primitives/timers.js'
 import { BlockPace } from './blockPace.js'
 import { NoSocketError, SocketLine } from './socketLine.js'
@@ -15,14 +16,19 @@ export interface HeadClaim {
 const pollMsBesideSocket = 4_000
 /** After this number of block intervals without a head, a subscription may have fallen silent. */
 const silentBlocks = 1.5
+/**
+ * Maximum time without a poll because a head is being fetched: a newer head would have to wait for it. A node that is
+ * not polled for longer loses its vote.
+ */
+const takingMsMax = 4_000
 /** Time between two attempts to subscribe; a lost socket is first retried after a poll. */
 const socketMs = 30_000
 
 interface HeadWatchOptions {
   /** Time between two polls of a node without a WebSocket, if its blocks do not come at regular times. */
   readonly pollMs: number
-  /** `blockMs`: see {@link BlockPace.intervalMs}. */
-  readonly onHead: (claim: HeadClaim, blockMs: number | undefined) => void
+  /** `blockMs`: see {@link BlockPace.intervalMs}. Resolves once the head is stored, or failed to be. */
+  readonly onHead: (claim: HeadClaim, blockMs: number | undefined) => Promise<void>
   /** Takes a sentence for the operator. */
   readonly log: (text: string) => void
 }
@@ -45,6 +51,10 @@ export class HeadWatch {
   #isTurning = false
   #timer: NodeJS.Timeout | undefined
   #nextTryAt = 0
+  /** What {@link HeadWatchOptions.onHead} returned for the last claim. */
+  #taking: Promise<void> | undefined
+  /** Ends the wait for it. */
+  readonly #ending = new AbortController()
   /** Time of the last event of the subscription, in the time of `performance.now()`. */
   #reportedAt = Number.NEGATIVE_INFINITY
 
@@ -74,6 +84,7 @@ export class HeadWatch {
 
   close(): void {
     this.#isClosed = true
+    this.#ending.abort()
     clearTimeout(this.#timer)
     this.#socket?.close()
   }
@@ -82,9 +93,17 @@ export class HeadWatch {
     this.#isTurning = true
     const sentMs = performance.now()
     await this.#look()
+    await this.#untilTaken()
     this.#isTurning = false
     if (this.#isClosed) return
     this.#wait(this.#isSubscribed ? pollMsBesideSocket : this.#pace.waitMs(sentMs, performance.now()))
+  }
+
+  async #untilTaken(): Promise<void> {
+    const waiting = new AbortController()
+    const signal = AbortSignal.any([waiting.signal, this.#ending.signal])
+    await Promise.race([this.#taking, pause(takingMsMax, signal)])
+    waiting.abort()
   }
 
   #wait(ms: number): void {
@@ -150,8 +169,8 @@ export class HeadWatch {
     if (this.#isClosed) return
     const claim = readClaim(block)
     if (claim === undefined) return
-    this.#pace.note(claim.number, performance.now())
-    this.#options.onHead(claim, this.#pace.intervalMs)
+    this.#pace.note(claim.number, performance.now(), readTimestamp(block))
+    this.#taking = this.#options.onHead(claim, this.#pace.intervalMs)
   }
 }
 
@@ -176,6 +195,12 @@ function readClaim(block: unknown): HeadClaim | undefined {
   const value = Number(number)
   if (!Number.isSafeInteger(value) || hash.length !== 66 || parentHash.length !== 66) return undefined
   return { number: value, hash: hash.toLowerCase(), parentHash: parentHash.toLowerCase() }
+}
+
+/** The timestamp of a block in seconds; undefined if it has none. */
+function readTimestamp(block: unknown): number | undefined {
+  const { timestamp } = (block ?? {}) as Record<string, unknown>
+  return isHex(timestamp) ? Number(timestamp) : undefined
 }
 
 function isHex(value: unknown): value is string {

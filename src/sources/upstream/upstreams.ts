@@ -248,12 +248,12 @@ export class Upstreams {
     const onHead = async (claim: HeadClaim, blockMs: number | undefined) => {
       if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
       claimer.take(claim, blockMs)
-      this.choice.claimed(claimer)
+      await this.choice.claimed(claimer)
     }
     return {
       upstream,
       claimer,
-      watch: new HeadWatch(upstream, { pollMs, onHead: (...reported) => void onHead(...reported), log }),
+      watch: new HeadWatch(upstream, { pollMs, onHead, log }),
     }
   }
 

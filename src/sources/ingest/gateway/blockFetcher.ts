@@ -17,7 +17,7 @@ import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primit
 import { waitedForLater } from '../../../primitives/deferred.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
-import { type Block, parseBlock } from '../blocks/block.js'
+import type { Block } from '../blocks/block.js'
 import {
   accessListMethods,
   askAccessList,
@@ -27,6 +27,7 @@ import {
   askReceipts,
   askReceiptsJson,
   checkAccessList,
+  readBlock,
   witnessMethods,
 } from '../nodes/askedParts.js'
 import { LackError, LieError } from '../nodes/lie.js'
@@ -38,6 +39,7 @@ import {
   type ProvingOptions,
   unavailable,
 } from '../nodes/proving.js'
+import { requireReceiptForm } from '../nodes/receiptsFromJson.js'
 import { readFamilyBlock, readFamilyHeader, readFamilyReceipts } from './familyBlock.js'
 import type { HotSet } from './hotSet.js'
 
@@ -159,7 +161,7 @@ export class BlockFetcher {
   async #ethereumBlock(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
     const rlp = await askBlockRlp(hash, attempt, this.#schedule)
     if (rlp === undefined) return undefined
-    const block = parseBlock(rlp)
+    const block = readBlock(rlp)
     const { header, bodyRlp } = block
     if (!equalBytes(block.hash, hash)) {
       throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(block.hash)}`)
@@ -192,11 +194,16 @@ export class BlockFetcher {
       const [row, of] = await Promise.all([askReceipts(hash, attempt, header), block])
       if (of?.reported !== undefined) return this.#familyReceipts(hash, attempt, of, unknownTypes)
       if (row === undefined || of === undefined) return undefined
-      this.#parts.checkReceipts(
-        row,
-        of.header,
-        (part, what) => new LieError(`${part} of block ${of.header.number} that ${what}`),
-      )
+      try {
+        this.#parts.checkReceipts(
+          row,
+          of.header,
+          (part, what) => new LieError(`${part} of block ${of.header.number} that ${what}`),
+        )
+      } catch (error) {
+        requireReceiptForm(row)
+        throw error
+      }
       return { row }
     }
     const what = `the receipts of block ${bytesToHex(hash)}`
@@ -267,7 +274,7 @@ export class BlockFetcher {
 
   async #headerAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {
     const { family } = this.options
-    if (family === undefined) return askHeaderAt(number, attempt)
+    if (family === undefined) return askHeaderAt(number, attempt, this.#schedule)
     const answer = await attempt.ask('eth_getBlockByNumber', [toQuantity(number), false])
     if (answer === null) return undefined
     const { hash, header, headerRlp } = readFamilyHeader(answer, family)

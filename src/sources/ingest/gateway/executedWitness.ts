@@ -4,7 +4,7 @@
  * root downwards, headers from the parent backwards. The result is compared with the block's header.
  */
 
-import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
+import { BlockJsonError, headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../../data/chain/header.js'
 import { decodeAccount } from '../../../data/state/account.js'
@@ -19,6 +19,7 @@ import { BlockExecutor, type ExecutedBlock } from '../../../execution/evm/blocks
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
+  bytesOfHex,
   bytesToHex,
   concatBytes,
   type Hash32,
@@ -27,11 +28,10 @@ import {
   writeUint32,
 } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
-import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
+import { decodeRlpList, encodeRlp, RlpError } from '../../../primitives/rlp.js'
 import { compareWithHeader } from '../blocks/compareWithHeader.js'
 import { witnessMethods } from '../nodes/askedParts.js'
 import { LackError, LieError } from '../nodes/lie.js'
-import { bytesOf } from '../nodes/receiptsFromJson.js'
 import type { ProvedBlock } from './blockFetcher.js'
 
 /** A block that was executed, and the data needed to store its changes. */
@@ -126,7 +126,7 @@ class GivenParts {
     this.#codes = byHash(listOf(codes, number))
     const given = new Map(
       listOf(headers, number).map((each) => {
-        const rlp = typeof each === 'string' ? bytesOf(each) : headerRlpFromJson(each)
+        const rlp = headerOf(each)
         return [latin1Key(headerHash(rlp)), rlp]
       }),
     )
@@ -212,11 +212,29 @@ function senderRecords(senders: Uint8Array): Uint8Array {
 function byHash(list: readonly unknown[]): ReadonlyMap<string, Change> {
   return new Map(
     list.map((each) => {
-      const bytes = bytesOf(each)
+      const bytes = partOf(each)
       const hash = keccak256(bytes)
       return [latin1Key(hash), [hash, bytes]]
     }),
   )
+}
+
+/** RLP of a header of a witness, which no caller chooses: one that cannot be read is a lie. */
+function headerOf(value: unknown): Uint8Array {
+  try {
+    const rlp = typeof value === 'string' ? partOf(value) : headerRlpFromJson(value)
+    decodeHeader(rlp)
+    return rlp
+  } catch (error) {
+    if (!(error instanceof RlpError || error instanceof BlockJsonError)) throw error
+    throw new LieError(`a witness with a header that cannot be read: ${error.message}`)
+  }
+}
+
+function partOf(value: unknown): Uint8Array {
+  const bytes = bytesOfHex(value)
+  if (bytes === undefined) throw new LieError('a part of a witness that is not hex')
+  return bytes
 }
 
 function listOf(value: unknown, number: number): readonly unknown[] {

@@ -20,6 +20,7 @@ import {
   toHash32,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
+import { defer } from '../../../primitives/deferred.js'
 import { pause } from '../../../primitives/pause.js'
 import { setTimeout } from '../../../primitives/timers.js'
 import type { HeadChoice } from '../../upstream/headChoice.js'
@@ -81,6 +82,8 @@ export class HeadKeeper {
   readonly #options: HeadKeeperOptions
   #claimed: ClaimedBlock | undefined
   #moving: Promise<void> | undefined
+  /** The running attempt to move to a head, or the last one; never rejects. */
+  #attempt = defer<void>()
   #walking: Promise<void> | undefined
   #walkAgain: NodeJS.Timeout | undefined
   #isClosed = false
@@ -103,12 +106,16 @@ export class HeadKeeper {
     return this.#trouble
   }
 
-  /** Moves to a head that an upstream claims, once it is proved to link to the chain; the newest claim wins. */
-  follow(claim: ClaimedBlock): void {
+  /**
+   * Moves to a head that an upstream claims, once it is proved to link to the chain; the newest claim wins. Resolves
+   * once the running attempt succeeded or failed.
+   */
+  async follow(claim: ClaimedBlock): Promise<void> {
     this.#claimed = claim
     if (this.#isClosed) return
     this.#waking?.abort()
     this.#moving ??= this.#moveOn()
+    await this.#attempt.promise
   }
 
   /** Resolves once the store is no longer used. The caller must also end the requests that it waits for. */
@@ -125,15 +132,18 @@ export class HeadKeeper {
     while (this.#claimed !== undefined && !this.#isClosed) {
       const claim = this.#claimed
       this.#claimed = undefined
+      this.#attempt = defer<void>()
       try {
         // Requested in the same turn as the head, so in the same batch.
         const marked = this.#readMarked()
         await this.#moveTo(claim)
         this.#mark(await marked)
+        this.#attempt.resolve()
         failures = 0
         failingSince = Number.POSITIVE_INFINITY
         this.#trouble = undefined
       } catch (error) {
+        this.#attempt.resolve()
         const what = `head ${claim.number} (${claim.hash})`
         this.#trouble = `${what}: ${(error as Error).message}`
         this.#complain(what, error)

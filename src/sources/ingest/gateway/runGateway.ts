@@ -101,7 +101,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     const isReachable = await upstreams.check(checkMs)
     if (signed !== undefined || !isReachable) heads.openHeld()
     ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
-    if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
+    if (upstreams.head !== undefined) void keeper.follow(upstreams.head.claim)
     if (signed !== undefined) await signed.run(stopped)
     else if (!stopped.aborted) await once(stopped, 'abort')
   } finally {

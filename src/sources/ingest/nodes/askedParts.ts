@@ -4,16 +4,24 @@ import {
   BlockAccessListError,
   decodeBlockAccessList,
 } from '../../../data/chain/blockAccessList.js'
-import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../../data/chain/blockFromJson.js'
+import {
+  absentField,
+  absentMember,
+  blockRlpFromJson,
+  headerRlpFromJson,
+  uncleHashesOf,
+} from '../../../data/chain/blockFromJson.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
+import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { bytesOfHex, bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { excerpt, textOf } from '../../../primitives/excerpt.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, rlpList } from '../../../primitives/rlp.js'
+import { type Block, parseBlock } from '../blocks/block.js'
 import { accessListFromJson } from './accessListFromJson.js'
-import { LieError } from './lie.js'
+import { LieError, NotProvedError } from './lie.js'
 import type { Attempt, Question } from './proving.js'
 import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
 
@@ -33,7 +41,7 @@ export function blockQuestion(id: Hash32 | number, isFull: boolean): Question {
 export async function askBlockRlp(
   id: Hash32 | number,
   attempt: Attempt,
-  { family }: ForkSchedule,
+  schedule: ForkSchedule,
 ): Promise<Uint8Array | undefined> {
   const json = blockQuestion(id, true)
   const raw: Question = { method: 'debug_getRawBlock', params: json.params.slice(0, 1) }
@@ -45,13 +53,17 @@ export async function askBlockRlp(
   const { hash } = result as { readonly hash?: unknown }
   const reported = bytesOfHex(hash, 32)
   const isNamed = reported !== undefined && (typeof id === 'number' || equalBytes(reported, id))
-  if (hashes.length > 0 && !isNamed) throw new LieError('a block without its hash')
+  if (hashes.length > 0 && !isNamed) throw new NotProvedError('a block without its hash')
   const uncles = await Promise.all(
     hashes.map((_, index) => attempt.ask('eth_getUncleByBlockHashAndIndex', [hash, toQuantity(index)])),
   )
   if (uncles.includes(null)) return undefined
   const headers = uncles.map((uncle) => headerRlpFromJson(uncle))
-  return blockRlpFromJson(result, headers, family.transactionTypes)
+  const types = schedule.family.transactionTypes
+  const rlp = blockRlpFromJson(result, headers, types)
+  const absent = absentMember(result, schedule, types)
+  if (absent !== undefined) attempt.noteAbsent(absent)
+  return rlp
 }
 
 /** The bytes of a typed transaction, unchecked; undefined if the node does not provide them. */
@@ -96,7 +108,12 @@ export async function askReceipts(
   ])
   if (method === 'debug_getRawReceipts') return receiptsFromRaw(result)
   const receipts = await jsonReceipts(method, result, attempt)
-  return receipts === undefined ? undefined : receiptsFromJson(receipts)
+  if (receipts === undefined || (await isNone(receipts))) return undefined
+  const row = receiptsFromJson(receipts)
+  // Nodes of old omit the type of legacy transactions.
+  if ((receipts as readonly { readonly type?: unknown }[]).some(({ type }) => (type ?? null) === null))
+    attempt.noteAbsent('type')
+  return row
 }
 
 /** The receipts of a block as JSON. */
@@ -116,14 +133,18 @@ async function jsonReceipts(method: string, result: unknown, attempt: Attempt): 
   if (result === null) return undefined
   if (method === 'eth_getBlockReceipts') return result
   const { transactions } = result as { readonly transactions?: unknown }
-  if (!Array.isArray(transactions)) throw new LieError('a block without its transactions')
+  if (!Array.isArray(transactions)) throw new NotProvedError('a block without its transactions')
   const receipts = await Promise.all(
     transactions.map((each) => attempt.ask('eth_getTransactionReceipt', [each])),
   )
   return receipts.includes(null) ? undefined : receipts
 }
 
-export async function askHeaderAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {
+export async function askHeaderAt(
+  number: number,
+  attempt: Attempt,
+  schedule: ForkSchedule,
+): Promise<CanonicalHeader | undefined> {
   const quantity = toQuantity(number)
   const { method, result } = await attempt.askOneOf([
     { method: 'debug_getRawHeader', params: [quantity] },
@@ -131,10 +152,30 @@ export async function askHeaderAt(number: number, attempt: Attempt): Promise<Can
   ])
   if (result === null) return undefined
   if (method === 'debug_getRawHeader') return readCanonical(bytesOf(result), number)
-  const found = readCanonical(headerRlpFromJson(result), number)
-  const hash = textOf((result as { readonly hash?: unknown }).hash)
+  const found = readCanonical(readHeader(result, attempt, schedule), number)
+  const { hash: reported } = result as { readonly hash?: unknown }
+  if (bytesOfHex(reported, 32) === undefined) throw new NotProvedError('a header without its hash')
+  const hash = textOf(reported)
   if (hash.toLowerCase() === bytesToHex(found.hash)) return found
   throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${excerpt(hash, 80)}`)
+}
+
+/** RLP of a header's JSON. */
+export function readHeader(json: unknown, attempt: Attempt, schedule: ForkSchedule): Uint8Array {
+  const rlp = headerRlpFromJson(json)
+  const absent = absentField(json, schedule)
+  if (absent !== undefined) attempt.noteAbsent(absent)
+  return rlp
+}
+
+/** A block of a node. Throws {@link NotProvedError} for another form. */
+export function readBlock(rlp: Uint8Array): Block {
+  try {
+    return parseBlock(rlp)
+  } catch (error) {
+    if (error instanceof InvalidBlockError) throw new NotProvedError(error.message)
+    throw error
+  }
 }
 
 /** RLP of a block's access list, unchecked. */
@@ -147,13 +188,16 @@ export async function askAccessList(hash: Hash32, attempt: Attempt): Promise<Uin
 }
 
 /**
- * Checks a block access list: its hash in the header, then its order and limits (EIP-7928). Throws {@link LieError}.
+ * Checks a block access list: its hash in the header, then its order and limits (EIP-7928). Throws {@link LieError}, and
+ * RlpError for another form.
  */
 export function checkAccessList(rlp: Uint8Array, header: Header, transactionCount: number): BlockAccessList {
   const what = `the access list of block ${header.number}`
   const hash = keccak256(rlp)
   const { blockAccessListHash: want, gasLimit } = header
   if (want === undefined || !equalBytes(hash, want)) {
+    // An answer that is cut short is no list: throws RlpError.
+    decodeRlpList(rlp)
     const text = want === undefined ? 'none' : bytesToHex(want)
     throw new LieError(`${what}, which has the hash ${bytesToHex(hash)}, expected ${text}`)
   }

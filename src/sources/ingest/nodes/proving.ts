@@ -57,6 +57,8 @@ export interface Attempt {
   readonly node?: Upstream | undefined
   /** Whether that node, or before an answer the one that is asked first, may have a method. */
   mayHave(method: string): boolean
+  /** Records a member that an answer lacks: a contradiction may come of that, and is then no lie. */
+  noteAbsent(member: string): void
   /** Rejects with NodeError or NoAnswerError. */
   ask(method: string, params: readonly unknown[]): Promise<unknown>
   /**
@@ -102,8 +104,8 @@ export class Proving {
 
   /**
    * The result of `prove` for the first node with right answers. Returns undefined if fewer than a quorum of nodes can
-   * still have it, or if all answering nodes deny it. `prove` makes requests. It throws {@link LieError} or RlpError
-   * for a wrong answer, and returns undefined if the node lacks the thing. That is no lie: the node may be behind.
+   * still have it, or if all answering nodes deny it. `prove` makes requests. It throws {@link LieError} for an answer
+   * that contradicts a root or another answer, {@link NotProvedError} or RlpError for one of another form, and returns undefined if the node lacks the thing. That is no lie: the node may be behind.
    * Rejects with FaultError if no node gives a right answer.
    */
   async prove<T>(
@@ -147,7 +149,7 @@ export class Proving {
         const found = await read(attempt)
         if (found !== undefined) return found
       } catch (error) {
-        if (isLie(error)) {
+        if (isLie(error, attempt)) {
           attempt.node?.accuse(error.message)
           continue
         }
@@ -155,7 +157,7 @@ export class Proving {
           if (passed.length > 0) return undefined
           throw error
         }
-        if (!isFailure(error)) throw error
+        if (!isUnusable(error)) throw error
       }
       if (attempt.node !== undefined) passed.push(attempt.node)
     }
@@ -230,8 +232,8 @@ export class Proving {
           if (once) return
           throw unavailable(error.brief, error.message)
         }
-        if (isLie(error)) attempt.node?.accuse(error.message)
-        else if (!isFailure(error)) throw error
+        if (isLie(error, attempt)) attempt.node?.accuse(error.message)
+        else if (!isUnusable(error)) throw error
         if (error instanceof LackError) for (const method of error.methods) attempt.node?.lack(method)
         if (error instanceof NoAnswerError && attempt.node !== undefined) failed.add(attempt.node)
         isUnproved = error instanceof NotProvedError
@@ -260,6 +262,8 @@ interface OneNodeOptions {
 class OneNode implements Attempt {
   /** Undefined before the first answer. */
   node: Upstream | undefined
+  /** A member that an answer lacks. */
+  absent: string | undefined
   readonly #upstreams: Asking
   readonly #not: readonly Upstream[]
   readonly #options: OneNodeOptions
@@ -274,6 +278,10 @@ class OneNode implements Attempt {
   mayHave(method: string): boolean {
     const [next] = this.#upstreams.candidates.filter((upstream) => !this.#not.includes(upstream))
     return (this.node ?? this.#options.first ?? next)?.mayHave(method) !== false
+  }
+
+  noteAbsent(member: string): void {
+    this.absent ??= member
   }
 
   async ask(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -339,16 +347,21 @@ function isNull(result: unknown): unknown {
   return result === null || result === '0x'
 }
 
-/** Whether a node gave no usable answer, but did not lie. */
-function isFailure(error: unknown): error is Error {
-  const kinds = [NodeError, NoAnswerError, MovedError, LackError, NotProvedError, UnknownForkError]
-  return kinds.some((kind) => error instanceof kind)
+/** Errors of a node without a usable answer: it does not answer, lacks something, or writes it in another form. */
+const failures = [
+  ...[NodeError, NoAnswerError, MovedError, LackError, NotProvedError, UnknownForkError],
+  ...[RlpError, BlockJsonError],
+]
+/** Errors of answers that contradict a root, or each other. */
+const contradictions = [LieError, InvalidBlockError]
+
+function isUnusable(error: unknown): error is Error {
+  return [...failures, ...contradictions].some((kind) => error instanceof kind)
 }
 
-/** Whether an answer was wrong, rather than absent. */
-function isLie(error: unknown): error is Error {
-  const kinds = [LieError, RlpError, BlockJsonError, InvalidBlockError]
-  return kinds.some((kind) => error instanceof kind)
+/** Whether an answer contradicts a root, and no absent member explains that. */
+function isLie(error: unknown, { absent }: OneNode): error is Error {
+  return absent === undefined && contradictions.some((kind) => error instanceof kind)
 }
 
 /** `why` is for callers, and names no upstream; `whole` is for the operator. */

@@ -1,22 +1,24 @@
 /** Receipts of a block from the JSON of eth_getBlockReceipts. Errors show in the receipts root. */
 import { Blooms, encodeReceipt } from '../../../execution/evm/blocks/receipts.js'
-import { hexToBytes, parseQuantity } from '../../../primitives/bytes.js'
-import { encodeRlp } from '../../../primitives/rlp.js'
-import { LieError } from './lie.js'
+import { bytesOfHex, parseQuantity } from '../../../primitives/bytes.js'
+import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
+import { NotProvedError } from './lie.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A row of the store: an RLP list of byte strings, each a receipt in consensus encoding. Throws {@link LieError}. */
+/** A row of the store: an RLP list of byte strings, each a receipt in consensus encoding. Throws {@link NotProvedError}. */
 export function receiptsFromJson(answer: unknown): Uint8Array {
-  if (!Array.isArray(answer)) throw new LieError('receipts that are no list')
+  if (!Array.isArray(answer)) throw new NotProvedError('receipts that are no list')
   return encodeRlp(answer.map((receipt: Json) => receiptRlp(receipt)))
 }
 
 const blooms = new Blooms()
+/** The lowest first byte of an RLP list; that of a typed receipt is lower. */
+const firstOfList = 0xc0
 /** Members that receipts of OP Stack deposits have after their logs. */
 const depositMembers: readonly string[] = ['depositNonce', 'depositReceiptVersion']
 
-/** A receipt in consensus encoding; `more` names integer members after its logs. Throws {@link LieError}. */
+/** A receipt in consensus encoding; `more` names integer members after its logs. Throws {@link NotProvedError}. */
 export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
   try {
     const { type, status, root, cumulativeGasUsed, logs } = receipt
@@ -36,29 +38,34 @@ export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
     }
     return encodeReceipt(fields, blooms.bloomOf(read))
   } catch (error) {
-    throw new LieError(`receipts that cannot be read: ${(error as Error).message}`)
+    throw new NotProvedError(`receipts that cannot be read: ${(error as Error).message}`)
   }
 }
 
-/** As {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link LieError}. */
+/** As {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link NotProvedError}. */
 export function receiptsFromRaw(answer: unknown): Uint8Array {
-  if (!Array.isArray(answer)) throw new LieError('receipts that are no list')
+  if (!Array.isArray(answer)) throw new NotProvedError('receipts that are no list')
   return encodeRlp(answer.map(bytesOf))
 }
 
-/** The integer of a hex quantity. Throws {@link LieError}. */
+/** Throws RlpError if a receipt of a row is none, for example because it is cut short. */
+export function requireReceiptForm(row: Uint8Array): void {
+  for (const receipt of decodeRlpList(row).map(rlpBytes)) {
+    const isTyped = (receipt[0] ?? firstOfList) < firstOfList
+    decodeRlpList(isTyped ? receipt.subarray(1) : receipt)
+  }
+}
+
+/** The integer of a hex quantity. Throws {@link NotProvedError}. */
 export function quantityOf(value: unknown): bigint {
   const integer = parseQuantity(value)
-  if (integer === undefined) throw new LieError('a number that is none')
+  if (integer === undefined) throw new NotProvedError('a number that is none')
   return integer
 }
 
-/** Bytes of a text of hex digits. Throws {@link LieError}. */
+/** Bytes of a text of hex digits. Throws {@link NotProvedError}. */
 export function bytesOf(value: unknown): Uint8Array {
-  try {
-    if (typeof value === 'string') return hexToBytes(value)
-  } catch {
-    // The error is thrown below.
-  }
-  throw new LieError('a value that is not hex')
+  const bytes = bytesOfHex(value)
+  if (bytes === undefined) throw new NotProvedError('a value that is not hex')
+  return bytes
 }

@@ -3,16 +3,15 @@
  * that sends a wrong block is accused.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
-import { headerRlpFromJson } from '../../../data/chain/blockFromJson.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, headerHash, UnknownForkError } from '../../../data/chain/header.js'
 import { bytesToHex, equalBytes, type Hash32, noBytes } from '../../../primitives/bytes.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
-import { type Block, type BlockLink, linkOf, parseBlock } from '../blocks/block.js'
+import { type Block, type BlockLink, linkOf } from '../blocks/block.js'
 import { bodyItems, checkContent } from '../blocks/blockRules.js'
 import { blockNameOf } from '../blocks/mayMark.js'
-import { askBlockRlp, askHeaderAt, blockQuestion } from './askedParts.js'
+import { askBlockRlp, askHeaderAt, blockQuestion, readBlock, readHeader } from './askedParts.js'
 import { LieError } from './lie.js'
 import { linkedHeaders } from './linkedHeaders.js'
 import { type Attempt, Proving } from './proving.js'
@@ -61,12 +60,17 @@ export class UpstreamBlocks {
 
   /** Number and parent of a block from its header; undefined if no node has it. */
   linkByHash(hash: Hash32, claimer?: Upstream): Promise<HeaderLink | undefined> {
-    return this.proving.find(async (attempt) => mustBe(await askLink(hash, attempt), hash), claimer)
+    return this.proving.find(
+      async (attempt) => mustBe(await askLink(hash, attempt, this.#schedule), hash),
+      claimer,
+    )
   }
 
   /** The header of some node at a number, unverified; undefined if none answers. */
   async linkByNumber(number: number): Promise<HeaderLink | undefined> {
-    const found = await this.proving.find((attempt) => askHeaderAt(number, attempt)).catch(() => undefined)
+    const found = await this.proving
+      .find((attempt) => askHeaderAt(number, attempt, this.#schedule))
+      .catch(() => undefined)
     return found && readLink(found.header)
   }
 
@@ -103,20 +107,24 @@ export class UpstreamBlocks {
       return rlp && readFetched(rlp, attempt.node as Upstream, this.#schedule)
     } catch (error) {
       if (!(error instanceof UnknownForkError)) throw error
-      const link = await askLink(id, attempt)
+      const link = await askLink(id, attempt, this.#schedule)
       return link && { ...link, rlp: noBytes, block: undefined, upstream: attempt.node as Upstream }
     }
   }
 }
 
-async function askLink(id: Hash32 | number, attempt: Attempt): Promise<HeaderLink | undefined> {
+async function askLink(
+  id: Hash32 | number,
+  attempt: Attempt,
+  schedule: ForkSchedule,
+): Promise<HeaderLink | undefined> {
   const { method, params } = blockQuestion(id, false)
   const answer = await attempt.ask(method, params)
-  return answer === null ? undefined : readLink(headerRlpFromJson(answer))
+  return answer === null ? undefined : readLink(readHeader(answer, attempt, schedule))
 }
 
 function readFetched(rlp: Uint8Array, upstream: Upstream, schedule: ForkSchedule): FetchedBlock {
-  const parsed = parseBlock(rlp)
+  const parsed = readBlock(rlp)
   const link = linkOf(parsed)
   // The content of a block of an unknown fork cannot be checked.
   if (link.unknownFork !== undefined) return { ...link, rlp, block: undefined, upstream }

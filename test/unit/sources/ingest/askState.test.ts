@@ -21,6 +21,7 @@ function nodeThat(answer: (at: unknown) => unknown) {
       asked.push(at)
       return method === 'eth_getBlockByHash' ? { number: '0x9' } : answer(at)
     },
+    noteAbsent: () => undefined,
     askOneOf: () => Promise.reject(new Error('not asked')),
   }
   const refuse = (code: number, message: string) => new NodeError(node, code, message, undefined)

@@ -10,8 +10,19 @@ interface Course {
   readonly latenessMs: number
 }
 
+/** Timestamps of the blocks, and by how much a poll is late. */
+interface Weather {
+  readonly stamps?: readonly number[]
+  readonly lateMs?: () => number
+}
+
 /** Polls a chain whose block `n` is there from `times[n]` on; counts after the first 20 blocks. */
-function poll(times: readonly number[], pollMs: number, tripMs: () => number): Course {
+function poll(
+  times: readonly number[],
+  pollMs: number,
+  tripMs: () => number,
+  { stamps = [], lateMs = () => 0 }: Weather = {},
+): Course {
   const pace = new BlockPace(pollMs)
   const seen = new Set<number>()
   let now = 0
@@ -20,6 +31,7 @@ function poll(times: readonly number[], pollMs: number, tripMs: () => number): C
   let next = 0
   const settled = 20
   while (next < times.length) {
+    now += lateMs()
     const sent = now
     const trip = tripMs()
     while (next < times.length && (times[next] as number) <= sent + trip / 2) next++
@@ -30,7 +42,7 @@ function poll(times: readonly number[], pollMs: number, tripMs: () => number): C
       seen.add(head)
       if (head >= settled) late += now - (times[head] as number)
     }
-    if (head >= 0) pace.note(head, now)
+    if (head >= 0) pace.note(head, now, stamps[head])
     now += pace.waitMs(sent, now)
   }
   const heads = [...seen].filter((head) => head >= settled).length
@@ -65,6 +77,50 @@ for (const intervalMs of [250, 1_000, 2_000, 12_000]) {
     })
   }
 }
+
+/** Blocks in slots, each late by chance, by at most `lateMs`; their timestamps are those of the slots. */
+function slotsLate(dice: Dice, intervalMs: number, lateMs: number) {
+  const times: number[] = []
+  const stamps: number[] = []
+  let slot = 0
+  for (let count = 0; count < blocks; count++) {
+    slot += 1 + Number(dice.throw(100) === 0)
+    const at = slot * intervalMs + dice.throw(lateMs)
+    times.push(Math.max(at, times.at(-1) ?? 0))
+    stamps.push(1_700_000_000 + (slot * intervalMs) / 1_000)
+  }
+  return { times, stamps }
+}
+
+for (const intervalMs of [1_000, 2_000, 12_000]) {
+  for (const load of [0.1, 0.3, 0.6]) {
+    t.test(`a block each ${intervalMs} ms, and a machine with a load of ${load}`, (t) => {
+      const dice = new Dice(seed as number)
+      // Blocks, timers and answers are late.
+      const delayMs = Math.ceil(load * intervalMs)
+      const lateMs = () => dice.throw(Math.min(delayMs, 300))
+      for (const pollMs of [50, 250, 1_000]) {
+        const courses = dice.times(9, () => {
+          const { times, stamps } = slotsLate(dice, intervalMs, delayMs)
+          return poll(times, pollMs, () => 5 + dice.throw(20) + lateMs(), { stamps, lateMs })
+        })
+        const counts = courses.map(({ questionsPerHead }) => questionsPerHead).sort((a, b) => a - b)
+        t.comment(`asked each ${pollMs} ms at first: ${counts.map((each) => each.toFixed(2)).join(' ')}`)
+        const most = pollMs < intervalMs / 20 ? 1.5 : 1.2
+        t.ok((counts[4] as number) <= most, `${counts[4]} questions a head`)
+      }
+      t.end()
+    })
+  }
+}
+
+t.test('timestamps that were invented count for nothing', (t) => {
+  const pace = new BlockPace(100)
+  // Blocks of one moment: a developer node gives each a timestamp of its own.
+  for (let number = 0; number < 20; number++) pace.note(number, number * 10 + (number % 3), 1_000 + number)
+  t.ok((pace.intervalMs ?? 0) < 100, `${pace.intervalMs}`)
+  t.end()
+})
 
 t.test('blocks that come by chance are asked for as often as the operator says', (t) => {
   const dice = new Dice(seed as number)

@@ -93,7 +93,9 @@ t.test(
         await rig.reached(archive.head)
         aheadMs += 11_000
       }
-      t.equal(asked, 1, `after ${what} it is not asked again`)
+      // A vague error is asked about once more, at once.
+      const times = [-32000, -32603].includes(error.code) ? 2 : 1
+      t.equal(asked, times, `after ${what} it is not asked again`)
       t.equal(rig.said.split('no upstream gave the witness').length, 2, `which is said once: ${rig.said}`)
       t.notMatch(rig.said, / lied: /, what)
       archive.change = (_, answer) => answer
