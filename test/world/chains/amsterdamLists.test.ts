@@ -2,18 +2,14 @@
  * The chains of the Amsterdam fork, as far as they follow from their access lists: blocks are made from the lists, so
  * that no contract runs here. What is kept of the lists, and who checks them.
  */
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { open } from 'lmdb'
 import t from 'tap'
 import type { BlockDiff } from '../../../src/data/store/blockDiff.js'
-import { ChainReader } from '../../../src/data/store/chainReader.js'
+import type { ChainReader } from '../../../src/data/store/chainReader.js'
 import type { ChainTables } from '../../../src/data/store/tables.js'
 import type { Hash32 } from '../../../src/primitives/bytes.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { rlpSpanAt } from '../../../src/primitives/rlp.js'
 import {
   type BlockDiffParts,
@@ -163,44 +159,4 @@ t.test('block diffs carry the lists, and a replica believes none', { skip }, asy
   await fed.commitBatch()
   t.equal(applied?.whole.number, last)
   t.strictSame(dumpStore(fed), dumpStore(store))
-})
-
-/** Applies a block diff (a file as {@link encodeBlockDiff} makes it) to a store, in a process of its own. */
-const writer = `
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-const [root, path, blockDiff] = process.argv.slice(1)
-const load = (name) => import(root + '/dist/modules/src/' + name + '.js')
-const { ChainWriter } = await load('data/store/chainWriter')
-const { BlockDiffVerifier, previousState } = await load('sources/feed/verifyBlockDiff')
-const { decodeBlockDiff } = await load('sources/feed/blockDiffCodec')
-const { ForkSchedule } = await load('data/chain/forks')
-const store = ChainWriter.openForWriting({ path })
-const schedule = ForkSchedule.of(store.readIdentity())
-const previous = previousState(store)
-const verifier = new BlockDiffVerifier(schedule, { sendersChecked: 1 })
-store.apply(previous.number, [verifier.verifyBlockDiff(previous, decodeBlockDiff(readFileSync(blockDiff)))])
-await store.close()
-`
-
-t.test('a store from before lists were known opens as it is, and takes them', { skip }, async (t) => {
-  const { store, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', last)
-  const blockDiff = join(makeFolder(t), 'bundle')
-  writeFileSync(blockDiff, encodeBlockDiff(readBlockDiffParts(store, 40) as BlockDiffParts))
-  store.apply(39, [])
-  await store.close()
-  const { path } = store
-  const old = open({ path, noSubdir: true, maxDbs: 32, encoding: 'binary' })
-  await old.openDB({ name: 'accessLists', encoding: 'binary' }).drop()
-  await old.close()
-  const reader = ChainReader.open({ path })
-  t.teardown(() => reader.close())
-  t.equal(reader.readHead()?.number, 39)
-  t.equal(listOf(reader, 39), undefined)
-  t.strictSame(faultsOf(reader), [])
-  execFileSync(process.execPath, ['--input-type=module', '-e', writer, packageRoot(), path, blockDiff])
-  reader.refresh()
-  t.equal(reader.readHead()?.number, 40)
-  t.equal(bytesToHex(listOf(reader, 40) as Uint8Array), blocks[40]?.blockAccessListRlp)
 })

@@ -10,7 +10,7 @@ import { makeFolder } from '../../library/folder.js'
 import { once, until } from '../../library/until.js'
 
 const mapBytes = 2 ** 30
-const moduleUrl = (name: string) => new URL(`../../../src/data/store/${name}.js`, import.meta.url).href
+const moduleUrl = (name: string) => new URL(`../../../src/data/store/lmdb/${name}.js`, import.meta.url).href
 
 /** Opens a store, reads its first row, says so, and stays in the middle of that read; or says why it cannot. */
 const readerSource = `
