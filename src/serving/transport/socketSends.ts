@@ -12,7 +12,7 @@ import { BodyParts, lengthOf, longBytesMin } from './answerBytes.js'
 import { type LongSend, sendSlices, sentBytesMax } from './sendSlices.js'
 import type { SocketWire } from './wire.js'
 
-/** Longest message that is passed on whatever the turn has sent: events and usual answers, as over HTTP. */
+/** Longest answer that is passed on whatever the turn has sent, as over HTTP. */
 const shortBytesMax = 16 * 1024
 
 /** Memory of a waiting message besides its bytes. */
@@ -53,7 +53,8 @@ export class SocketSends implements LongSend {
   send(message: AnswerBody | Uint8Array): void {
     const isEvent = message instanceof Uint8Array
     const bytes = isEvent ? message.length : lengthOf(message)
-    if (this.#waiting.length === 0 && this.#mayPass(bytes)) return this.#wire.send(message)
+    // An event that waited for its turn would count as unread, and cost a subscriber with a short queue the next one.
+    if (this.#waiting.length === 0 && (isEvent || this.#mayPass(bytes))) return this.#wire.send(message)
     const parts = new BodyParts(isEvent ? [new Uint8Array(message)] : message)
     if (parts.bytesLeft === 0) return
     this.#waitingBytes += parts.bytesLeft + waitingBytes
