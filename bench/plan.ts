@@ -103,16 +103,16 @@ export function networkPlans({ http, geth, special }: Plan, options: BenchOption
 
 /** Warm-up of the bare server, which has little code. */
 const bareWarmUpSeconds = 2
-/** Of anvil and go-ethereum. */
+/** Warm-up of anvil and go-ethereum, which are compiled ahead. */
 const compiledWarmUpSeconds = 1
-/** Of go-ethereum with its import, of Tidegate, and of reading the chain's facts. */
+/** Start of go-ethereum with its import, start of Tidegate, and reads of the chain's facts. */
 const gethStartSeconds = 12
-/** Of autocannon's process and its first requests, which do not count. */
+/** Start of autocannon's process, and its first requests, which do not count. */
 const latencyStartSeconds = 1.6
 /** For starting the bare server, and for comparing answers. */
 const startSeconds = 1
 
-/** Of anvil's rounds of a slow scenario, which are as many as fit into ten seconds, and of its first answer. */
+/** Rounds of anvil in a slow scenario, as many as fit into ten seconds, and its first answer. */
 const slowAnvilSeconds = 15
 
 function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: readonly Target[]): number {

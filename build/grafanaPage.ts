@@ -100,7 +100,7 @@ const calls = rateOf('tidegate_rpc_calls_total', [])
 const errors = rateOf('tidegate_rpc_errors_total', [])
 const ofNetworks = selectorOf(['network'])
 
-/** What an operator looks at first. */
+/** Panels that answer an operator's first questions. */
 const overview: readonly Panel[] = [
   {
     title: 'Networks that cannot be read',

@@ -10,12 +10,12 @@ import { walk } from '../data/scatter.js'
 import { askResult, rpc } from './rpc.js'
 import { type Scenario, unlike } from './scenarios.js'
 
-/** What questions about the chain are made of. */
+/** Accounts, hashes and numbers of the chain that requests name. */
 export interface ChainFacts {
-  /** Of the blocks that {@link transactions} are in. */
+  /** Hashes of the blocks with {@link transactions}. */
   readonly blocks: readonly { readonly number: string; readonly hash: string }[]
   readonly transactions: readonly string[]
-  /** Those that sent these. */
+  /** Senders of {@link transactions}. */
   readonly accounts: readonly string[]
   /** A contract of `TideToken.sol`. */
   readonly token: string

@@ -188,7 +188,7 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('tidegate_getStorageByKeys', (n) => [tide, '0x3', words(n, 10_000), someBlock(n)], '10,000 keys'),
   { name: 'no call, 2 bytes', question: () => '{}' },
   ...hardTexts(bodyBytesMax).flatMap((build, at) => {
-    // Of the slow texts: the nested lists, the list of objects, and the long list of parameters.
+    // Three slow texts: the nested lists, the list of objects, and the long list of parameters.
     const name = { 0: 'nested lists', 2: 'a list of objects in a list', 6: 'a million parameters' }[at]
     return name === undefined ? [] : [{ name: `no call, ${name}, 5 MiB`, question: build as () => string }]
   }),

@@ -24,7 +24,7 @@ export function statFields(pid: number, proc = '/proc'): readonly number[] | und
   }
 }
 
-/** Of one process. `proc` is where the system shows processes. */
+/** CPU seconds of one process. `proc` is the folder where the system shows processes. */
 export class CpuClock {
   readonly #pid: number
   readonly #proc: string

@@ -15,7 +15,7 @@ import { endWithThisProcess, type ServerProcess, serverOf } from './serverProces
 
 const module = 'github.com/ethereum/go-ethereum'
 const version = 'v1.17.10'
-/** Of the kept folder. */
+/** Name of the folder in the cache. */
 const key = `geth-${version}`
 
 /** Why go-ethereum cannot be measured on this machine; undefined where it can. Throws RangeError for a wrong `GETH`. */

@@ -86,7 +86,8 @@ async function inventTransaction(
   if (body !== undefined) return hexToBytes(await sender.signTransaction(body as never))
   const authority = senders[(who + 1) % senders.length] as PrivateKeyAccount
   const authorization = await authority.signAuthorization({
-    ...{ chainId, address: programs.address() as `0x${string}` },
+    chainId,
+    address: programs.address() as `0x${string}`,
     nonce: nonces[(who + 1) % senders.length] ?? 0,
   })
   // The nonce of the authority is one more afterwards, where its authorization is valid.

@@ -81,8 +81,17 @@ export function readOptions(words: readonly string[]): Options | undefined {
 const text = { type: 'string' } as const
 const flag = { type: 'boolean', default: false } as const
 const flags = {
-  ...{ geth: text, chain: text, ours: text, genesis: text, seed: text, calls: text, blocks: text },
-  ...{ only: text, shown: text, texts: flag, help: flag },
+  geth: text,
+  chain: text,
+  ours: text,
+  genesis: text,
+  seed: text,
+  calls: text,
+  blocks: text,
+  only: text,
+  shown: text,
+  texts: flag,
+  help: flag,
 }
 
 function parse(words: readonly string[]) {

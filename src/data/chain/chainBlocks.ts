@@ -367,7 +367,7 @@ export abstract class ChainBlocks {
     return this.parts.store.readByHand?.()?.next !== undefined
   }
 
-  /** What makes the chain one that no other client verifies, as a sentence; undefined for all others. */
+  /** The first change by hand, as a sentence: no other client can verify the chain from it on. Undefined if there is none. */
   get changedByHand(): string | undefined {
     const { changes = 0 } = this.parts.store.readByHand?.() ?? {}
     const [first] = changes === 0 ? [] : (this.parts.store.changesByHand?.() ?? [])

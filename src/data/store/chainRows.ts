@@ -109,7 +109,7 @@ export interface Development {
   readonly stateRoot: string
 }
 
-/** What callers of a developer chain set for its next block, which only that block uses except for `clock`. */
+/** Values that callers of a developer chain set for its next block. Later blocks use `clock` and `coinbase`, too. */
 export interface NextBlock {
   /** A time that was current when a caller moved the clock: no later block is earlier. */
   readonly clock?: number
@@ -121,7 +121,7 @@ export interface NextBlock {
   readonly coinbase?: string
 }
 
-/** What callers of a developer chain set. */
+/** Row of a developer chain with the changes and settings of its callers. */
 export interface ByHand {
   /** Another number after each change. */
   readonly revision: number

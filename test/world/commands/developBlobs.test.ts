@@ -62,8 +62,14 @@ t.test('blobs come with proofs of blobs or of cells, before Osaka and from it on
     const chainId = Number((await service.call('eth_chainId')).result)
     for (const nonce of [0, 1]) {
       const raw = await account.signTransaction({
-        ...{ type: 'eip4844', chainId, nonce, to: account.address, gas: 21_000n },
-        ...{ maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n, maxFeePerBlobGas: 10n ** 9n },
+        type: 'eip4844',
+        chainId,
+        nonce,
+        to: account.address,
+        gas: 21_000n,
+        maxFeePerGas: 10n ** 10n,
+        maxPriorityFeePerGas: 1n,
+        maxFeePerBlobGas: 10n ** 9n,
         blobVersionedHashes: [versionedHash],
         sidecars: [sidecar],
       })

@@ -1,4 +1,4 @@
-/** What callers of a developer chain set by hand, as suites with anvil's and Hardhat's methods do. */
+/** Changes by hand to a developer chain, as test suites make them with the methods of anvil and Hardhat. */
 import t, { type Test } from 'tap'
 import { createTestClient, defineChain, type Hex, http, publicActions, walletActions } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'

@@ -17,14 +17,13 @@ import {
   bytesToHex,
   type Hash32,
   hexToBytes,
-  padLeft,
   toAddress,
   toHash32,
-  toMinimalBytes,
   toQuantity,
 } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { isObject } from '../../../primitives/jsonType.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import {
   type Announced,
@@ -49,6 +48,7 @@ import { runSource, type Source, type SourceHost, takeCalls } from '../thread/ru
 import { openTaskStore } from '../thread/taskStore.js'
 import { Announcements } from '../transactions/announcements.js'
 import { BlockMaker, type Payment } from './blockMaker.js'
+import { addressOf, integer, invalid, quantity, word, wordBytes } from './developParams.js'
 import type { Signer } from './signer.js'
 import { type AccountByHand, buildByHand } from './stateByHand.js'
 
@@ -672,49 +672,10 @@ class Developer implements SourceCalls {
   }
 }
 
-function addressOf(hex: unknown): Address {
-  const bytes = bytesOfHex(hex, 20)
-  if (bytes === undefined) throw invalid('expected an address', 0)
-  return toAddress(bytes)
-}
-
-/** A whole number of up to 32 bytes. */
-function word(value: unknown, index: number): bigint {
-  const found = quantity(value, index)
-  if (found >= 2n ** 256n) throw invalid('expected at most 32 bytes', index)
-  return found
-}
-
-/** The same as 32 bytes. */
-function wordBytes(value: unknown, index: number): Uint8Array {
-  return padLeft(toMinimalBytes(word(value, index)), 32)
-}
-
 function doneAs(tool: ToolPrefix): true | null {
   return tool === 'hardhat' ? true : null
 }
 
 function clockSeconds(): number {
   return Math.floor(Date.now() / 1_000)
-}
-
-function isObject(value: unknown): value is { readonly timestamp?: unknown; readonly blocks?: unknown } {
-  return typeof value === 'object' && value !== null
-}
-
-/** A number, or a string of digits; clients differ. Throws FaultError InvalidArgument. */
-function quantity(value: unknown, index: number): bigint {
-  const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
-  if (typeof text === 'string' && /^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(text)) return BigInt(text)
-  throw invalid('expected a whole number, or one as a text', index)
-}
-
-function integer(value: unknown, max: number, index = 0): number {
-  const found = quantity(value, index)
-  if (found > max) throw invalid(`expected at most ${max}`, index)
-  return Number(found)
-}
-
-function invalid(why: string, index: number): FaultError {
-  return new FaultError({ kind: 'InvalidArgument', index, why })
 }

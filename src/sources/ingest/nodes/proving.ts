@@ -349,8 +349,14 @@ function isNull(result: unknown): unknown {
 
 /** Errors of a node without a usable answer: it does not answer, lacks something, or writes it in another form. */
 const failures = [
-  ...[NodeError, NoAnswerError, MovedError, LackError, NotProvedError, UnknownForkError],
-  ...[RlpError, BlockJsonError],
+  NodeError,
+  NoAnswerError,
+  MovedError,
+  LackError,
+  NotProvedError,
+  UnknownForkError,
+  RlpError,
+  BlockJsonError,
 ]
 /** Errors of answers that contradict a root, or each other. */
 const contradictions = [LieError, InvalidBlockError]

@@ -40,21 +40,33 @@ const rows: readonly Row[] = [
   },
   // Its first block is after Ecotone.
   {
-    ...{ name: 'Lisk', chainId: 1135, time: 1_714_728_791, times: mainnet },
-    ...{ elasticity: 20, denominators: [1_000, 1_000] },
+    name: 'Lisk',
+    chainId: 1135,
+    time: 1_714_728_791,
+    times: mainnet,
+    elasticity: 20,
+    denominators: [1_000, 1_000],
   },
   // Two forks within a second, the first at the genesis.
   {
-    ...{ name: 'Boba', chainId: 288, time: 1_713_302_879 },
+    name: 'Boba',
+    chainId: 288,
+    time: 1_713_302_879,
     times: [1_713_302_879, 1_713_302_880, 1_725_951_600, 1_729_753_200, 1_738_785_600],
   },
   {
-    ...{ name: 'World Chain', chainId: 480, time: 1_719_335_639, elasticity: 10 },
+    name: 'World Chain',
+    chainId: 480,
+    time: 1_719_335_639,
+    elasticity: 10,
     times: [0, 0, 1_721_826_000, 1_727_780_400, 1_738_238_400],
   },
   { name: 'Unichain', chainId: 130, time: 1_730_748_359, times: [0, 0, 0, 0, 1_736_445_601] },
   {
-    ...{ name: 'Ink', chainId: 57073, time: 1_733_498_411, denominators: [250, 250] },
+    name: 'Ink',
+    chainId: 57073,
+    time: 1_733_498_411,
+    denominators: [250, 250],
     times: [0, 0, 0, 0, 1_742_396_400],
   },
   { name: 'Soneium', chainId: 1868, time: 1_733_134_751, times: [0, 0, 0, 0] },
@@ -63,8 +75,12 @@ const rows: readonly Row[] = [
   { name: 'Fraxtal', chainId: 252, time: 1_706_810_711, times: [0], elasticity: 10 },
   // Two forks at once.
   {
-    ...{ name: 'Celo', chainId: 42220, time: 1_742_957_258, times: [0, 0, 0, 0, celoTime, celoTime] },
-    ...{ elasticity: 5, denominators: [400, 400] },
+    name: 'Celo',
+    chainId: 42220,
+    time: 1_742_957_258,
+    times: [0, 0, 0, 0, celoTime, celoTime],
+    elasticity: 5,
+    denominators: [400, 400],
   },
 ]
 

@@ -125,15 +125,16 @@ t.test(
     const outcome = blocks.run(given, [{ address: to, code: Uint8Array.of(0) }], true)
     t.match(outcome, { status: '0x1', gasUsed: '0x3a98' })
     const rules: BlockRules = {
-      ...{
-        fork: 'amsterdam',
-        coinbase: addressOf(8),
-        timestamp: 1n,
-        number: 1n,
-        random: 1n,
-        gasLimit: 2n ** 40n,
-      },
-      ...{ chainId: 1n, baseFee: 0n, blobBaseFee: 1n, slotNumber: 1n },
+      fork: 'amsterdam',
+      coinbase: addressOf(8),
+      timestamp: 1n,
+      number: 1n,
+      random: 1n,
+      gasLimit: 2n ** 40n,
+      chainId: 1n,
+      baseFee: 0n,
+      blobBaseFee: 1n,
+      slotNumber: 1n,
     }
     const priced = priceTransaction({ ...message, ...noFees, sender, type: 2 }, rules, 'transaction')
     const check = (gasLimit: bigint) => checkTransaction(priced, { gasLimit })

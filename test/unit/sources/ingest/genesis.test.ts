@@ -236,9 +236,15 @@ t.test("Besu's file of Sepolia has Sepolia's genesis", async (t) => {
     addresses.map((address) => [`0x${address}`, { balance }])
   const sepolia = {
     config: besuConfig({
-      ...{ chainId: 11155111, mergeNetSplitBlock: 1735371, terminalTotalDifficulty: 17000000000000000 },
-      ...{ shanghaiTime: 1677557088, cancunTime: 1706655072, pragueTime: 1741159776 },
-      ...{ osakaTime: 1760427360, bpo1Time: 1761017184, bpo2Time: 1761607008 },
+      chainId: 11155111,
+      mergeNetSplitBlock: 1735371,
+      terminalTotalDifficulty: 17000000000000000,
+      shanghaiTime: 1677557088,
+      cancunTime: 1706655072,
+      pragueTime: 1741159776,
+      osakaTime: 1760427360,
+      bpo1Time: 1761017184,
+      bpo2Time: 1761607008,
       depositContractAddress: '0x7f02c3e3c98b133055b8b348b2ac625669ed295d',
       checkpoint: { hash: `0x${'49'.repeat(32)}`, number: 1273020, totalDifficulty: '0x13DE1653E7D280' },
     }),
@@ -289,7 +295,11 @@ t.test("Besu's files of Hoodi and Holesky say the same as go-ethereum's, in othe
         [address]: { balance: '1000000000000000000000000' },
         [`0x${'0'.repeat(40)}`]: { balance: '1' },
       },
-      ...{ ...header, baseFeePerGas: '0x3B9ACA00', difficulty: '0x01', extraData: '', nonce: '0x1234' },
+      ...header,
+      baseFeePerGas: '0x3B9ACA00',
+      difficulty: '0x01',
+      extraData: '',
+      nonce: '0x1234',
       mixhash: `0x${'0'.repeat(64)}`,
     }
     const { preMergeForkBlock: _, ...known } = config
@@ -299,8 +309,12 @@ t.test("Besu's files of Hoodi and Holesky say the same as go-ethereum's, in othe
         [address]: { balance: '0xd3c21bcecceda1000000' },
         [`0x${'0'.repeat(40)}`]: { balance: '0x1' },
       },
-      ...{ gasLimit: header.gasLimit, timestamp: `0x${Number(header.timestamp).toString(16)}` },
-      ...{ baseFeePerGas: '0x3b9aca00', difficulty: '0x1', extraData: '0x', nonce: '0x1234' },
+      gasLimit: header.gasLimit,
+      timestamp: `0x${Number(header.timestamp).toString(16)}`,
+      baseFeePerGas: '0x3b9aca00',
+      difficulty: '0x1',
+      extraData: '0x',
+      nonce: '0x1234',
       mixHash: `0x${'0'.repeat(64)}`,
     }
     const [besu, other] = [own, geth].map((genesis) => parseGenesis(JSON.stringify(genesis)))

@@ -1,0 +1,42 @@
+/**
+ * Parameters of the methods that change a developer chain. Clients write numbers in several forms. Each function throws
+ * FaultError InvalidArgument, which names the parameter by its index.
+ */
+import { type Address, bytesOfHex, padLeft, toAddress, toMinimalBytes } from '../../../primitives/bytes.js'
+import { FaultError } from '../../../primitives/faults.js'
+
+export function addressOf(hex: unknown): Address {
+  const bytes = bytesOfHex(hex, 20)
+  if (bytes === undefined) throw invalid('expected an address', 0)
+  return toAddress(bytes)
+}
+
+/** A whole number of up to 32 bytes. */
+export function word(value: unknown, index: number): bigint {
+  const found = quantity(value, index)
+  if (found >= 2n ** 256n) throw invalid('expected at most 32 bytes', index)
+  return found
+}
+
+/** The same as 32 bytes. */
+export function wordBytes(value: unknown, index: number): Uint8Array {
+  return padLeft(toMinimalBytes(word(value, index)), 32)
+}
+
+/** A number, or a string of decimal or hex digits. */
+export function quantity(value: unknown, index: number): bigint {
+  const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
+  if (typeof text === 'string' && /^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(text)) return BigInt(text)
+  throw invalid('expected a whole number, or one as a text', index)
+}
+
+/** At most `max`. */
+export function integer(value: unknown, max: number, index = 0): number {
+  const found = quantity(value, index)
+  if (found > max) throw invalid(`expected at most ${max}`, index)
+  return Number(found)
+}
+
+export function invalid(why: string, index: number): FaultError {
+  return new FaultError({ kind: 'InvalidArgument', index, why })
+}
