@@ -220,3 +220,43 @@ t.test('where all nodes lie, callers get errors', async (t) => {
   }
   t.ok(errors > 10, `${errors}`)
 })
+
+t.test('answers that are cut short or of another form become errors, and are never passed on', async (t) => {
+  const node = await startNode(t)
+  const gateway = await startGateway(t.testdir(), [node.url])
+  t.teardown(() => gateway.stop())
+  const forms: readonly ((text: string) => unknown)[] = [
+    (text) => text.slice(0, 2 + 2 * Math.floor((text.length - 2) / 4)),
+    (text) => `0xc0${text.slice(4)}`,
+    (text) => text.slice(0, -1),
+    (text) => text.slice(2),
+    () => '0x',
+    () => 7,
+    () => null,
+    () => ({}),
+  ]
+  const asked = questions.filter((body) =>
+    /"(debug_executionWitness|debug_traceBlockByNumber|eth_call)"/.test(body),
+  )
+  const hidden = new Set(['eth_chainId', 'eth_blockNumber', 'eth_getBlockByNumber', 'eth_syncing'])
+  for (const form of forms) {
+    node.answer = async (call) => {
+      const answer = await askArchive(call)
+      if (!('result' in answer) || hidden.has(call.method)) return answer
+      return { result: textsIn(answer.result, form) }
+    }
+    for (const body of asked.slice(0, 12)) {
+      const { text } = await gateway.post('/', body)
+      const expected = (await archive.post('/', body)).text
+      if (text !== expected) t.match(JSON.parse(text), { error: { code: Number } }, `${form}: ${body}`)
+    }
+  }
+})
+
+/** `value` with `form` in the place of each text of hex digits. */
+function textsIn(value: unknown, form: (text: string) => unknown): unknown {
+  if (typeof value === 'string') return /^0x[0-9a-f]{4,}$/.test(value) ? form(value) : value
+  if (Array.isArray(value)) return value.map((each) => textsIn(each, form))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, textsIn(each, form)]))
+}

@@ -11,7 +11,7 @@ import { keccak256 } from '../../../src/primitives/keccak.js'
 import { ProofFetcher } from '../../../src/sources/ingest/gateway/proofFetcher.js'
 import { accessListFromJson } from '../../../src/sources/ingest/nodes/accessListFromJson.js'
 import { checkAccessList } from '../../../src/sources/ingest/nodes/askedParts.js'
-import { LieError, NotProvedError } from '../../../src/sources/ingest/nodes/lie.js'
+import { LieError, MalformedError } from '../../../src/sources/ingest/nodes/lie.js'
 import type { Asking } from '../../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../../src/sources/upstream/upstream.js'
 import { Dice, propertyRuns } from '../../library/property.js'
@@ -192,7 +192,7 @@ t.test('access lists: a member of another form is no lie, another value is one',
   for (const path of pathsIn(list)) {
     for (const form of forms) {
       const outcome = judgeList(() => accessListFromJson(withPart(list, path, form)))
-      if (outcome !== NotProvedError.name) t.fail(`${path.join('.')} is ${JSON.stringify(form)}: ${outcome}`)
+      if (outcome !== MalformedError.name) t.fail(`${path.join('.')} is ${JSON.stringify(form)}: ${outcome}`)
     }
   }
   for (let length = 0; length < rlp.length; length++)

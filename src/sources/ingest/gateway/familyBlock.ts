@@ -33,7 +33,7 @@ import { textOf } from '../../../primitives/excerpt.js'
 import { emptyUnclesHash, hashRlp, keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
-import { LieError, NotProvedError } from '../nodes/lie.js'
+import { LieError, MalformedError, NotProvedError } from '../nodes/lie.js'
 import { bytesOf, quantityOf, receiptRlp } from '../nodes/receiptsFromJson.js'
 
 type Json = Readonly<Record<string, unknown>>
@@ -108,7 +108,7 @@ export function readFamilyHeader(
 } {
   const block = recordOf(json, 'a block')
   const claimed = bytesOfHex(block.hash, 32)
-  if (claimed === undefined) throw new NotProvedError('a block without its hash')
+  if (claimed === undefined) throw new MalformedError('a block without its hash')
   const hash = toHash32(claimed)
   const own = family.parts.headers === 'reported' ? undefined : ownHeaderRlp(block, family)
   const isProved = own !== undefined && equalBytes(headerHash(own), hash)
@@ -147,8 +147,8 @@ function ethereumHeader(block: Json, { settlingField }: ProvedFamily, isProved: 
 }
 
 /**
- * Reads a block with full transactions. Throws {@link LieError} for a contradiction, and {@link NotProvedError} or
- * BlockJsonError for another form.
+ * Reads a block with full transactions. Throws {@link LieError} for a contradiction, {@link MalformedError} or
+ * BlockJsonError for another form, and {@link NotProvedError} for transactions of an unknown type.
  */
 export async function readFamilyBlock(json: unknown, options: ReadOptions): Promise<FamilyBlock> {
   const { family } = options
@@ -230,7 +230,7 @@ async function readTransaction(
   const claimed = bytesOfHex(json.hash, 32)
   const sender = bytesOfHex(json.from, 20)
   if (claimed === undefined || sender === undefined)
-    throw new NotProvedError('a transaction without hash or sender')
+    throw new MalformedError('a transaction without hash or sender')
   const claims = { hash: claimed, sender, isCovered: false }
   if (index === count - 1 && isUnrooted(family, claimed, header.number, blockHash))
     return { ...claims, item: undefined, isUnrooted: true }
@@ -305,7 +305,7 @@ export function readFamilyReceipts(
   }
   const list = listOf(answer, 'receipts').map((each) => recordOf(each, 'a receipt'))
   if (list.length !== transactions.length)
-    throw new NotProvedError(
+    throw new MalformedError(
       `${list.length} receipts of ${transactions.length} transactions of block ${header.number}`,
     )
   const last = transactions.at(-1)
@@ -390,10 +390,10 @@ function typeOf({ type }: Json): number {
 
 function recordOf(value: unknown, what: string): Json {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
-  throw new NotProvedError(`${what} that is no object`)
+  throw new MalformedError(`${what} that is no object`)
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value
-  throw new NotProvedError(`${what} that are no list`)
+  throw new MalformedError(`${what} that are no list`)
 }

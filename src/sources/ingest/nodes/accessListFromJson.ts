@@ -5,18 +5,18 @@ import {
   type IndexedValue,
 } from '../../../data/chain/blockAccessList.js'
 import { padLeft, trimLeft } from '../../../primitives/bytes.js'
-import { NotProvedError } from './lie.js'
+import { MalformedError } from './lie.js'
 import { bytesOf, quantityOf } from './receiptsFromJson.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** RLP of the list. Throws {@link NotProvedError} for a malformed answer. */
+/** RLP of the list. Throws {@link MalformedError} for a malformed answer. */
 export function accessListFromJson(answer: unknown): Uint8Array {
   try {
     return encodeBlockAccessList(listOf(answer).map(accountOf))
   } catch (error) {
-    if (error instanceof NotProvedError) throw error
-    throw new NotProvedError(`an access list that cannot be read: ${(error as Error).message}`)
+    if (error instanceof MalformedError) throw error
+    throw new MalformedError(`an access list that cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -48,12 +48,12 @@ function wordOf(value: unknown): Uint8Array {
 /** An integer, as a quantity or with leading zeros. */
 function integerOf(value: unknown): Uint8Array {
   if (typeof value !== 'string' || !value.startsWith('0x'))
-    throw new NotProvedError('a value that is not hex')
+    throw new MalformedError('a value that is not hex')
   const digits = value.slice(2)
   return trimLeft(bytesOf(`0x${digits.length % 2 === 0 ? digits : `0${digits}`}`))
 }
 
 function listOf(value: unknown): readonly Json[] {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null)) return value
-  throw new NotProvedError('an access list without its parts')
+  throw new MalformedError('an access list without its parts')
 }

@@ -21,7 +21,7 @@ import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, rlpList } from '../../../primitives/rlp.js'
 import { type Block, parseBlock } from '../blocks/block.js'
 import { accessListFromJson } from './accessListFromJson.js'
-import { LieError, NotProvedError } from './lie.js'
+import { LieError, MalformedError } from './lie.js'
 import type { Attempt, Question } from './proving.js'
 import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
 
@@ -53,7 +53,7 @@ export async function askBlockRlp(
   const { hash } = result as { readonly hash?: unknown }
   const reported = bytesOfHex(hash, 32)
   const isNamed = reported !== undefined && (typeof id === 'number' || equalBytes(reported, id))
-  if (hashes.length > 0 && !isNamed) throw new NotProvedError('a block without its hash')
+  if (hashes.length > 0 && !isNamed) throw new MalformedError('a block without its hash')
   const uncles = await Promise.all(
     hashes.map((_, index) => attempt.ask('eth_getUncleByBlockHashAndIndex', [hash, toQuantity(index)])),
   )
@@ -133,7 +133,7 @@ async function jsonReceipts(method: string, result: unknown, attempt: Attempt): 
   if (result === null) return undefined
   if (method === 'eth_getBlockReceipts') return result
   const { transactions } = result as { readonly transactions?: unknown }
-  if (!Array.isArray(transactions)) throw new NotProvedError('a block without its transactions')
+  if (!Array.isArray(transactions)) throw new MalformedError('a block without its transactions')
   const receipts = await Promise.all(
     transactions.map((each) => attempt.ask('eth_getTransactionReceipt', [each])),
   )
@@ -154,7 +154,7 @@ export async function askHeaderAt(
   if (method === 'debug_getRawHeader') return readCanonical(bytesOf(result), number)
   const found = readCanonical(readHeader(result, attempt, schedule), number)
   const { hash: reported } = result as { readonly hash?: unknown }
-  if (bytesOfHex(reported, 32) === undefined) throw new NotProvedError('a header without its hash')
+  if (bytesOfHex(reported, 32) === undefined) throw new MalformedError('a header without its hash')
   const hash = textOf(reported)
   if (hash.toLowerCase() === bytesToHex(found.hash)) return found
   throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${excerpt(hash, 80)}`)
@@ -168,12 +168,12 @@ export function readHeader(json: unknown, attempt: Attempt, schedule: ForkSchedu
   return rlp
 }
 
-/** A block of a node. Throws {@link NotProvedError} for another form. */
+/** A block of a node. Throws {@link MalformedError} for another form. */
 export function readBlock(rlp: Uint8Array): Block {
   try {
     return parseBlock(rlp)
   } catch (error) {
-    if (error instanceof InvalidBlockError) throw new NotProvedError(error.message)
+    if (error instanceof InvalidBlockError) throw new MalformedError(error.message)
     throw error
   }
 }

@@ -27,7 +27,15 @@ export class MovedError extends Error {
   override readonly name = 'MovedError'
 }
 
-/** An answer of an unknown form, or about a part that nothing proves. This is no lie. The message describes it. */
+/**
+ * An answer that is not of its method's form. This is no lie, because a caller may have chosen the part; nor does it
+ * mean that the part cannot be proved, because another answer may be right. The message describes it.
+ */
+export class MalformedError extends Error {
+  override readonly name = 'MalformedError'
+}
+
+/** A part that nothing proves, or data of an unknown form under a root. This is no lie. The message describes it. */
 export class NotProvedError extends Error {
   override readonly name = 'NotProvedError'
 }

@@ -11,7 +11,7 @@ import { FaultError } from '../../../primitives/faults.js'
 import { RlpError } from '../../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type AskOptions, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
-import { LackError, LieError, MovedError, NotProvedError } from './lie.js'
+import { LackError, LieError, MalformedError, MovedError, NotProvedError } from './lie.js'
 
 export type Asking = Pick<Upstreams, 'ask' | 'candidates' | 'count' | 'quorum'>
 
@@ -105,7 +105,9 @@ export class Proving {
   /**
    * The result of `prove` for the first node with right answers. Returns undefined if fewer than a quorum of nodes can
    * still have it, or if all answering nodes deny it. `prove` makes requests. It throws {@link LieError} for an answer
-   * that contradicts a root or another answer, {@link NotProvedError} or RlpError for one of another form, and returns undefined if the node lacks the thing. That is no lie: the node may be behind.
+   * that contradicts a root or another answer, {@link MalformedError} or RlpError for one of another form,
+   * {@link NotProvedError} for a part that nothing proves, and returns undefined if the node lacks the thing. That is no
+   * lie: the node may be behind.
    * Rejects with FaultError if no node gives a right answer.
    */
   async prove<T>(
@@ -353,6 +355,7 @@ const failures = [
   NoAnswerError,
   MovedError,
   LackError,
+  MalformedError,
   NotProvedError,
   UnknownForkError,
   RlpError,

@@ -2,13 +2,13 @@
 import { Blooms, encodeReceipt } from '../../../execution/evm/blocks/receipts.js'
 import { bytesOfHex, parseQuantity } from '../../../primitives/bytes.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
-import { NotProvedError } from './lie.js'
+import { MalformedError } from './lie.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A row of the store: an RLP list of byte strings, each a receipt in consensus encoding. Throws {@link NotProvedError}. */
+/** A row of the store: an RLP list of byte strings, each a receipt in consensus encoding. Throws {@link MalformedError}. */
 export function receiptsFromJson(answer: unknown): Uint8Array {
-  if (!Array.isArray(answer)) throw new NotProvedError('receipts that are no list')
+  if (!Array.isArray(answer)) throw new MalformedError('receipts that are no list')
   return encodeRlp(answer.map((receipt: Json) => receiptRlp(receipt)))
 }
 
@@ -18,7 +18,7 @@ const firstOfList = 0xc0
 /** Members that receipts of OP Stack deposits have after their logs. */
 const depositMembers: readonly string[] = ['depositNonce', 'depositReceiptVersion']
 
-/** A receipt in consensus encoding; `more` names integer members after its logs. Throws {@link NotProvedError}. */
+/** A receipt in consensus encoding; `more` names integer members after its logs. Throws {@link MalformedError}. */
 export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
   try {
     const { type, status, root, cumulativeGasUsed, logs } = receipt
@@ -38,13 +38,13 @@ export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
     }
     return encodeReceipt(fields, blooms.bloomOf(read))
   } catch (error) {
-    throw new NotProvedError(`receipts that cannot be read: ${(error as Error).message}`)
+    throw new MalformedError(`receipts that cannot be read: ${(error as Error).message}`)
   }
 }
 
-/** As {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link NotProvedError}. */
+/** As {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link MalformedError}. */
 export function receiptsFromRaw(answer: unknown): Uint8Array {
-  if (!Array.isArray(answer)) throw new NotProvedError('receipts that are no list')
+  if (!Array.isArray(answer)) throw new MalformedError('receipts that are no list')
   return encodeRlp(answer.map(bytesOf))
 }
 
@@ -56,16 +56,16 @@ export function requireReceiptForm(row: Uint8Array): void {
   }
 }
 
-/** The integer of a hex quantity. Throws {@link NotProvedError}. */
+/** The integer of a hex quantity. Throws {@link MalformedError}. */
 export function quantityOf(value: unknown): bigint {
   const integer = parseQuantity(value)
-  if (integer === undefined) throw new NotProvedError('a number that is none')
+  if (integer === undefined) throw new MalformedError('a number that is none')
   return integer
 }
 
-/** Bytes of a text of hex digits. Throws {@link NotProvedError}. */
+/** Bytes of a text of hex digits. Throws {@link MalformedError}. */
 export function bytesOf(value: unknown): Uint8Array {
   const bytes = bytesOfHex(value)
-  if (bytes === undefined) throw new NotProvedError('a value that is not hex')
+  if (bytes === undefined) throw new MalformedError('a value that is not hex')
   return bytes
 }
