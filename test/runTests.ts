@@ -15,7 +15,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { RunView, readSeconds } from './runner/runView.js'
 import { findFiles, inProcesses, isQuick, kindOf, kinds, type TestFile } from './runner/testFiles.js'
-import { runProcess } from './runner/testProcess.js'
+import { endProcesses, runProcess } from './runner/testProcess.js'
 
 /**
  * The longest that one file may take, and any test in it: far more than any does on a slow machine that does much else.
@@ -85,5 +85,11 @@ async function takeProcesses(): Promise<void> {
   }
 }
 
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    endProcesses()
+    process.exit(1)
+  })
+}
 await Promise.all(Array.from({ length: jobs }, takeProcesses))
 if (!view.close()) process.exitCode = 1

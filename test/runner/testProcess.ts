@@ -1,5 +1,5 @@
 /** One process of tests: starts it, parses its TAP while it runs, and reports each finished file. */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Parser, type Result } from 'tap-parser'
 import type { TestFile } from './testFiles.js'
@@ -38,7 +38,28 @@ function start(files: readonly TestFile[]) {
   const paths = files.map(({ path }) => join(folder, '../..', path.replace(/ts$/, 'js')))
   const sharing = files.length > 1 ? 'sharing' : 'alone'
   const words = ['--enable-source-maps', ...imports, join(folder, 'manyFiles.js'), sharing, ...paths]
-  return spawn(process.execPath, words, { env: environmentOf(files), stdio: ['ignore', 'pipe', 'pipe'] })
+  // A group of its own, so that the servers which it starts can be ended with it.
+  const child = spawn(process.execPath, words, {
+    env: environmentOf(files),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  running.add(child)
+  child.on('close', () => running.delete(child))
+  return child
+}
+
+const running = new Set<ChildProcess>()
+
+/** Ends all test processes, and what they started, at once. */
+export function endProcesses(): void {
+  for (const { pid } of running) {
+    try {
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+    } catch {
+      // It has ended.
+    }
+  }
 }
 
 /**

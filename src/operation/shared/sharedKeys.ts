@@ -8,6 +8,7 @@
  * is read when connecting and at an interval.
  */
 
+import { keepConnected, News, Outage } from '../../data/postgres/changeFeed.js'
 import { Connection, type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
 import { hasRoom, StoreError } from '../../data/store/lmdb/environment.js'
 import {
@@ -21,9 +22,7 @@ import { decodeKey, encodeKey, type KeyRow } from '../../data/store/node/keyRows
 import { keyIdOf, laterSecrets } from '../../data/store/node/keyTables.js'
 import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { asBuffer } from '../../primitives/bytes.js'
-import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { waitFor } from '../../primitives/waitFor.js'
 import { freshnessClockMs, type KeyFreshness, lookMs } from '../../serving/access/keyFreshness.js'
 import { type KeyRepository, type KeyStore, KeysUnreachable } from '../../serving/access/keyRepository.js'
 import { Pepper } from '../../serving/access/pepper.js'
@@ -35,6 +34,11 @@ const retryMs = 200
  * Interval of storing the time at which the copy was complete, while nothing changes; for a start without the database.
  */
 const storeWholeMs = 60_000
+
+const outageTexts = {
+  begins: 'API keys cannot be followed',
+  ends: 'the database that has the API keys answers again',
+}
 
 export interface SharedKeysOptions extends DatabaseAddress {
   /** Path of the copy. */
@@ -60,8 +64,8 @@ export class SharedKeys implements KeyRepository {
   #connection: Connection | undefined
   /** Work that uses the database: one at a time, since each depends on the content of the copy. */
   #turn: Promise<unknown> = Promise.resolve()
-  #news: Deferred<void> = defer()
-  #isClosed = false
+  readonly #news = new News()
+  readonly #closing = new AbortController()
   #following: Promise<void> | undefined
 
   private constructor(store: NodeStore, options: SharedKeysOptions) {
@@ -142,8 +146,8 @@ export class SharedKeys implements KeyRepository {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    this.#news.resolve()
+    this.#closing.abort()
+    this.#news.arrive()
     await this.#following
     await this.#turn.catch(() => undefined)
     await this.#connection?.close()
@@ -157,33 +161,35 @@ export class SharedKeys implements KeyRepository {
       const ageMs = Math.max(0, Date.now() - copied.atMs)
       reach.noteWhole(freshnessClockMs() - ageMs, this.#connection !== undefined)
     }
-    let trouble: string | undefined
-    while (!this.#isClosed) {
-      this.#news = defer()
-      try {
-        if (this.#connection === undefined) await this.#connect()
-        // The time before reading: the data is at least this new.
-        const atMs = freshnessClockMs()
-        await this.#inTurn((connection) => this.#catchUp(connection))
-        reach.noteWhole(atMs, true)
-        if (trouble !== undefined) say('the database that has the API keys answers again')
-        trouble = undefined
-        await waitFor(this.#news.promise, lookMs)
-      } catch (error) {
+    const outage = new Outage(outageTexts, say)
+    await keepConnected({
+      connect: async () => this.#connection ?? (await this.#connect()),
+      use: async () => {
+        while (!this.#closing.signal.aborted) {
+          this.#news.expect()
+          // The time before reading: the data is at least this new.
+          const atMs = freshnessClockMs()
+          await this.#inTurn((connection) => this.#catchUp(connection))
+          reach.noteWhole(atMs, true)
+          outage.end()
+          await this.#news.wait(lookMs)
+        }
+        // It uses the connection.
+        await this.#turn
+      },
+      onLost: ({ message }) => {
         // After any error, also a full disk, the copy may be incomplete.
         reach.noteLost()
-        const { message } = error as Error
-        if (trouble !== message) say(`API keys cannot be followed: ${message}`)
-        trouble = message
-        await this.#connection?.close()
+        outage.begin(message)
         this.#connection = undefined
-        await waitFor(this.#news.promise, retryMs)
-      }
-    }
+      },
+      retryMs,
+      signal: this.#closing.signal,
+    })
   }
 
   /** Connects, and brings the copy up to date. */
-  async #connect(): Promise<void> {
+  async #connect(): Promise<Connection> {
     const connection = await Connection.open(this.#options)
     try {
       await connection.migrate(sharedKeysMigrations, {
@@ -192,11 +198,12 @@ export class SharedKeys implements KeyRepository {
       })
       await connection.assertVersion('the book of API keys', sharedKeysMigrations.length)
       await connection.listen()
-      connection.onNews(() => this.#news.resolve())
+      connection.onNews(() => this.#news.arrive())
       if (!(await this.#isCopyOf(connection))) await this.#take(connection, undefined)
       await this.#catchUp(connection)
       await this.#agreeOnPepper(connection)
       this.#connection = connection
+      return connection
     } catch (error) {
       await connection.close()
       throw error

@@ -3,12 +3,10 @@
  * transactions one after the other. While the database does not answer, every request is refused at once.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { QueryResultRow } from 'pg'
+import { keepConnected, News, Outage } from '../../data/postgres/changeFeed.js'
 import { Connection, type DatabaseAddress } from '../../data/postgres/connection.js'
-import { type Deferred, defer } from '../../primitives/deferred.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
-import { waitFor } from '../../primitives/waitFor.js'
 import type { Felt } from './felt.js'
 import type { Sizes } from './queueSizes.js'
 import { migrations } from './sharedSchema.js'
@@ -23,6 +21,7 @@ interface Link {
   readonly writes: Connection
   /** For reads, notifications and the lease, which do not wait for writes. */
   readonly reads: Connection
+  close(): Promise<void>
 }
 
 /** Wait before the next attempt to connect to the database, and `retryAfterMs` of requests refused meanwhile. */
@@ -32,15 +31,20 @@ const quietMsMax = 1_000
 /** A process that is paused within a transaction blocks all others until PostgreSQL ends it. */
 const idleMsMax = 2_000
 
+const outageTexts = {
+  begins: 'the database of submissions does not answer',
+  ends: 'the database of submissions answers again',
+}
+
 export class SharedDatabase {
   readonly #address: DatabaseAddress
   readonly #chainId: Felt
-  readonly #say: (message: string) => void
+  readonly #outage: Outage
   readonly #closing = new AbortController()
   #link: Link | undefined
   /** The current transaction, after which the next one begins. */
   #turn: Promise<unknown> = Promise.resolve()
-  #news: Deferred<void> = defer()
+  readonly #news = new News()
   #running: Promise<void> = Promise.resolve()
   /** Called after each connection, when there may be news, and regularly; its reads fail if the connection is lost. */
   onNews: () => Promise<void> = async () => undefined
@@ -48,7 +52,7 @@ export class SharedDatabase {
   private constructor(address: DatabaseAddress, chainId: Felt, say: (message: string) => void) {
     this.#address = address
     this.#chainId = chainId
-    this.#say = say
+    this.#outage = new Outage(outageTexts, say)
   }
 
   /**
@@ -66,7 +70,7 @@ export class SharedDatabase {
       database.#link = await database.#connect()
     } catch (error) {
       if (error instanceof OperatorError) throw error
-      say(`the database of submissions does not answer: ${(error as Error).message}`)
+      database.#outage.begin((error as Error).message)
     }
     database.#running = database.#run()
     return database
@@ -124,44 +128,38 @@ export class SharedDatabase {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#news.resolve()
+    this.#news.arrive()
     await this.#turn
     await this.#running
   }
 
   #lose(link: Link): void {
     if (this.#link === link) this.#link = undefined
-    this.#news.resolve()
+    this.#news.arrive()
   }
 
   async #run(): Promise<void> {
-    let isCutOff = this.#link === undefined
-    while (!this.#closing.signal.aborted) {
-      let link = this.#link
-      try {
-        link ??= await this.#connect()
-        this.#link = link
-        if (isCutOff) this.#say('the database of submissions answers again')
-        isCutOff = false
-        await this.#listen(link)
-      } catch (error) {
-        if (!isCutOff) this.#say(`the database of submissions does not answer: ${(error as Error).message}`)
-        isCutOff = true
-      }
-      if (link !== undefined) {
-        this.#lose(link)
-        await Promise.all([link.writes.close(), link.reads.close()])
-      }
-      await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => undefined)
-    }
+    await keepConnected({
+      connect: async () => this.#link ?? (await this.#connect()),
+      use: (link) => this.#listen(link),
+      onLost: ({ message }) => {
+        this.#link = undefined
+        this.#outage.begin(message)
+      },
+      retryMs,
+      signal: this.#closing.signal,
+    })
+    this.#link = undefined
   }
 
   async #listen(link: Link): Promise<void> {
+    this.#link = link
+    this.#outage.end()
     while (!this.#closing.signal.aborted) {
       if (this.#link !== link) throw new Error('the connection was lost')
-      this.#news = defer()
+      this.#news.expect()
       await this.onNews()
-      await waitFor(this.#news.promise, quietMsMax)
+      await this.#news.wait(quietMsMax)
     }
   }
 
@@ -187,9 +185,13 @@ export class SharedDatabase {
       await writes.query('set synchronous_commit to on')
       await writes.query(`set idle_in_transaction_session_timeout to ${idleMsMax}`)
       reads = await Connection.open(this.#address)
-      reads.onNews(() => this.#news.resolve())
+      reads.onNews(() => this.#news.arrive())
       await reads.listen()
-      return { writes, reads }
+      const both = [writes, reads]
+      const close = async () => {
+        await Promise.all(both.map((each) => each.close()))
+      }
+      return { writes, reads, close }
     } catch (error) {
       await Promise.all([writes.close(), reads?.close()])
       throw error

@@ -67,6 +67,9 @@ const readBytesMax = 16 * 2 ** 20
 /** A longer block diff is split into several rows, because a row is in memory several times on its path. */
 const partBytesMax = 2 ** 20
 
+/** What the operator reads if the database of a feed does not answer. */
+export const feedOutage = { begins: 'the feed does not answer', ends: 'the feed answers again' } as const
+
 /** What the process with the lease does. */
 const role = 'writes the feed'
 

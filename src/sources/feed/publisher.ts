@@ -6,8 +6,8 @@
  * case. Blocks that will be unwound before they are published are read first, so that replicas know them too.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeHeader } from '../../data/chain/header.js'
+import { keepConnected, News, Outage } from '../../data/postgres/changeFeed.js'
 import { type DatabaseAddress, UnreachableError } from '../../data/postgres/connection.js'
 import { FencedError } from '../../data/postgres/lease.js'
 import { type BlockName, firstNumberOf, requireIdentity } from '../../data/store/chainRows.js'
@@ -15,10 +15,9 @@ import type { ChainWriter } from '../../data/store/chainWriter.js'
 import { equalBytes } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { waitFor } from '../../primitives/waitFor.js'
 import { encodeBlockDiff, readBlockDiffParts } from './blockDiffCodec.js'
 import { type FeedEvent, type FeedFigures, type LogTip, MovedError } from './blockDiffLog.js'
-import { PostgresLog } from './postgresLog.js'
+import { feedOutage, PostgresLog } from './postgresLog.js'
 
 export interface PublishPlan extends DatabaseAddress {
   /** Most blocks that the store may be ahead of the log. */
@@ -49,7 +48,6 @@ export class Publisher {
   readonly #store: ChainWriter
   readonly #epoch: number
   readonly #holder: string
-  readonly #say: (text: string) => void
   readonly #signal: AbortSignal
   readonly #fenced = new AbortController()
   /** Events that the log lacks, in order; the first follows the log's end. */
@@ -61,11 +59,11 @@ export class Publisher {
   #committed: BlockName
   /** Whether blocks are being unwound; until the next commit the store's state is not committed. */
   #isUnwinding = false
-  #news: Deferred<void> = defer()
+  readonly #news = new News()
   #progress: Deferred<void> = defer()
-  #isEnding = false
+  readonly #ending = new AbortController()
   #hasEnded = false
-  #isCutOff = false
+  readonly #outage: Outage
   #failure: unknown
   readonly #running: Promise<void>
 
@@ -84,7 +82,7 @@ export class Publisher {
     this.#store = store
     this.#epoch = epoch
     this.#holder = holder
-    this.#say = say
+    this.#outage = new Outage(feedOutage, say)
     this.#sequence = tip.sequence
     this.#committed = store.head
     this.#planned = this.#endOf(tip)
@@ -110,7 +108,7 @@ export class Publisher {
   async committed(): Promise<void> {
     this.#committed = this.#store.head
     this.#isUnwinding = false
-    this.#news.resolve()
+    this.#news.arrive()
     while (
       this.#blocksAhead > this.#plan.feedAheadMax &&
       !this.#fenced.signal.aborted &&
@@ -123,8 +121,8 @@ export class Publisher {
 
   /** Publishes the rest, if the database answers, and releases the lease. */
   async end(): Promise<void> {
-    this.#isEnding = true
-    this.#news.resolve()
+    this.#ending.abort()
+    this.#news.arrive()
     await this.#running
     this.#store.beforeUnwind = undefined
     if (this.#failure !== undefined) throw this.#failure
@@ -133,7 +131,7 @@ export class Publisher {
   figures(): FeedFigures {
     const unplanned = Math.max(0, this.#committed.number - (this.#planned.head?.number ?? 0))
     return {
-      isAnswering: !this.#isCutOff,
+      isAnswering: !this.#outage.isOn,
       epoch: this.#epoch,
       hasLease: !this.#fenced.signal.aborted && !this.#hasEnded,
       sequence: this.#sequence,
@@ -147,52 +145,50 @@ export class Publisher {
   }
 
   async #run(): Promise<void> {
-    for (;;) {
-      let log: PostgresLog | undefined
-      try {
-        log = await PostgresLog.connect(this.#plan, requireIdentity(this.#store), true)
-        await log.renew(this.#epoch, this.#holder, this.#plan.leaseMs)
-        this.#goOnFrom(await log.readTip())
-        if (this.#isCutOff) this.#say('the feed answers again')
-        this.#isCutOff = false
-        await this.#publish(log)
-        await log.release(this.#epoch)
-        this.#hasEnded = true
-        return
-      } catch (error) {
-        if (!(error instanceof UnreachableError)) {
-          if (!(error instanceof FencedError)) this.#failure = error
-          this.#fenced.abort()
-          this.#progress.resolve()
-          return
-        }
-        if (!this.#isCutOff) this.#say(`the feed does not answer: ${error.message}`)
-        this.#isCutOff = true
-        if (this.#isEnding) return
-        await sleep(retryMs)
-      } finally {
-        await log?.close()
-      }
+    try {
+      await keepConnected({
+        connect: () => PostgresLog.connect(this.#plan, requireIdentity(this.#store), true),
+        use: (log) => this.#writeTo(log),
+        onLost: (error) => {
+          if (!(error instanceof UnreachableError)) throw error
+          this.#outage.begin(error.message)
+        },
+        retryMs,
+        signal: this.#ending.signal,
+      })
+    } catch (error) {
+      if (!(error instanceof FencedError)) this.#failure = error
+      this.#fenced.abort()
+      this.#progress.resolve()
     }
+  }
+
+  async #writeTo(log: PostgresLog): Promise<void> {
+    await log.renew(this.#epoch, this.#holder, this.#plan.leaseMs)
+    this.#goOnFrom(await log.readTip())
+    this.#outage.end()
+    await this.#publish(log)
+    await log.release(this.#epoch)
+    this.#hasEnded = true
   }
 
   /** Resolves when everything is published and no more will come. */
   async #publish(log: PostgresLog): Promise<void> {
     const renewMs = this.#plan.leaseMs / 3
     let renewed = performance.now()
-    const unlisten = log.onNews(() => this.#news.resolve())
+    const unlisten = log.onNews(() => this.#news.arrive())
     try {
       for (let untrimmed = 0; ; ) {
         if (performance.now() - renewed > renewMs) {
           renewed = performance.now()
           await log.renew(this.#epoch, this.#holder, this.#plan.leaseMs)
         }
-        this.#news = defer()
+        this.#news.expect()
         this.#fill(batchEventsMax)
         const batch = firstOf(this.#queue)
         if (batch.length === 0) {
-          if (this.#isEnding) return
-          await waitFor(this.#news.promise, renewMs)
+          if (this.#ending.signal.aborted) return
+          await this.#news.wait(renewMs)
           continue
         }
         if (!(await this.#append(log, batch))) continue

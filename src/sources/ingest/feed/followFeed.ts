@@ -5,15 +5,13 @@
 
 import { basename, dirname } from 'node:path'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { keepConnected, News, Outage } from '../../../data/postgres/changeFeed.js'
 import { UnreachableError } from '../../../data/postgres/connection.js'
 import { firstNumberOf, requireIdentity } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
-import { type Deferred, defer } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { pause } from '../../../primitives/pause.js'
-import { waitFor } from '../../../primitives/waitFor.js'
 import { type FeedEntry, type FeedFigures, type LogTip, TrimmedError } from '../../feed/blockDiffLog.js'
-import { PostgresLog } from '../../feed/postgresLog.js'
+import { feedOutage, PostgresLog } from '../../feed/postgresLog.js'
 import { completedGenesis } from '../follow/nodeGenesis.js'
 import type { FeedPlan, FeedTask, IngestProgress } from '../thread/messages.js'
 import { publishFigures } from '../thread/publishFigures.js'
@@ -84,9 +82,9 @@ export class FeedFollower {
   #tip: LogTip | undefined
   #tipRead = 0
   #isAnswering = false
-  #news: Deferred<void> = defer()
+  readonly #news = new News()
   #stateReported = ''
-  #isCutOff = false
+  readonly #outage: Outage
 
   constructor(
     plan: FeedPlan,
@@ -99,30 +97,29 @@ export class FeedFollower {
     this.#store = store
     this.#replica = new Replica(store, schedule, plan.sendersChecked)
     this.#report = report
+    this.#outage = new Outage(feedOutage, (text) => report({ type: 'said', text }))
     this.#signal = signal
   }
 
   /** Runs until `onIdle` resolves to true or the signal is aborted. A writer makes the feed if there is none. */
   async run(isWriter: boolean, onIdle?: OnIdle): Promise<void> {
     const identity = requireIdentity(this.#store)
-    const wake = () => this.#news.resolve()
+    const wake = () => this.#news.arrive()
     this.#signal.addEventListener('abort', wake)
     try {
-      while (!this.#signal.aborted) {
-        let log: PostgresLog | undefined
-        try {
-          log = await PostgresLog.connect(this.#plan, identity, isWriter)
-          if (await this.#follow(log, onIdle)) return
-        } catch (error) {
+      await keepConnected({
+        connect: () => PostgresLog.connect(this.#plan, identity, isWriter),
+        use: (log) => this.#follow(log, onIdle),
+        onLost: (error) => {
           if (error instanceof TrimmedError) throw this.#unreached()
           if (!(error instanceof UnreachableError)) throw error
           this.#isAnswering = false
-          this.#tell(undefined, error.message)
-          await pause(retryMs, this.#signal)
-        } finally {
-          await log?.close()
-        }
-      }
+          this.#outage.begin(error.message)
+          this.#reportState(undefined)
+        },
+        retryMs,
+        signal: this.#signal,
+      })
     } finally {
       this.#signal.removeEventListener('abort', wake)
     }
@@ -146,16 +143,16 @@ export class FeedFollower {
     }
   }
 
-  /** Resolves to whether `onIdle` ended it. */
-  async #follow(log: PostgresLog, onIdle: OnIdle | undefined): Promise<boolean> {
-    log.onNews(() => this.#news.resolve())
+  /** Resolves once `onIdle` ends it, or the signal is aborted. */
+  async #follow(log: PostgresLog, onIdle: OnIdle | undefined): Promise<void> {
+    log.onNews(() => this.#news.arrive())
     this.#position = await this.#findPosition(log)
     let coming: Promise<readonly FeedEntry[]> | undefined
     let flushed: Promise<void> | undefined
     // The safe and finalized blocks of earlier entries may be unknown to the store.
     let isMarked = false
     while (!this.#signal.aborted) {
-      this.#news = defer()
+      this.#news.expect()
       const entries = await (coming ?? log.read(this.#position))
       coming = undefined
       const last = entries.at(-1)
@@ -173,14 +170,12 @@ export class FeedFollower {
         }
         const isNewlyMarked = !isMarked && (await this.#replica.mark(tip))
         isMarked = true
-        const isNews = this.#tell(tip.head?.number) || isNewlyMarked
+        this.#outage.end()
+        const isNews = this.#reportState(tip.head?.number) || isNewlyMarked
         // A process that becomes the writer must read its own source instead.
-        if (await onIdle?.(log, this.#position)) return true
+        if (await onIdle?.(log, this.#position)) return
         if (isNews) this.#report({ type: 'head' })
-        await waitFor(
-          this.#news.promise,
-          Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)),
-        )
+        await this.#news.wait(Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)))
         continue
       }
       if (entries.length > liveEntriesMax) {
@@ -198,7 +193,6 @@ export class FeedFollower {
       if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
     }
     await flushed
-    return false
   }
 
   /** Settles when the applied entries are on disk and reported. */
@@ -245,14 +239,9 @@ export class FeedFollower {
     )
   }
 
-  /** Reports the state of the feed if it changed: its head, or why it does not answer. Returns whether it did. */
-  #tell(head: number | undefined, trouble?: string): boolean {
-    const isAnswering = trouble === undefined
-    if (isAnswering !== !this.#isCutOff) {
-      const text = isAnswering ? 'the feed answers again' : `the feed does not answer: ${trouble}`
-      this.#report({ type: 'said', text })
-    }
-    this.#isCutOff = !isAnswering
+  /** Reports the state of the feed if it changed. Returns whether it did. */
+  #reportState(head: number | undefined): boolean {
+    const isAnswering = !this.#outage.isOn
     const node = { name: 'feed', isAnswering, isQuarantined: false, head, lies: [] }
     const state = { head, isDown: !isAnswering, nodes: [node] }
     const reported = JSON.stringify(state)
