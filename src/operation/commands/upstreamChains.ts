@@ -64,7 +64,12 @@ export async function upstreamChains(config: Config): Promise<UpstreamChain[] | 
       log.warn({ network: chains[0]?.name }, what)
     }
   }
-  writeKnown(node.upstreams, known)
+  try {
+    writeKnown(node.upstreams, known)
+  } catch (error) {
+    // For instance on a full disk: then the next start asks all nodes.
+    log.warn(`the chains of upstreams cannot be stored for the next start: ${(error as Error).message}`)
+  }
   return chains
 }
 
@@ -114,10 +119,7 @@ function readKnown(path: string): KnownChains {
   }
 }
 
-/** Ignores a full disk; then nodes are asked at the next start, too. */
 function writeKnown(path: string, known: KnownChains): void {
   makeFolder(dirname(path), 0o700)
-  try {
-    writeFileSync(path, `${JSON.stringify(known, undefined, 2)}\n`, { mode: 0o600 })
-  } catch {}
+  writeFileSync(path, `${JSON.stringify(known, undefined, 2)}\n`, { mode: 0o600 })
 }

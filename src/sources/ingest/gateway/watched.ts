@@ -3,7 +3,7 @@
  * (`debug_storageRangeAt`). The storage root, computed from the slots, proves that none is missing.
  */
 import { decodeHeader, headOf } from '../../../data/chain/header.js'
-import { decodeAccount, hasCode } from '../../../data/state/account.js'
+import { decodeAccount, emptyAccount, hasCode } from '../../../data/state/account.js'
 import { updateStorageRoot } from '../../../data/state/stateView.js'
 import type { Change } from '../../../data/store/blockDiff.js'
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
@@ -102,7 +102,7 @@ export class Watched {
       decodeHeader(parent).stateRoot,
     )
     const { account } = proved.values
-    const { codeHash, storageRoot } = account.length === 0 ? noAccount : decodeAccount(account)
+    const { codeHash, storageRoot } = account.length === 0 ? emptyAccount : decodeAccount(account)
     if (
       account.length > 0 &&
       hasCode(decodeAccount(account)) &&
@@ -156,5 +156,3 @@ export class Watched {
     }
   }
 }
-
-const noAccount = { codeHash: emptyTrieRoot, storageRoot: emptyTrieRoot } as const
