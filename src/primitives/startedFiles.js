@@ -10,6 +10,7 @@ export const aloneFiles = {
   connectToHolder: 'src/data/store/lmdb/connectToHolder',
   walkStore: 'src/data/store/lmdb/walkStore',
   clearReaders: 'src/data/store/lmdb/clearReaders',
+  copyProcess: 'src/data/store/lmdb/copyProcess',
   verifyProcess: 'src/operation/commands/verifyProcess',
   edge: 'workers/edge',
   ingest: 'workers/ingest',

@@ -91,7 +91,7 @@ const knownNetworks: Readonly<Record<string, KnownNetwork>> = {
     },
   },
   hoodi: {
-    genesisHash: '0xbbe312868b376a3001692a646dd2d7d1e4406380dfd86b98aa8a34d1561c971b',
+    genesisHash: '0xbbe312868b376a3001692a646dd2d7d1e4406380dfd86b98aa8a34d1557c971b',
     config: {
       chainId: 560_048,
       ...forksUpToLondon,

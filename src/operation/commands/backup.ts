@@ -25,7 +25,7 @@ import { isThere } from '../../primitives/isThere.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
 import { version } from '../../primitives/version.js'
 import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
-import { onInterrupt } from '../process/interrupt.js'
+import { untilInterrupted } from '../process/interrupt.js'
 import type { Io } from '../process/io.js'
 import { bar, createProgressView, logLine, type ProgressView } from '../process/progressView.js'
 
@@ -71,7 +71,7 @@ async function copyTo(
 ): Promise<string[]> {
   const chains: Record<string, StoredChain> = {}
   const files: ManifestFile[] = []
-  await fillFolder(to, event, io, async (folder, view) => {
+  await fillFolder(to, event, io, async (folder, view, stop) => {
     const bytes = sources.map(({ path }) => statSync(join(dataDir, path)).size)
     assertRoomFor(
       bytes.reduce((sum, each) => sum + each, 0),
@@ -82,15 +82,20 @@ async function copyTo(
       const copy = join(folder, path)
       makeFolder(dirname(copy), 0o700)
       if (!isStore) {
-        files.push({ path, ...(await copyFile(from, copy, (done) => view.update({ what: path, done }))) })
+        const onCopied = (done: number) => view.update({ what: path, done })
+        files.push({ path, ...(await copyFile(from, copy, onCopied, stop)) })
         continue
       }
-      await copyStore({ path: from, mapBytes }, copy, (done) => view.update({ what: path, done }))
+      await copyStore({ path: from, mapBytes }, copy, (done) => view.update({ what: path, done }), stop)
       const [top, network = ''] = path.split('/')
       const chain = top === 'node' ? undefined : readStoredChain(copy, mapBytes)
       if (chain !== undefined) chains[network] = chain
       rmSync(`${copy}-lock`, { force: true })
-      const digest = await digestFile(copy, (done) => view.update({ what: `checksum of ${path}`, done }))
+      const digest = await digestFile(
+        copy,
+        (done) => view.update({ what: `checksum of ${path}`, done }),
+        stop,
+      )
       files.push({ path, ...digest })
     }
     writeManifest(folder, { madeBy: version, madeAt: new Date().toISOString(), chains, files })
@@ -119,7 +124,7 @@ export async function restore({ dataDir }: DataConfig, from: string, io: Io): Pr
   for (const [name, chain] of Object.entries(chains)) assertReadable(name, chain)
   const root = rootOf(files)
   const target = join(dataDir, root)
-  await fillFolder(target, 'restore', io, async (folder, view) => {
+  await fillFolder(target, 'restore', io, async (folder, view, stop) => {
     assertRoomFor(
       files.reduce((sum, { bytes }) => sum + bytes, 0),
       folder,
@@ -127,7 +132,7 @@ export async function restore({ dataDir }: DataConfig, from: string, io: Io): Pr
     for (const { path, sha256 } of files) {
       const copy = join(folder, posix.relative(root, path))
       makeFolder(dirname(copy), 0o700)
-      const made = await copyFile(join(from, path), copy, (done) => view.update({ what: path, done }))
+      const made = await copyFile(join(from, path), copy, (done) => view.update({ what: path, done }), stop)
       if (made.sha256 !== sha256) throw damaged(join(from, path), 'not what the manifest says')
     }
   })
@@ -157,28 +162,21 @@ async function fillFolder(
   name: string,
   event: string,
   io: Io,
-  fill: (folder: string, view: ProgressView<CopyProgress>) => Promise<void>,
+  fill: (folder: string, view: ProgressView<CopyProgress>, stop: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const draft = draftFolder(name)
   const view = copyView(event, io)
-  // A copy by LMDB cannot be stopped, and process.exit would wait for it.
-  const release = onInterrupt(() => {
-    draft.abandon()
-    view.clear()
-    io.err('tidegate: stopped; nothing was kept')
-    release()
-    process.kill(process.pid, 'SIGTERM')
+  await untilInterrupted(io, 'stopped; nothing was kept', async (stop) => {
+    try {
+      await fill(draft.path, view, stop)
+      draft.finish()
+    } catch (error) {
+      draft.abandon()
+      throw error
+    } finally {
+      view.clear()
+    }
   })
-  try {
-    await fill(draft.path, view)
-    draft.finish()
-  } catch (error) {
-    draft.abandon()
-    throw error
-  } finally {
-    view.clear()
-    release()
-  }
 }
 
 function contentLines(chains: Manifest['chains'], files: readonly ManifestFile[]): string[] {

@@ -8,10 +8,19 @@ import { makeFolder } from '../../primitives/makeFolder.js'
 import { exportArchives } from '../../sources/ingest/era/exportArchives.js'
 import { exportStart } from '../../sources/ingest/start/exportStart.js'
 import type { ExportConfig } from '../config/config.js'
+import { untilInterrupted } from '../process/interrupt.js'
 import type { Io } from '../process/io.js'
 
-/** Exports; resolves to the exit status. */
-export async function exportChain({ network, mapBytes, ...config }: ExportConfig, io: Io): Promise<number> {
+/** Exports; resolves to the exit status. Files that are complete when it is interrupted stay. */
+export function exportChain(config: ExportConfig, io: Io): Promise<number> {
+  return untilInterrupted(io, 'stopped; there is no incomplete file', (stop) => exportFrom(config, io, stop))
+}
+
+async function exportFrom(
+  { network, mapBytes, ...config }: ExportConfig,
+  io: Io,
+  stop: AbortSignal,
+): Promise<number> {
   const store = ChainReader.open({ path: network.storePath, mapBytes })
   try {
     const identity = store.readIdentity()
@@ -24,7 +33,7 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
     if (config.stateOf !== undefined) {
       if (kind?.state === 'none')
         throw new OperatorError(`network ${network.name} holds no state; export another one`)
-      return await exportState(store, network.name, config, io)
+      return await exportState(store, network.name, config, io, stop)
     }
     const { receipts, bodies } = store.readOldestKept()
     const first = Math.max(identity ? firstNumberOf(identity) : 0, receipts, bodies)
@@ -42,7 +51,8 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
       )
     }
     makeFolder(config.folder)
-    for (const file of exportArchives(store, { network: network.name, from, to, folder: config.folder })) {
+    const plan = { network: network.name, from, to, folder: config.folder, stop }
+    for await (const file of exportArchives(store, plan)) {
       io.out(`${file.path}: blocks ${file.first} to ${file.last}`)
     }
     return 0
@@ -62,6 +72,7 @@ async function exportState(
   network: string,
   { stateOf, folder }: Pick<ExportConfig, 'stateOf' | 'folder'>,
   io: Io,
+  stop: AbortSignal,
 ): Promise<number> {
   const head = store.readHead()?.number ?? 0
   const number = stateOf === 'latest' ? head : (stateOf ?? head)
@@ -69,7 +80,7 @@ async function exportState(
   if (number < oldest || number > head)
     throw new UsageError(`--block: ${network} has the state of the blocks ${oldest} to ${head}`)
   makeFolder(folder)
-  const { state, blocks } = await exportStart(store, { network, number, folder })
+  const { state, blocks } = await exportStart(store, { network, number, folder, stop })
   io.out(`${state}: the state after block ${number}`)
   io.out(`${blocks}: block ${number}, and the headers before it`)
   return 0

@@ -2,17 +2,16 @@
  * `tidegate verify`: checks a network's store against its own hashes. The check runs in a child process, because LMDB
  * crashes the process on some damaged files; the parent then reports it.
  */
-import { fork } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
-import { startedPath } from '../../primitives/builtFile.js'
+import { runReadingProcess } from '../../data/store/lmdb/readingProcess.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { accountOf, printedBytesMax } from '../../primitives/helperProcess.js'
 import { isThere } from '../../primitives/isThere.js'
 import type { VerifiedEpoch } from '../../sources/ingest/era/verifyEpochs.js'
 import type { GatewayReport } from '../../sources/ingest/gateway/verifyGateway.js'
 import type { VerifyReport } from '../../sources/ingest/verify/verifyChain.js'
 import type { VerifyConfig } from '../config/config.js'
+import { untilInterrupted } from '../process/interrupt.js'
 import type { Io } from '../process/io.js'
 import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
 
@@ -28,12 +27,10 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
     )
   }
   const seed = config.seed ?? randomInt(2 ** 31)
-  const report = await runCheck({
-    storePath: network.storePath,
-    mapBytes: config.mapBytes,
-    blocks: config.blocks,
-    seed,
-  })
+  const task = { path: network.storePath, mapBytes: config.mapBytes, blocks: config.blocks, seed }
+  const report = await untilInterrupted(io, 'stopped; the check is not complete', (stop) =>
+    runCheck(task, stop),
+  )
   io.out(reportText(network.name, report, seed))
   for (const fault of report.faults) io.err(`tidegate: ${fault}`)
   if (report.faults.length === 0) return 0
@@ -47,46 +44,22 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
  * Rejects with OperatorError if the store cannot be read, if the child crashed while reading it, or if the child was
  * ended.
  */
-function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
-  return new Promise((resolve, reject) => {
-    // LMDB prints lines about missing pages, which an error of the process may explain.
-    const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'pipe'
-    const child = fork(startedPath('verifyProcess'), { stdio: ['ignore', output, output, 'ipc'] })
-    let printed = Buffer.alloc(0)
-    const keepLast = (piece: Buffer) => {
-      printed = Buffer.concat([printed, piece]).subarray(-printedBytesMax)
-    }
-    child.stdout?.on('data', keepLast)
-    child.stderr?.on('data', keepLast)
-    const showProgress = process.stderr.isTTY
-    child.on('message', (message: VerifyMessage) => {
-      if (message.type === 'progress') {
-        if (showProgress) process.stderr.write(`\r\x1b[K${message.what} ${Math.floor(message.done * 100)} %`)
-        return
-      }
+async function runCheck(task: VerifyTask, stop: AbortSignal): Promise<VerifyReport | GatewayReport> {
+  const showProgress = process.stderr.isTTY
+  let last: Exclude<VerifyMessage, { readonly type: 'progress' }> | undefined
+  const onMessage = (message: VerifyMessage) => {
+    if (message.type !== 'progress') last = message
+    else if (showProgress) process.stderr.write(`\r\x1b[K${message.what} ${Math.floor(message.done * 100)} %`)
+  }
+  const { signal, account } = await runReadingProcess('verifyProcess', task, { onMessage, stop }).finally(
+    () => {
       if (showProgress) process.stderr.write('\r\x1b[K')
-      if (message.type === 'report') resolve(message.report)
-      else if (message.type === 'refused') reject(new OperatorError(message.message))
-      else reject(unreadable(task.storePath, message.why.split('\n')[0] ?? ''))
-    })
-    child.on('error', reject)
-    // The report may arrive after the child has exited; once the channel is closed, too, none will come.
-    const onOver = () => {
-      if (child.connected || (child.exitCode === null && child.signalCode === null)) return
-      reject(
-        withoutReport(
-          task.storePath,
-          child.signalCode,
-          accountOf(child.signalCode ?? `status ${child.exitCode}`, printed),
-        ),
-      )
-    }
-    // On `close`, all its output has arrived.
-    child.on('close', onOver)
-    child.on('disconnect', onOver)
-    // If the child ends before it has its task, its end is reported.
-    child.send(task, () => undefined)
-  })
+    },
+  )
+  if (last === undefined) throw withoutReport(task.path, signal, account)
+  if (last.type === 'report') return last.report
+  if (last.type === 'refused') throw new OperatorError(last.message)
+  throw unreadable(task.path, last.why.split('\n')[0] ?? '')
 }
 
 function unreadable(path: string, why: string): OperatorError {

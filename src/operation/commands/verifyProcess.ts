@@ -7,7 +7,7 @@ import { type GatewayReport, verifyGateway } from '../../sources/ingest/gateway/
 import { type VerifyReport, verifyChain } from '../../sources/ingest/verify/verifyChain.js'
 
 export interface VerifyTask {
-  readonly storePath: string
+  readonly path: string
   readonly mapBytes: number
   readonly blocks: number
   readonly seed: number
@@ -34,9 +34,9 @@ process.once('message', async (task: VerifyTask) => {
  * Any error while the store is read, in LMDB's tree or in RLP, is a fault of the store, because there is no other
  * input.
  */
-async function check({ storePath, mapBytes, blocks, seed }: VerifyTask): Promise<VerifyMessage> {
+async function check({ path, mapBytes, blocks, seed }: VerifyTask): Promise<VerifyMessage> {
   try {
-    const store = ChainReader.open({ path: storePath, mapBytes })
+    const store = ChainReader.open({ path, mapBytes })
     const onProgress = (what: string, done: number) => {
       const progress: VerifyMessage = { type: 'progress', what, done }
       process.send?.(progress)

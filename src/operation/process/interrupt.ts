@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty'
+import type { Io } from './io.js'
 
 /**
  * npm scripts that run the program, which gets npm's signals then. At Ctrl-C it gets two: the terminal's, and the same
@@ -12,13 +13,13 @@ const sentOnMs = 1_000
  * would first end every thread in order, and aborts if one is still loading its modules. Returns a function that stops
  * listening.
  */
-export function onInterrupt(stop: () => void): () => void {
+export function onInterrupt(stop: (signal: NodeJS.Signals) => void): () => void {
   let asked: { readonly signal: NodeJS.Signals; readonly atMs: number } | undefined
   const isOfNpm = npmScripts.includes(process.env.npm_lifecycle_event ?? '')
   const listener = (signal: NodeJS.Signals) => {
     if (asked === undefined) {
       asked = { signal, atMs: performance.now() }
-      stop()
+      stop(signal)
       return
     }
     if (isOfNpm && signal === asked.signal && performance.now() - asked.atMs < sentOnMs) return
@@ -32,6 +33,35 @@ export function onInterrupt(stop: () => void): () => void {
   process.on('SIGINT', listener)
   process.on('SIGTERM', listener)
   return release
+}
+
+/**
+ * Does the work of a command, to which Ctrl-C and SIGTERM are the signal `stop`. Work that is stopped closes the stores
+ * that it reads, removes incomplete files and rejects. Then the process prints `outcome` and ends by the signal that it
+ * got: a shell ends a script only where its program ended so.
+ */
+export async function untilInterrupted<T>(
+  io: Pick<Io, 'err'>,
+  outcome: string,
+  work: (stop: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  let asked: NodeJS.Signals | undefined
+  const release = onInterrupt((signal) => {
+    asked = signal
+    stop.abort()
+  })
+  try {
+    return await work(stop.signal)
+  } catch (error) {
+    if (asked === undefined) throw error
+    io.err(`tidegate: ${outcome}`)
+    release()
+    process.kill(process.pid, asked)
+    throw error
+  } finally {
+    release()
+  }
 }
 
 /** Signals that have another meaning in Node.js or by default, and none here. */

@@ -67,8 +67,8 @@ t.test('a chain with lists is exported as go-ethereum exports it', { skip }, asy
   const { store } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz', last)
   const folder = makeFolder(t)
   const plan = { network: 'cross', from: 0, to: store.head.number, folder }
-  const [file] = [...exportArchives(store, plan)]
-  const exported = readFileSync(file?.path as string)
+  const { value: file } = await exportArchives(store, plan).next()
+  const exported = readFileSync(file.path)
   const genesisEnd = rlpSpanAt(exported, 0).end
   const wanted = gunzipSync(readFileSync(amsterdamFile('a1-cross', 'chain-with-bal.rlp.gz')))
   const own = exported.subarray(genesisEnd)

@@ -201,7 +201,7 @@ t.test('an interrupted backup leaves nothing', async (t) => {
   const exit = once(run.process, 'exit')
   while (!existsSync(join(`${backup}.unfinished`, 'node/admin-token'))) await new Promise(setImmediate)
   run.process.kill('SIGINT')
-  t.strictSame(await exit, [null, 'SIGTERM'])
+  t.strictSame(await exit, [null, 'SIGINT'])
   t.match((await run.finished).err, /stopped; nothing was kept/)
   t.notOk(existsSync(`${backup}.unfinished`))
   t.notOk(existsSync(backup))

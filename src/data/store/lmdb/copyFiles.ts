@@ -19,7 +19,9 @@ import { isThere, namesIn } from '../../../primitives/isThere.js'
 import { makeFolder } from '../../../primitives/makeFolder.js'
 import { syncPath } from '../../../primitives/syncPath.js'
 import { setInterval } from '../../../primitives/timers.js'
-import { closeEnvironment, errorText, freeBytesMin, openEnvironment } from './environment.js'
+import type { CopyMessage, CopyTask } from './copyProcess.js'
+import { errorText, freeBytesMin } from './environment.js'
+import { runReadingProcess } from './readingProcess.js'
 
 /** Called with the finished share of a file, from 0 to 1. */
 export type OnCopied = (done: number) => void
@@ -40,50 +42,67 @@ const lookMs = 200
 /**
  * Copies a store as it is at one moment, without its free pages, to the new file `to`; other processes may read and
  * write it meanwhile. The copy is on disk when this resolves. Until then the store cannot reuse pages that become free,
- * so it grows by all that is written. Throws OperatorError if the store cannot be read or the copy not be written.
+ * so it grows by all that is written. Rejects with OperatorError if the store cannot be read or the copy not be
+ * written, and with the reason of `stop` once that is aborted: then the store is read no more.
  */
 export async function copyStore(
   store: { readonly path: string; readonly mapBytes: number },
   to: string,
   onCopied: OnCopied,
+  stop: AbortSignal,
 ): Promise<void> {
-  const environment = openEnvironment({ ...store, readOnly: true })
   const bytes = statSync(store.path).size
   const looks = setInterval(() => {
     const made = statSync(to, { throwIfNoEntry: false })?.size ?? 0
     onCopied(Math.min(1, made / bytes))
   }, lookMs)
+  const task: CopyTask = { ...store, to }
+  let last: CopyMessage | undefined
+  const onMessage = (message: CopyMessage) => {
+    last = message
+  }
   try {
-    await environment.backup(to, true)
-    syncPath(to)
-  } catch (error) {
-    throw notCopied(store.path, to, error)
+    const { account } = await runReadingProcess('copyProcess', task, { onMessage, stop })
+    last ??= { type: 'failed', why: `the copying process ended without a result (${account})` }
   } finally {
     clearInterval(looks)
-    await closeEnvironment(environment)
   }
+  if (last.type === 'refused') throw new OperatorError(last.message)
+  if (last.type === 'failed') throw notCopied(store.path, to, last.why)
 }
 
 /**
  * Copies a file to the new file `to`, which only its owner can read. Resolves to the digest of the content once it is
- * on disk.
+ * on disk. Rejects with the reason of `stop` once that is aborted.
  */
-export async function copyFile(from: string, to: string, onCopied: OnCopied): Promise<FileDigest> {
+export async function copyFile(
+  from: string,
+  to: string,
+  onCopied: OnCopied,
+  stop: AbortSignal,
+): Promise<FileDigest> {
   try {
-    const digest = await digestInto(from, createWriteStream(to, { flags: 'wx', mode: 0o600 }), onCopied)
+    const digest = await digestInto(from, createWriteStream(to, { flags: 'wx', mode: 0o600 }), onCopied, stop)
     syncPath(to)
     return digest
   } catch (error) {
-    throw notCopied(from, to, error)
+    stop.throwIfAborted()
+    throw notCopied(from, to, errorText(error))
   }
 }
 
-export function digestFile(path: string, onRead: OnCopied): Promise<FileDigest> {
+/** Rejects with the reason of `stop` once that is aborted. */
+export function digestFile(path: string, onRead: OnCopied, stop: AbortSignal): Promise<FileDigest> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  return digestInto(path, nowhere, onRead)
+  return digestInto(path, nowhere, onRead, stop)
 }
 
-async function digestInto(from: string, to: Writable, onRead: OnCopied): Promise<FileDigest> {
+async function digestInto(
+  from: string,
+  to: Writable,
+  onRead: OnCopied,
+  stop: AbortSignal,
+): Promise<FileDigest> {
   const total = statSync(from).size
   const hash = createHash('sha256')
   let bytes = 0
@@ -95,7 +114,7 @@ async function digestInto(from: string, to: Writable, onRead: OnCopied): Promise
       yield chunk
     }
   }
-  await pipeline(createReadStream(from, { highWaterMark: chunkBytes }), measure, to)
+  await pipeline(createReadStream(from, { highWaterMark: chunkBytes }), measure, to, { signal: stop })
   return { bytes, sha256: hash.digest('hex') }
 }
 
@@ -172,8 +191,6 @@ function assertVacant(folder: string): void {
   }
 }
 
-function notCopied(from: string, to: string, error: unknown): OperatorError {
-  return new OperatorError(
-    `cannot copy ${from} to ${to}: ${errorText(error)}; check both disks and their permissions`,
-  )
+function notCopied(from: string, to: string, why: string): OperatorError {
+  return new OperatorError(`cannot copy ${from} to ${to}: ${why}; check both disks and their permissions`)
 }

@@ -7,6 +7,7 @@ import { epochBlocks } from '../../../data/ssz/verifyHeaderProof.js'
 import type { ChainReader } from '../../../data/store/chainReader.js'
 import { bytesToBigInt, type Hash32, hexDigits, toHash32 } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
+import { Turns } from '../thread/pace.js'
 import { recordHeaderBytes, recordTypes } from './e2store.js'
 import { rowToInline } from './receiptForms.js'
 import { frame } from './snappyFrames.js'
@@ -96,6 +97,8 @@ interface ExportPlan {
   readonly to: number
   /** Must exist. */
   readonly folder: string
+  /** Absent: nothing stops the export. */
+  readonly stop?: AbortSignal
 }
 
 interface ExportedFile {
@@ -108,19 +111,20 @@ interface ExportedFile {
  * Writes canonical blocks into files, one per epoch. A complete epoch before the Merge becomes an era1 archive, byte
  * for byte as go-ethereum writes it. Other blocks become RLP, one after another, as `geth export` writes them: from
  * Amsterdam on with the block access list as a fifth part. Throws OperatorError for a file that exists already, and for
- * a store without receipts.
+ * a store without receipts; and the reason of `stop` once that is aborted. An incomplete file is removed.
  */
-export function* exportArchives(
+export async function* exportArchives(
   store: ChainReader,
-  { network, from, to, folder }: ExportPlan,
-): Generator<ExportedFile> {
+  { network, from, to, folder, stop }: ExportPlan,
+): AsyncGenerator<ExportedFile> {
   for (let first = from, last: number; first <= to; first = last + 1) {
     last = Math.min(first - (first % epochBlocks) + epochBlocks - 1, to)
     const draft = join(folder, `${network}-${first}.partial`)
+    const blocks = readBlocks(store, first, last, stop)
     try {
       const name = isWhole(store, first, last)
-        ? writeEra(store, draft, network, first, last)
-        : writeRlp(store, draft, network, first, last)
+        ? await writeEra(store, draft, network, first, blocks)
+        : await writeRlp(store, draft, `${network}-${first}-${last}.rlp`, blocks)
       const path = join(folder, name)
       if (existsSync(path)) throw new OperatorError(`${path} is there already; name another folder`)
       renameSync(draft, path)
@@ -139,13 +143,18 @@ function isWhole(store: ChainReader, first: number, last: number): boolean {
   return last - first + 1 === epochBlocks && decodeHeader(readBlock(store, last).header).difficulty > 0n
 }
 
-function writeEra(store: ChainReader, path: string, network: string, first: number, last: number): string {
+async function writeEra(
+  store: ChainReader,
+  path: string,
+  network: string,
+  first: number,
+  blocks: AsyncIterable<ReadBlock>,
+): Promise<string> {
   const writer = new EraWriter(path, first)
   try {
-    for (let number = first; number <= last; number++) {
-      const block = readBlock(store, number)
+    for await (const block of blocks) {
       const receipts = store.readReceipts(block.hash)
-      if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
+      if (receipts === undefined) throw new Error(`the receipts of block ${block.number} are missing`)
       writer.add({ ...block, receipts })
     }
     const epoch = String(first / epochBlocks).padStart(5, '0')
@@ -155,26 +164,47 @@ function writeEra(store: ChainReader, path: string, network: string, first: numb
   }
 }
 
-function writeRlp(store: ChainReader, path: string, network: string, first: number, last: number): string {
+async function writeRlp(
+  store: ChainReader,
+  path: string,
+  name: string,
+  blocks: AsyncIterable<ReadBlock>,
+): Promise<string> {
   const file = openSync(path, 'wx')
   try {
-    for (let number = first; number <= last; number++) {
-      const { hash, header, body } = readBlock(store, number)
+    for await (const { number, hash, header, body } of blocks) {
       // The list of genesis is empty, and go-ethereum does not write it.
       const list = number > 0 ? store.readBlockAccessList(hash) : undefined
       const rlp = blockRlp(header, body, list)
       for (let done = 0; done < rlp.length; ) done += writeSync(file, rlp, done)
     }
-    return `${network}-${first}-${last}.rlp`
+    return name
   } finally {
     closeSync(file)
   }
 }
 
-function readBlock(
+interface ReadBlock extends Omit<ArchivedBlock, 'receipts'> {
+  readonly number: number
+  readonly hash: Hash32
+}
+
+/** Takes a turn of the event loop now and then, in which `stop` can be aborted. */
+async function* readBlocks(
   store: ChainReader,
-  number: number,
-): Omit<ArchivedBlock, 'receipts'> & { hash: ReturnType<typeof toHash32> } {
+  first: number,
+  last: number,
+  stop: AbortSignal | undefined,
+): AsyncGenerator<ReadBlock> {
+  const turns = new Turns()
+  for (let number = first; number <= last; number++) {
+    if (turns.isDue) await turns.take()
+    stop?.throwIfAborted()
+    yield readBlock(store, number)
+  }
+}
+
+function readBlock(store: ChainReader, number: number): ReadBlock {
   const hash = store.readCanonicalHash(number)
   const block = hash && store.readBlock(hash, number)
   const body = hash && store.readBody(hash)
@@ -183,5 +213,5 @@ function readBlock(
   }
   const totalDifficulty = bytesToBigInt(block.totalDifficulty)
   // Rows share memory with others; without the copy, an archive's records would keep all of it.
-  return { hash: toHash32(Uint8Array.from(hash)), header: block.header, body, totalDifficulty }
+  return { number, hash: toHash32(Uint8Array.from(hash)), header: block.header, body, totalDifficulty }
 }

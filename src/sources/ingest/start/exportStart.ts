@@ -2,7 +2,7 @@
  * Writes the state after a block as the JSON lines that `reth init-state` reads, and that block with the headers before
  * it that BLOCKHASH may need. Another store can begin there (makeStart.ts).
  */
-import { createWriteStream, renameSync } from 'node:fs'
+import { createWriteStream, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -22,6 +22,8 @@ interface ExportedStart {
   readonly network: string
   readonly number: number
   readonly folder: string
+  /** Absent: nothing stops the export. */
+  readonly stop?: AbortSignal
 }
 
 /** Characters that are passed to the packer at once. */
@@ -29,37 +31,46 @@ const textMax = 64 * 1024
 
 /**
  * Writes the state after canonical block `number`, and its block with the headers before it. Resolves to the paths of
- * both files, which are on disk then. Rejects with OperatorError if a file exists already.
+ * both files, which are on disk then. Rejects with OperatorError if they cannot be written, and with the reason of
+ * `stop` once that is aborted; neither file is there then.
  */
 export async function exportStart(
   store: ChainReader,
-  { network, number, folder }: ExportedStart,
+  { network, number, folder, stop }: ExportedStart,
 ): Promise<{ readonly state: string; readonly blocks: string }> {
   const state = join(folder, `${network}-${number}-state.jsonl.gz`)
   const blocks = join(folder, `${network}-${number}-blocks.rlp`)
-  await write(blocks, headersUpTo(store, number))
-  await write(state, inParts(stateLines(store, number)), createGzip())
+  try {
+    await write(draftOf(blocks), stop, headersUpTo(store, number))
+    await write(draftOf(state), stop, inParts(stateLines(store, number)), createGzip())
+    for (const path of [blocks, state]) renameSync(draftOf(path), path)
+  } finally {
+    for (const path of [blocks, state]) rmSync(draftOf(path), { force: true })
+  }
   return { state, blocks }
 }
 
-/** The file gets its name once it is complete. */
+/** The path of a file until both files are complete. */
+const draftOf = (path: string) => `${path}.unfinished`
+
+/** The file is on disk when this resolves. */
 async function write(
   path: string,
+  stop: AbortSignal | undefined,
   parts: Iterable<Uint8Array | string>,
   ...packers: NodeJS.ReadWriteStream[]
 ) {
-  const draft = `${path}.unfinished`
   try {
-    await pipeline([Readable.from(parts), ...packers, createWriteStream(draft)])
+    await pipeline([Readable.from(parts), ...packers, createWriteStream(path)], { signal: stop })
   } catch (error) {
+    stop?.throwIfAborted()
     if (error instanceof OperatorError) throw error
     const { code = (error as Error).message } = error as NodeJS.ErrnoException
     throw new OperatorError(
-      `cannot write ${draft} (${code}); check the path, its permissions and the free space`,
+      `cannot write ${path} (${code}); check the path, its permissions and the free space`,
     )
   }
-  syncPath(draft)
-  renameSync(draft, path)
+  syncPath(path)
 }
 
 /** The block, if its body is kept, and the headers before it. */

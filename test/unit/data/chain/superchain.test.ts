@@ -1,7 +1,6 @@
 /**
- * Chains of the Superchain's registry (ethereum-optimism): facts of its files in `superchain/configs`, as `config`s in the
- * form that op-geth makes of them. One of each kind: with a history before Bedrock, with forks before the genesis or at it,
- * two forks at once, two forks within a second, other parameters of the base fee.
+ * The chains of the Superchain's registry (ethereum-optimism/superchain-registry): facts of all its files in
+ * `superchain/configs` as of Jovian, as `config`s in the form that op-geth makes of them.
  */
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/forks.js'
@@ -17,72 +16,137 @@ interface Row {
   readonly time: number
   /** Times of the forks, in their order. */
   readonly times: readonly number[]
-  readonly elasticity?: number
-  readonly denominators?: readonly [first: number, fromCanyon: number]
+  readonly elasticity: number
+  /** Of the base fee at first, and from Canyon on. */
+  readonly denominators: readonly [first: number, fromCanyon: number]
+  readonly interopTime?: number
 }
 
+/** The registry's times for chains that follow it. */
 const mainnet = [
-  ...[1_704_992_401, 1_710_374_401, 1_720_627_201, 1_726_070_401, 1_736_445_601],
-  ...[1_746_806_401, 1_764_086_401],
+  1_704_992_401, 1_710_374_401, 1_720_627_201, 1_726_070_401, 1_736_445_601, 1_746_806_401, 1_764_691_201,
 ]
+const sepolia = [
+  1_699_981_200, 1_708_534_800, 1_716_998_400, 1_723_478_400, 1_732_633_200, 1_744_905_600, 1_763_568_001,
+]
+const devnet = [1_706_634_000, 1_715_961_600, 1_723_046_400, 1_731_682_800, 1_744_300_800, 1_762_185_600]
 const celoTime = 1_752_073_200
 
-const rows: readonly Row[] = [
-  { name: 'OP Mainnet', chainId: 10, time: 1_686_068_903, times: mainnet },
-  { name: 'Base', chainId: 8453, time: 1_686_789_347, times: mainnet },
-  { name: 'Mode', chainId: 34443, time: 1_700_167_583, times: mainnet.slice(0, 6) },
-  { name: 'Zora', chainId: 7777777, time: 1_686_693_839, times: mainnet.slice(0, 3) },
-  {
-    name: 'OP Sepolia',
-    chainId: 11155420,
-    time: 1_691_802_540,
-    times: [1_699_981_200, 1_708_534_800, 1_716_998_400],
-  },
-  // Its first block is after Ecotone.
-  {
-    name: 'Lisk',
-    chainId: 1135,
-    time: 1_714_728_791,
-    times: mainnet,
-    elasticity: 20,
-    denominators: [1_000, 1_000],
-  },
-  // Two forks within a second, the first at the genesis.
-  {
-    name: 'Boba',
-    chainId: 288,
-    time: 1_713_302_879,
-    times: [1_713_302_879, 1_713_302_880, 1_725_951_600, 1_729_753_200, 1_738_785_600],
-  },
-  {
-    name: 'World Chain',
-    chainId: 480,
-    time: 1_719_335_639,
-    elasticity: 10,
-    times: [0, 0, 1_721_826_000, 1_727_780_400, 1_738_238_400],
-  },
-  { name: 'Unichain', chainId: 130, time: 1_730_748_359, times: [0, 0, 0, 0, 1_736_445_601] },
-  {
-    name: 'Ink',
-    chainId: 57073,
-    time: 1_733_498_411,
-    denominators: [250, 250],
-    times: [0, 0, 0, 0, 1_742_396_400],
-  },
-  { name: 'Soneium', chainId: 1868, time: 1_733_134_751, times: [0, 0, 0, 0] },
-  { name: 'Swellchain', chainId: 1923, time: 1_732_696_703, times: [0, 0, 0, 0] },
-  // Canyon alone.
-  { name: 'Fraxtal', chainId: 252, time: 1_706_810_711, times: [0], elasticity: 10 },
-  // Two forks at once.
-  {
-    name: 'Celo',
-    chainId: 42220,
-    time: 1_742_957_258,
-    times: [0, 0, 0, 0, celoTime, celoTime],
-    elasticity: 5,
-    denominators: [400, 400],
-  },
+/** The first forks are before the first block, the others at these times. */
+const begun = (forks: number, ...times: readonly number[]) => [...Array<number>(forks).fill(0), ...times]
+const until = (fork: (typeof forks)[number], times: readonly number[]) =>
+  times.slice(0, forks.indexOf(fork) + 1)
+const from = (fork: (typeof forks)[number], times: readonly number[]) => times.slice(forks.indexOf(fork))
+
+type Facts = readonly [
+  name: string,
+  chainId: number,
+  time: number,
+  times: readonly number[],
+  elasticity?: number,
+  denominators?: Row['denominators'],
+  interopTime?: number,
 ]
+
+const facts: readonly Facts[] = [
+  ['OP Mainnet', 10, 1_686_068_903, mainnet],
+  ['Unichain', 130, 1_730_748_359, begun(4, ...from('holocene', mainnet))],
+  ['HashKey Chain', 177, 1_734_347_135, begun(4)],
+  ['Ethernity', 183, 1_723_547_735, mainnet, 20, [1_000, 1_000]],
+  ['Mint', 185, 1_715_608_931, begun(2, ...from('fjord', until('isthmus', mainnet)))],
+  ['Fraxtal', 252, 1_706_810_711, begun(1, 1_717_009_201, 1_733_947_201, 1_738_958_401), 10],
+  ['Swan Chain', 254, 1_718_640_215, begun(1)],
+  ['Boba', 288, 1_713_302_879, [1_713_302_879, 1_713_302_880, 1_725_951_600, 1_729_753_200, 1_738_785_600]],
+  ['Orderly', 291, 1_696_608_227, until('isthmus', mainnet)],
+  ['Shape', 360, 1_721_744_471, begun(3, 1_727_370_000)],
+  [
+    'World Chain',
+    480,
+    1_719_335_639,
+    begun(2, 1_721_826_000, 1_727_780_400, 1_738_238_400, 1_764_072_000),
+    10,
+  ],
+  ['Binary', 624, 1_719_397_463, begun(2, 1_725_536_344, ...from('granite', mainnet))],
+  ['Redstone', 690, 1_712_185_091, begun(2), 2, [50, 50]],
+  ['Lyra', 957, 1_700_021_615, until('isthmus', mainnet)],
+  ['Lisk', 1135, 1_714_728_791, mainnet, 20, [1_000, 1_000]],
+  ['Metal L2', 1750, 1_711_563_515, begun(2, ...from('fjord', mainnet))],
+  ['Soneium', 1868, 1_733_134_751, begun(4, 1_738_573_200, ...from('isthmus', mainnet))],
+  ['Swellchain', 1923, 1_732_696_703, begun(4, 1_752_732_000, 1_764_648_001, ...from('jovian', mainnet))],
+  ['SnaxChain', 2192, 1_723_562_231, begun(3, ...from('granite', until('isthmus', mainnet)))],
+  ['Superseed', 5330, 1_726_179_683, begun(3, 1_726_185_601, ...from('holocene', until('isthmus', mainnet)))],
+  ['Settlus', 5371, 1_740_171_575, begun(5)],
+  ['RACE', 6805, 1_720_421_591, begun(2)],
+  ['Cyber', 7560, 1_713_428_567, begun(2)],
+  ['Arena-Z', 7897, 1_731_366_083, begun(4, ...from('holocene', mainnet)), 20, [2_000, 2_000]],
+  ['Polynomial', 8008, 1_718_038_175, begun(2, ...from('fjord', until('isthmus', mainnet)))],
+  ['Base', 8453, 1_686_789_347, mainnet],
+  ['Funki', 33979, 1_721_211_095, begun(3), 10],
+  ['Mode', 34443, 1_700_167_583, mainnet],
+  ['Celo', 42220, 1_742_957_258, begun(4, celoTime, celoTime), 5, [400, 400]],
+  ['Ink', 57073, 1_733_498_411, begun(4, 1_742_396_400, ...from('isthmus', mainnet)), 6, [250, 250]],
+  ['BOB', 60808, 1_712_861_987, begun(2, ...from('fjord', until('isthmus', mainnet)))],
+  ['Automata', 65536, 1_721_183_063, begun(3), 10],
+  ['Silent Data', 380929, 1_753_442_723, begun(5)],
+  ['Xterio', 2702128, 1_716_537_431, begun(2)],
+  ['Zora', 7777777, 1_686_693_839, mainnet],
+  ['rehearsal-0-bn-0', 420120009, 1_748_984_964, begun(6), 6, [50, 250], 1_749_150_000],
+  ['rehearsal-0-bn-1', 420120010, 1_748_984_964, begun(6), 6, [50, 250], 1_749_150_000],
+  ['Ethernity Testnet', 233, 1_717_499_232, sepolia],
+  ['Binary Sepolia', 625, 1_718_195_040, begun(2, 1_723_204_838, 1_723_545_055)],
+  ['Radius testnet', 863, 1_743_250_684, begun(5)],
+  ['Mode Testnet', 919, 1_687_867_932, [1_703_203_200, ...from('ecotone', sepolia)]],
+  ['Unichain Sepolia', 1301, 1_726_852_428, begun(4, 1_734_559_200, ...from('isthmus', sepolia))],
+  ['Metal L2 Testnet', 1740, 1_708_129_620, [1_708_129_622, ...from('ecotone', sepolia)]],
+  [
+    'Soneium Minato',
+    1946,
+    1_723_194_336,
+    begun(2, 1_730_106_000, 1_730_106_000, 1_734_685_200, ...from('isthmus', sepolia)),
+  ],
+  ['Lisk Sepolia', 4202, 1_705_312_992, [1_705_312_994, ...from('ecotone', sepolia)], 10],
+  [
+    'World Chain Sepolia',
+    4801,
+    1_720_547_424,
+    begun(2, 1_721_739_600, 1_726_570_800, 1_737_633_600, 1_761_825_600),
+    10,
+  ],
+  ['Settlus Sepolia', 5373, 1_736_459_256, begun(5)],
+  ['RACE Testnet', 6806, 1_719_646_560, begun(2, 1_749_686_400, 1_749_686_400, 1_749_772_800)],
+  ['Arena-Z Testnet', 9899, 1_747_822_512, begun(5, 1_747_839_600, ...from('jovian', sepolia))],
+  ['Shape Sepolia', 11011, 1_718_936_160, begun(2, 1_721_732_400, 1_727_197_200)],
+  ['Pivotal Sepolia', 16481, 1_724_315_616, begun(2)],
+  [
+    'Boba Sepolia',
+    28882,
+    1_705_600_788,
+    [1_705_600_788, 1_709_078_400, 1_722_297_600, 1_726_470_000, 1_736_150_400],
+  ],
+  ['Creator Chain Testnet', 66665, 1_724_698_536, begun(3, ...from('granite', sepolia))],
+  ['Base Sepolia', 84532, 1_695_768_288, sepolia, 10],
+  ['Camp Testnet V2', 325000, 1_718_120_160, begun(3, ...from('granite', until('holocene', sepolia))), 10],
+  ['Ink Sepolia', 763373, 1_729_003_296, sepolia],
+  ['Funki Sepolia', 3397901, 1_715_060_436, begun(2)],
+  ['Ozean Poseidon Testnet', 7849306, 1_724_805_984, begun(3), 6, [250, 250]],
+  ['OP Sepolia', 11155420, 1_691_802_540, sepolia],
+  ['Cyber Testnet', 111557560, 1_710_470_112, begun(2), 10],
+  ['Zora Sepolia', 999999999, 1_698_080_004, sepolia],
+  ['OP Labs devnet 0', 11155421, 1_706_484_048, begun(1, ...devnet)],
+  ['Base devnet 0', 11763072, 1_695_433_056, [1_698_436_800, ...devnet]],
+]
+
+const rows = facts.map(
+  ([name, chainId, time, times, elasticity = 6, denominators = [50, 250] as const, interopTime]): Row => ({
+    name,
+    chainId,
+    time,
+    times,
+    elasticity,
+    denominators,
+    ...(interopTime !== undefined && { interopTime }),
+  }),
+)
 
 const bedrockOf = ({ chainId }: Row) => (chainId === 10 ? 105_235_063 : 0)
 
@@ -90,7 +154,7 @@ function configOf(row: Row): Record<string, unknown> {
   const bedrock = bedrockOf(row)
   const always = ['homestead', 'eip150', 'eip155', 'eip158', 'byzantium', 'constantinople', 'petersburg']
   const late = ['london', 'arrowGlacier', 'grayGlacier', 'bedrock']
-  const [denominator, fromCanyon] = row.denominators ?? [50, 250]
+  const [denominator, fromCanyon] = row.denominators
   return {
     chainId: row.chainId,
     ...Object.fromEntries([...always, 'istanbul', 'muirGlacier'].map((name) => [`${name}Block`, 0])),
@@ -106,10 +170,11 @@ function configOf(row: Row): Record<string, unknown> {
       }),
     ),
     optimism: {
-      eip1559Elasticity: row.elasticity ?? 6,
+      eip1559Elasticity: row.elasticity,
       eip1559Denominator: denominator,
       eip1559DenominatorCanyon: fromCanyon,
     },
+    interopTime: row.interopTime,
   }
 }
 
@@ -117,20 +182,32 @@ function configOf(row: Row): Record<string, unknown> {
 const forkAt = ({ times }: Row, time: number) =>
   forks[times.filter((begins) => begins <= time).length - 1] ?? 'regolith'
 
-t.test("the chains of the Superchain's registry have their forks", async (t) => {
-  for (const row of rows) {
-    const schedule = new ForkSchedule(parseGenesisConfig(configOf(row)))
-    const first = bedrockOf(row)
-    t.equal(schedule.forkAt(first, row.time, true), forkAt(row, row.time), `${row.name} begins`)
-    for (const time of row.times.filter((begins) => begins > row.time)) {
-      for (const at of [time - 1, time]) {
-        t.equal(schedule.forkAt(first + 1, at, true), forkAt(row, at), `${row.name} at ${at}`)
+t.test(
+  "the chains of the Superchain's registry have their forks, or a rule is refused by its name",
+  async (t) => {
+    for (const row of rows) {
+      if (row.interopTime !== undefined) {
+        t.throws(() => parseGenesisConfig(configOf(row)), { message: /config\.interopTime/ }, row.name)
+        continue
       }
+      const schedule = new ForkSchedule(parseGenesisConfig(configOf(row)))
+      const first = bedrockOf(row)
+      t.equal(schedule.forkAt(first, row.time, true), forkAt(row, row.time), `${row.name} begins`)
+      for (const time of row.times.filter((begins) => begins > row.time)) {
+        for (const at of [time - 1, time]) {
+          t.equal(schedule.forkAt(first + 1, at, true), forkAt(row, at), `${row.name} at ${at}`)
+        }
+      }
+      t.equal(schedule.londonBlock, first, row.name)
+      t.strictSame(
+        Object.values(schedule.config.parameters).map(Number),
+        [row.elasticity, ...row.denominators],
+        row.name,
+      )
     }
-    t.equal(schedule.londonBlock, first, row.name)
-  }
-  t.equal(new Set(rows.map(({ chainId }) => chainId)).size, rows.length)
-})
+    t.equal(new Set(rows.map(({ chainId }) => chainId)).size, rows.length)
+  },
+)
 
 t.test('a rule of a chain of its own is refused by its name', async (t) => {
   const celo = rows.find(({ name }) => name === 'Celo') as Row

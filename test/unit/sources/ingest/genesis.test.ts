@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { parseGenesisConfig } from '../../../../src/data/chain/forks.js'
+import { knownIdentity } from '../../../../src/data/chain/knownNetworks.js'
+import type { ChainIdentity } from '../../../../src/data/store/chainRows.js'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'
+import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 import { genesisWithForks, parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import {
   ChainMaker,
@@ -272,55 +277,21 @@ t.test("Besu's file of Sepolia has Sepolia's genesis", async (t) => {
   }
   const { identity } = parseGenesis(JSON.stringify(sepolia))
   t.equal(identity.genesisHash, '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9')
+  t.equal(knownIdentity('sepolia', undefined)?.genesisHash, identity.genesisHash)
   t.equal(identity.chainId, '11155111')
 })
 
-t.test("Besu's files of Hoodi and Holesky say the same as go-ethereum's, in other forms", async (t) => {
-  // The header and the forms of eth-clients/hoodi and eth-clients/holesky, metadata/besu.json.
-  const files: [besu: Json, geth: Json][] = [
-    [
-      { chainId: 560048, shanghaiTime: 0, cancunTime: 0, pragueTime: 1742999832, osakaTime: 1761677592 },
-      { gasLimit: '0x2255100', timestamp: '1742212800' },
-    ],
-    [
-      { chainId: 17000, shanghaiTime: 1696000704, cancunTime: 1707305664, pragueTime: 1740434112 },
-      { gasLimit: '0x17D7840', timestamp: '1695902100' },
-    ],
-  ]
-  for (const [times, header] of files) {
-    const config = { preMergeForkBlock: 0, terminalTotalDifficulty: 0, ...times }
-    const own = {
-      config: besuConfig({ ...config, depositContractAddress: `0x${'42'.repeat(20)}` }),
-      alloc: {
-        [address]: { balance: '1000000000000000000000000' },
-        [`0x${'0'.repeat(40)}`]: { balance: '1' },
-      },
-      ...header,
-      baseFeePerGas: '0x3B9ACA00',
-      difficulty: '0x01',
-      extraData: '',
-      nonce: '0x1234',
-      mixhash: `0x${'0'.repeat(64)}`,
-    }
-    const { preMergeForkBlock: _, ...known } = config
-    const geth = {
-      config: { ...testGenesis(mergedConfig()).config, ...known, blobSchedule: own.config.blobSchedule },
-      alloc: {
-        [address]: { balance: '0xd3c21bcecceda1000000' },
-        [`0x${'0'.repeat(40)}`]: { balance: '0x1' },
-      },
-      gasLimit: header.gasLimit,
-      timestamp: `0x${Number(header.timestamp).toString(16)}`,
-      baseFeePerGas: '0x3b9aca00',
-      difficulty: '0x1',
-      extraData: '0x',
-      nonce: '0x1234',
-      mixHash: `0x${'0'.repeat(64)}`,
-    }
-    const [besu, other] = [own, geth].map((genesis) => parseGenesis(JSON.stringify(genesis)))
-    t.equal(besu?.identity.genesisHash, other?.identity.genesisHash)
-    for (const time of [1_700_000_000, 1_741_000_000, 1_743_000_000, 1_770_000_000]) {
-      t.equal(besu?.schedule.forkAt(1, time, true), other?.schedule.forkAt(1, time, true), `${time}`)
-    }
-  }
-})
+for (const name of ['hoodi', 'holesky'] as const) {
+  t.test(`Besu's file of ${name} has the genesis and the forks of that network`, async (t) => {
+    // metadata/besu.json of eth-clients/hoodi and eth-clients/holesky, with one of its nodes; the allocation of Hoodi
+    // is that of go-ethereum, in decimals as there.
+    const path = join(packageRoot(), `test/ingest/publicGenesis/${name}.json.gz`)
+    const { identity, schedule } = parseGenesis(gunzipSync(readFileSync(path)).toString('utf8'))
+    const known = knownIdentity(name, undefined) as ChainIdentity
+    t.equal(identity.genesisHash, known.genesisHash)
+    t.equal(identity.chainId, known.chainId)
+    const { times } = parseGenesisConfig(JSON.parse(known.config))
+    t.ok(schedule.config.times.size > 0)
+    for (const [fork, time] of schedule.config.times) t.equal(times.get(fork), time, fork)
+  })
+}
