@@ -4,8 +4,8 @@
  */
 export type Fault =
   | { readonly kind: 'ParseError' }
-  /** `why` names the exceeded limit of a request. */
-  | { readonly kind: 'InvalidRequest'; readonly why?: string }
+  /** `why` names the wrong member or the exceeded limit. */
+  | { readonly kind: 'InvalidRequest'; readonly why: string }
   | { readonly kind: 'EmptyBatch' }
   /** `id`: JSON of the id of the first call; undefined if none has one. */
   | { readonly kind: 'BatchTooLarge'; readonly id: string | undefined }
@@ -61,7 +61,8 @@ export type Fault =
   | { readonly kind: 'InvalidPin'; readonly got: string }
   /** `index` is the argument with the tag. */
   | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
-  | { readonly kind: 'HeaderNotFound' }
+  /** `block` is the number or tag that was asked for, `head` the number of the newest block; absent: unknown. */
+  | { readonly kind: 'HeaderNotFound'; readonly block?: number | string; readonly head?: number }
   | { readonly kind: 'HeaderForHashNotFound' }
   | { readonly kind: 'HashNotCanonical' }
   | { readonly kind: 'StateNotAvailable'; readonly stateRoot: string }

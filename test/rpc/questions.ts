@@ -46,7 +46,7 @@ export async function askResults(service: Service, questions: readonly Question[
 
 export type ErrorCase = readonly [params: unknown, code: number, message: string]
 
-/** Checks code, exact message and the absence of a result and of data for each `params`. */
+/** Checks code, exact message and data, and the absence of a result, for each `params`. */
 export async function checkRefusals(
   t: Test,
   service: Service,
@@ -58,8 +58,13 @@ export async function checkRefusals(
     refusals.map(([params]) => [method, params]),
   )
   for (const [index, [params, code, message]] of refusals.entries()) {
-    const { jsonrpc, id } = answers[index] as RpcAnswer
-    t.strictSame(answers[index], { jsonrpc, id, error: { code, message } }, JSON.stringify(params))
+    const { jsonrpc, id, error } = answers[index] as RpcAnswer & {
+      readonly error?: { readonly data?: unknown }
+    }
+    // This error alone names in its data what was asked for, because its message is go-ethereum's.
+    const data = message === 'header not found' ? { data: error?.data } : {}
+    t.strictSame(answers[index], { jsonrpc, id, error: { code, message, ...data } }, JSON.stringify(params))
+    if (message === 'header not found') t.match(error?.data, { block: String, head: /^0x/ })
   }
 }
 

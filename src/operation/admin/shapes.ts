@@ -149,7 +149,12 @@ export const liveState = z.object({
   methods: z.array(methodRates).describe('those called within the window, busiest first'),
   errors: z.array(z.object({ code: z.string(), total: count('since the start'), perSecond: amount('') })),
   rejections: z.array(
-    z.object({ reason: z.string(), total: count('since the start'), perSecond: amount('') }),
+    z.object({
+      reason: z.string(),
+      text: z.string().describe('the reason as a sentence'),
+      total: count('since the start'),
+      perSecond: amount(''),
+    }),
   ),
   queues: z
     .array(

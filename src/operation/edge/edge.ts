@@ -265,7 +265,7 @@ function createServer(
       log.warn(`as many connections are open as ${files?.max} open files allow; ended at once: ${ended} more`)
     },
     logRefused(refused) {
-      options.counts.rejected(refused.status)
+      options.counts.rejected(refused.reason)
       log.debug(refused, 'request refused')
     },
   }

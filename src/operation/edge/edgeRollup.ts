@@ -18,7 +18,9 @@ export interface RollupHealth extends QueueCounts {
   readonly isStoring: boolean
   /** Whether this process sends to the sequencer; absent if no other process shares the queue. */
   readonly isSending?: boolean
-  /** Whether the sequencer answered its last request; absent without a sequencer, or if another process sends. */
+  /**
+   * Whether the sequencer answers; absent before it was asked, without a sequencer, or if another process sends.
+   */
   readonly sequencerAnswers?: boolean
 }
 

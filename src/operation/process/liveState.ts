@@ -2,6 +2,7 @@
 
 import { statfsSync, statSync } from 'node:fs'
 import { basisOf } from '../../data/chain/families/provedFamilies.js'
+import { type RefusalReason, refusalReasons } from '../../primitives/refusalReasons.js'
 import { clientVersion } from '../../primitives/version.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import { type HistoryAnswer, others } from '../../serving/metrics/callHistory.js'
@@ -57,7 +58,11 @@ export function readLive(
     ...withTimes(whole, orNull),
     methods: methods.map((of) => withTimes(of, orNull)),
     errors: errors.map(({ name, ...rest }) => ({ code: name, ...rest })),
-    rejections: rejections.map(({ name, ...rest }) => ({ reason: name, ...rest })),
+    rejections: rejections.map(({ name, ...rest }) => ({
+      reason: name,
+      text: refusalReasons[name as RefusalReason],
+      ...rest,
+    })),
     queues: pool.counts.byClass.map(({ cpuMs: _, ...counts }) => counts),
     caches: [
       { cache: 'blocks', bytes: sum('blockBytes'), hits: sum('blockHits'), misses: sum('blockMisses') },

@@ -99,11 +99,12 @@ export async function openRollup(
     submissions: store,
     health() {
       const forwarder = forwarding?.forwarder
+      const sequencerAnswers = forwarder?.isAnswered
       return {
         ...queue.counts(),
         isStoring: store.isStoring,
         ...(limits.shared && forwarding && { isSending: forwarder !== undefined }),
-        ...(forwarder && { sequencerAnswers: forwarder.isAnswered }),
+        ...(sequencerAnswers !== undefined && { sequencerAnswers }),
       }
     },
     sharedQueue() {

@@ -3,6 +3,7 @@
  * parts when metrics are read. Owns the layout. A count is one addition to an array of numbers, so that a stored answer
  * is counted in some nanoseconds. `metrics.ts` makes names, labels and samples.
  */
+import { type RefusalReason, refusalReasonNames } from '../../primitives/refusalReasons.js'
 
 /**
  * Upper bounds of durations are powers of two of a microsecond: from 1 µs, since stored answers take a few, to 2^25
@@ -56,21 +57,6 @@ export const other = 'other'
 export const errorCodes: readonly number[] = [
   -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32004, -32005, 3, 29, 4444,
 ]
-
-/** HTTP statuses of requests that are refused before a method is called, and the reason of each. */
-const rejectionReasons: Readonly<Record<number, string>> = {
-  400: 'malformed',
-  401: 'key',
-  403: 'origin',
-  404: 'path',
-  405: 'method',
-  413: 'length',
-  415: 'content type',
-  426: 'transport',
-  429: 'limit',
-  500: 'defect',
-  503: 'busy',
-}
 
 const figureNames = [
   /** Time of publishing, in milliseconds since 1970. */
@@ -139,14 +125,14 @@ export class EdgeCounts {
     this.#otherSlot = methods.length * methodWords
     this.#errorsAt = this.#otherSlot + methodWords
     this.#rejectionsAt = this.#errorsAt + errorCodes.length + 1
-    this.#delaysAt = this.#rejectionsAt + Object.keys(rejectionReasons).length + 1
+    this.#delaysAt = this.#rejectionsAt + refusalReasonNames.length
     this.#figuresAt = this.#delaysAt + durationBuckets + 1
     const words = this.#figuresAt + figureNames.length
     this.#words = new Float64Array(memory, edge * words * 8, words)
   }
 
   static bytesFor(methods: number): number {
-    const rest = errorCodes.length + 1 + Object.keys(rejectionReasons).length + 1 + durationBuckets + 1
+    const rest = errorCodes.length + 1 + refusalReasonNames.length + durationBuckets + 1
     return ((methods + 1) * methodWords + rest + figureNames.length) * 8
   }
 
@@ -217,11 +203,9 @@ export class EdgeCounts {
     return ms
   }
 
-  /** Counts a request that was refused with this HTTP status before a method was called. */
-  rejected(status: number): void {
-    const at = Object.keys(rejectionReasons).indexOf(String(status))
-    const { length } = Object.keys(rejectionReasons)
-    ;(this.#words[this.#rejectionsAt + (at === -1 ? length : at)] as number) += 1
+  /** Counts a request that was refused before a method was called. */
+  rejected(reason: RefusalReason): void {
+    ;(this.#words[this.#rejectionsAt + refusalReasonNames.indexOf(reason)] as number) += 1
   }
 
   /** Counts a timer of the event loop that was late by `ms`. */
@@ -266,8 +250,7 @@ export class EdgeCounts {
 
   /** Reason → number of requests. */
   readRejections(): Map<string, number> {
-    const reasons = [...Object.values(rejectionReasons), other]
-    return new Map(reasons.map((reason, index) => [reason, this.#word(this.#rejectionsAt + index)]))
+    return new Map(refusalReasonNames.map((reason, at) => [reason, this.#word(this.#rejectionsAt + at)]))
   }
 
   /** Delays of the event loop by bucket, not cumulative, and their sum in seconds. */

@@ -84,7 +84,10 @@ export class Metrics {
     const rejections = () => sumMaps(edges.map((edge) => edge.readRejections()))
     register
       .of(['reason'], () => [...rejections()].map(([reason, count]) => [{ reason }, count]))
-      .counter('tidegate_rejections_total', 'Requests and WebSockets refused before any method was called.')
+      .counter(
+        'tidegate_rejections_total',
+        'Requests and WebSockets refused before any method was called, by reason.',
+      )
   }
 
   #defineEdges(): void {

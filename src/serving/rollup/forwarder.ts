@@ -80,6 +80,7 @@ export class Forwarder {
   readonly #running = new Set<Promise<void>>()
   /** Unanswered attempts since the sequencer's last answer to any transaction. */
   #silences = 0
+  #hasAnswered = false
   #isStopped = false
 
   /** Delivers transactions that become RECEIVED, and the lanes passed to {@link serve}. */
@@ -105,9 +106,10 @@ export class Forwarder {
     this.#pump()
   }
 
-  /** Whether the sequencer answers any key. */
-  get isAnswered(): boolean {
-    return this.#silences < silencesMax
+  /** Whether the sequencer answers any key; undefined before its first answer or {@link silencesMax} silences. */
+  get isAnswered(): boolean | undefined {
+    if (this.#silences >= silencesMax) return false
+    return this.#hasAnswered ? true : undefined
   }
 
   /** Keys whose transactions the sequencer does not answer. */
@@ -251,7 +253,8 @@ export class Forwarder {
   }
 
   #noteAnswer(key: string): void {
-    if (!this.isAnswered) this.#options.log('the sequencer answers again')
+    if (this.isAnswered === false) this.#options.log('the sequencer answers again')
+    this.#hasAnswered = true
     this.#silences = 0
     this.#turns.noteAnswer(key)
   }

@@ -4,6 +4,7 @@
  */
 
 import type { Fault } from '../../primitives/faults.js'
+import type { RefusalReason } from '../../primitives/refusalReasons.js'
 import type { Credential } from '../access/keyChecker.js'
 import type { KeyScope } from '../access/keyScope.js'
 import type { Answer } from '../rpc/answers/answer.js'
@@ -28,8 +29,16 @@ export interface Route {
 
 type AccessDecision =
   | Allowed
-  /** `retryAfterMs`: time until a retry, if the key's validity cannot be checked at the moment. */
-  | { readonly ok: false; readonly reason: string; readonly retryAfterMs?: number }
+  /**
+   * `retryAfterMs`: time until a retry, if the key's validity cannot be checked at the moment. `keyId`: of a key that
+   * has ended.
+   */
+  | {
+      readonly ok: false
+      readonly reason: string
+      readonly retryAfterMs?: number
+      readonly keyId?: string | undefined
+    }
 
 export interface Allowed extends Identity {
   readonly ok: true
@@ -61,13 +70,19 @@ export interface RefusedRequest {
   readonly path: string
   /** The client's address; see {@link RequestHead.address}. */
   readonly address: string
+  readonly reason: RefusalReason
   readonly why: string
+  /** Undefined if no key is known. */
+  readonly keyId: string | undefined
 }
 
-/** The reason of a refusal, and its answer. `why` contains no key. */
+/** A refusal: its answer, its reason for metrics, and `why` for the log, which contains no key. */
 export interface Refusal {
   readonly answer: Answer
+  readonly reason: RefusalReason
   readonly why: string
+  /** Absent if no key is known. */
+  readonly keyId?: string
 }
 
 export interface AdmissionOptions {
@@ -156,14 +171,17 @@ export class Admission {
       decision = key === undefined ? keyMissing(form) : this.#options.authorize(key, use)
     } catch (error) {
       const body = renderErrorAnswer('null', thrownToWireError(error, 'API key', this.#options.logDefect))
-      return { answer: { status: 500, body, retryAfterMs: undefined }, why: 'the key could not be read' }
+      const answer = { status: 500, body, retryAfterMs: undefined }
+      return { answer, reason: 'defect', why: 'the key could not be read' }
     }
     if (decision.ok) return decision
-    const { reason: why, retryAfterMs } = decision
+    const { reason: why, retryAfterMs, keyId } = decision
+    const ofKey = keyId === undefined ? {} : { keyId }
     if (retryAfterMs !== undefined) {
-      return { answer: refusalOfFault(503, { kind: 'ServerBusy', why, retryAfterMs }), why }
+      const answer = refusalOfFault(503, { kind: 'ServerBusy', why, retryAfterMs })
+      return { answer, reason: 'busy', why, ...ofKey }
     }
-    return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }
+    return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), reason: 'key', why, ...ofKey }
   }
 
   /** All keys that are not empty must be valid and belong to one key; the earliest end counts. */
@@ -187,14 +205,15 @@ function both(one: Allowed, other: Allowed): Allowed {
 
 function inScope(admitted: Allowed | Refusal, { name }: Route, use: KeyUse): Allowed | Refusal {
   if ('why' in admitted || admitted.scope === undefined) return admitted
-  return outOfScope(admitted.scope, name, use) ?? admitted
+  const refused = outOfScope(admitted.scope, name, use)
+  return refused === undefined ? admitted : { ...refused, keyId: admitted.key.id }
 }
 
 /** The refusal of a use outside the scope of its key; undefined if it is inside. */
 function outOfScope(scope: UseScope, network: string, use: KeyUse): Refusal | undefined {
   if (!scope.allowsNetwork(network)) {
     const answer = refusalOfFault(403, { kind: 'NetworkNotAllowed', network })
-    return { answer, why: 'network outside the scope of the key' }
+    return { answer, reason: 'key network', why: 'network outside the scope of the key' }
   }
   if (!scope.allowsOrigin(use.origin)) return wrongOrigin
   return scope.allowsAddressOf(use) ? undefined : wrongAddress
@@ -215,11 +234,13 @@ export const unknownNetwork: Refusal = {
     -32600,
     'no such network: /health names those that are served; a key stands behind /v3/',
   ),
+  reason: 'path',
   why: 'unknown network',
 }
 
 export const foreignHost: Refusal = {
   answer: refusal(403, -32001, 'forbidden: this host name is not served here; allowedHosts can allow it'),
+  reason: 'host',
   why: 'host name',
 }
 
@@ -229,14 +250,17 @@ function endOf({ untilMs }: Allowed): number {
 
 const keysDiffer: Refusal = {
   answer: refusal(400, -32600, 'the path and the headers of this request have different API keys'),
+  reason: 'key',
   why: 'different keys',
 }
 const wrongOrigin: Refusal = {
   answer: refusal(403, -32001, 'forbidden: this API key may not be used from this origin'),
+  reason: 'key origin',
   why: 'origin outside the scope of the key',
 }
 const wrongAddress: Refusal = {
   answer: refusal(403, -32001, 'forbidden: this API key may not be used from this address'),
+  reason: 'key address',
   why: 'address outside the scope of the key',
 }
 

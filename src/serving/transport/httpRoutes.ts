@@ -97,7 +97,7 @@ export class HttpRoutes {
     const { method, path, ambiguity } = head
     if (this.#pool.isClosing) this.lateRequests++
     if (ambiguity !== undefined) {
-      this.#logRefused(head, 400, ambiguity)
+      this.#logRefused(head, 400, { reason: 'malformed', why: ambiguity })
       return reply.refuse(refusal(400, -32600, ambiguity))
     }
     if (!this.allowsHost(head.host)) return this.#reject(head, reply, foreignHost)
@@ -137,14 +137,18 @@ export class HttpRoutes {
     const target = this.#lastTarget
     const route = target && this.#admission.findRoute(target, head.host)
     if (target === undefined || route === undefined) {
-      if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
-      return target === undefined ? { answer: notFound, why: 'unknown path' } : unknownNetwork
+      if (parseSocketPath(path) !== undefined) return socketPath
+      return target === undefined ? unknownPath : unknownNetwork
     }
     const length = contentLengthOf(head.contentLength)
-    if (length > this.#pool.bodyBytesMax) return { answer: this.#pool.tooLong(length), why: 'body too long' }
+    if (length > this.#pool.bodyBytesMax) {
+      return { answer: this.#pool.tooLong(length), reason: 'length', why: 'body too long' }
+    }
     const admitted = this.#admit(head, reply, route, target)
     if (admitted === undefined || 'why' in admitted) return admitted
-    if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
+    if (!isJsonContentType(head.contentType)) {
+      return { answer: wrongContentType, reason: 'content type', why: 'content type' }
+    }
     if (head.contentEncoding !== '') {
       const encoded = refusedEncoding(head.contentEncoding)
       if (encoded !== undefined) return encoded
@@ -164,7 +168,9 @@ export class HttpRoutes {
     const admitted = this.#admit(head, reply, route, target)
     if (admitted === undefined || 'why' in admitted) return admitted
     const body = resourceCall({ segments, query: head.query })
-    if (typeof body !== 'string') return { answer: refusalOfFault(400, body), why: 'name of a resource' }
+    if (typeof body !== 'string') {
+      return { answer: refusalOfFault(400, body), reason: 'malformed', why: 'name of a resource' }
+    }
     const { acceptEncoding, ifNoneMatch } = head
     const watched = this.#watch(head, route)
     const headers = this.#headersFor(head, watched?.requestId, this.#cors.kept(head.origin))
@@ -193,7 +199,7 @@ export class HttpRoutes {
     const { id } = admitted.key
     const laterRefusal = floodPenalties.refusalOf(id)
     if (laterRefusal !== undefined) {
-      this.#logRefused(head, 429, heldOff)
+      this.#logRefused(head, heldOff.status, { ...heldOff, keyId: id })
       const headers = this.#cors.answer(head.origin)
       reply.wait()
       void laterRefusal.then((answer) => reply.send(answer, headers, true))
@@ -218,26 +224,31 @@ export class HttpRoutes {
 
   #onOther(head: RequestHead, reply: Reply): void {
     const { path } = head
+    if (parseSocketPath(path) !== undefined) return this.#reject(head, reply, socketPath)
     const isRead = this.#findPage(path) !== undefined || isResourcePath(path)
-    const isKnown = isRead || parsePath(path) !== undefined
-    const isSocketPath = parseSocketPath(path) !== undefined
-    const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
+    if (!isRead) {
+      const target = parsePath(path)
+      if (target === undefined) return this.#reject(head, reply, unknownPath)
+      if (this.#admission.findRoute(target, head.host) === undefined) {
+        return this.#reject(head, reply, unknownNetwork)
+      }
+    }
     const allowed = isRead
       ? 'GET, HEAD, OPTIONS'
       : path === '/'
         ? 'GET, HEAD, POST, OPTIONS'
         : 'POST, OPTIONS'
-    const allow: ExtraHeaders = answer === wrongMethod ? [['allow', allowed]] : []
-    this.#reject(head, reply, { answer, why: 'method' }, allow)
+    this.#reject(head, reply, wrongMethod, [['allow', allowed]])
   }
 
   /**
    * Answers without reading the body. If the rest of the body is too long, or of unknown length, the connection ends.
    */
-  #reject(head: RequestHead, reply: Reply, { answer, why }: Refusal, extra = noHeaders): void {
+  #reject(head: RequestHead, reply: Reply, refused: Refusal, extra = noHeaders): void {
     if (!this.#admitsNobody(head)) return reply.cut()
-    this.#logRefused(head, answer.status, why)
-    const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
+    const { answer, why } = refused
+    this.#logRefused(head, answer.status, refused)
+    const upgrade = answer === socketPath.answer ? upgradeHeader : noHeaders
     const endless = answer.status === 413 || head.transferEncoding !== ''
     const encodings = why === 'content encoding' ? acceptedEncoding : noHeaders
     const headers = [...this.#headersFor(head), ...extra, ...upgrade, ...encodings]
@@ -249,8 +260,12 @@ export class HttpRoutes {
     return this.#shares.admit(address, this.tick, this.#connections(), keylessMax)
   }
 
-  #logRefused({ path, address }: RequestHead, status: number, why: string): void {
-    this.#options.logRefused?.({ status, path: redactPath(path), address, why })
+  #logRefused(
+    { path, address }: RequestHead,
+    status: number,
+    { reason, why, keyId }: Omit<Refusal, 'answer'>,
+  ): void {
+    this.#options.logRefused?.({ status, path: redactPath(path), address, reason, why, keyId })
   }
 }
 
@@ -262,12 +277,24 @@ function isResourcePath(path: string): boolean {
 const rootPage = (): Page => ({ status: 200, body: '{"note":"send JSON-RPC with POST"}' })
 
 const keyForm = '/v3/<key>'
-const notFound = refusal(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')
-const wrongTransport = refusal(426, -32600, 'this path is for WebSockets: connect to it with ws://')
+const unknownPath: Refusal = {
+  answer: refusal(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>'),
+  reason: 'path',
+  why: 'unknown path',
+}
+const socketPath: Refusal = {
+  answer: refusal(426, -32600, 'this path is for WebSockets: connect to it with ws://'),
+  reason: 'transport',
+  why: 'path of WebSockets',
+}
 /** RFC 9110, section 15.5.16. */
 const acceptedEncoding: ExtraHeaders = [['accept-encoding', 'identity']]
 const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
-const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
+const wrongMethod: Refusal = {
+  answer: refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST'),
+  reason: 'method',
+  why: 'method',
+}
 const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
 
 /** The refusal of a body with this Content-Encoding; undefined for an unencoded one. */
@@ -276,7 +303,7 @@ function refusedEncoding(contentEncoding: string): Refusal | undefined {
   if (coded === undefined) return undefined
   const name = /^[\w.-]{1,20}$/.test(coded.trim()) ? ` ${coded.trim().toLowerCase()}` : ''
   const what = `content encoding${name} is not supported: send the body as it is`
-  return { answer: refusal(415, -32600, what), why: 'content encoding' }
+  return { answer: refusal(415, -32600, what), reason: 'content type', why: 'content encoding' }
 }
 
 const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }

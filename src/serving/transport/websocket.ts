@@ -71,10 +71,12 @@ const turnMsMax = 6
 const keyForm = '/ws/v3/<key>'
 const notFound: Refusal = {
   answer: refusal(404, -32600, 'no such path: use /ws/v3/<key> or /<network>/ws/v3/<key>'),
+  reason: 'path',
   why: 'unknown path',
 }
 const stopping: Refusal = {
   answer: refusalOfFault(503, { kind: 'ServerBusy', retryAfterMs: 1000 }),
+  reason: 'busy',
   why: 'the server is stopping',
 }
 const foreignOrigin: Refusal = {
@@ -83,6 +85,7 @@ const foreignOrigin: Refusal = {
     -32001,
     'forbidden: pages of this origin may not connect; the operator of the server lets them with --cors',
   ),
+  reason: 'origin',
   why: 'origin',
 }
 
@@ -142,9 +145,9 @@ export class WebSocketServer implements SocketPool {
   /** A permit for a WebSocket to open, or the answer that refuses it. */
   admit(head: RequestHead): SocketPermit | Answer | Promise<Answer> {
     const permit = this.#permit(head)
-    if (permit instanceof Promise) this.#logRefused(head, 429, heldOff)
+    if (permit instanceof Promise) this.#logRefused(head, heldOff.status, heldOff)
     if (permit instanceof Promise || !('why' in permit)) return permit
-    this.#logRefused(head, permit.answer.status, permit.why)
+    this.#logRefused(head, permit.answer.status, permit)
     return permit.answer
   }
 
@@ -157,9 +160,10 @@ export class WebSocketServer implements SocketPool {
     if (--this.#openSockets === 0 && this.#isClosing) this.#idle.resolve()
   }
 
-  logTooBig({ use: { address }, route }: Socket): void {
+  logTooBig({ use: { address }, route, identity }: Socket): void {
     const why = `a message of more than ${this.limits.messageBytesMax} bytes on a WebSocket of network ${route.name}`
-    this.#options.logRefused?.({ status: 413, path: '/(network)/ws', address, why })
+    const path = '/(network)/ws'
+    this.#options.logRefused?.({ status: 413, path, address, reason: 'length', why, keyId: identity.key.id })
   }
 
   penalize(keyId: string, what: string, limit: number): void {
@@ -170,8 +174,12 @@ export class WebSocketServer implements SocketPool {
     this.#options.defect(error)
   }
 
-  #logRefused({ path, address }: RequestHead, status: number, why: string): void {
-    this.#options.logRefused?.({ status, path: redactPath(path), address, why })
+  #logRefused(
+    { path, address }: RequestHead,
+    status: number,
+    { reason, why, keyId }: Omit<Refusal, 'answer'>,
+  ): void {
+    this.#options.logRefused?.({ status, path: redactPath(path), address, reason, why, keyId })
   }
 
   #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {
@@ -180,16 +188,18 @@ export class WebSocketServer implements SocketPool {
     const target = parseSocketPath(head.path) ?? (noAuth ? parsePath(head.path) : undefined)
     if (target === undefined) return notFound
     const { ambiguity } = head
-    if (ambiguity !== undefined) return { answer: refusal(400, -32600, ambiguity), why: ambiguity }
+    if (ambiguity !== undefined) {
+      return { answer: refusal(400, -32600, ambiguity), reason: 'malformed', why: ambiguity }
+    }
     if (!allowsHost(head.host)) return foreignHost
     const route = admission.findRoute(target, head.host)
     if (route === undefined) return unknownNetwork
     const admitted = admission.admit(route, target.key, head, keyForm)
     if ('why' in admitted) return admitted
-    if (!allowsOrigin(head.origin)) return foreignOrigin
+    const { id } = admitted.key
+    if (!allowsOrigin(head.origin)) return { ...foreignOrigin, keyId: id }
     const { origin, address } = head
     const use = { origin, address }
-    const { id } = admitted.key
     const keyId = noAuth ? undefined : id
     return (
       floodPenalties.refusalOf(id) ??
@@ -218,7 +228,7 @@ export class WebSocketServer implements SocketPool {
     if (ofKey <= max) return undefined
     if (Number.isFinite(ofKey)) addOfKey(keyId, -1)
     sockets.add(-1)
-    return tooMany(429, 'WebSockets of this API key', max)
+    return { ...tooMany(429, 'WebSockets of this API key', max), keyId }
   }
 
   #countUnused(keyId: string): void {
@@ -286,6 +296,7 @@ function closeReason({ body }: Answer): string {
 function tooMany(status: number, what: string, limit: number): Refusal {
   return {
     answer: refusalOfFault(status, { kind: 'LimitExceeded', what, limit, retryAfterMs: 1000 }),
+    reason: 'limit',
     why: `too many ${what}`,
   }
 }

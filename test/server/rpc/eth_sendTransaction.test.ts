@@ -16,6 +16,7 @@ import {
 import { startService } from '../../service/service.js'
 
 const method = 'eth_sendTransaction'
+const penniless = `0x${'77'.repeat(20)}`
 const transfer = { from: owner.address, to: stranger, value: '0x1' }
 
 t.test('viem and ethers send what the node fills in and signs', async (t) => {
@@ -58,6 +59,7 @@ t.test('many at once have a nonce each; one that is given is kept', async (t) =>
   t.match((await askResults(service, [['eth_getTransactionByHash', [hash]]]))[0], { nonce })
   await checkRefusals(t, service, method, [
     [[{ ...transfer, from: stranger, gas: '0x5208' }], -32000, unknownHere(stranger)],
+    [[{ ...transfer, from: penniless }], -32000, unknownHere(penniless)],
     [[{ to: stranger }], -32602, 'invalid argument 0: missing "from", the account that signs'],
     [[{ ...transfer, nonce: '0x0' }], -32000, `nonce too low: next nonce ${before + 21}, tx nonce 0`],
   ])

@@ -11,12 +11,15 @@ for (const [where, open] of await queueStores(t)) {
   t.test(`a transaction arrives whole in either form, and has the same hash there, ${where}`, async (t) => {
     for (const form of forms) {
       const { submit, reaches, forward, logged } = await open(t, t.testdir())
-      forward({ url: urls[form], form })
+      const forwarding = forward({ url: urls[form], form })
+      await until(() => forwarding.forwarder !== undefined)
+      t.equal(forwarding.forwarder?.isAnswered, undefined, 'it was not asked yet')
       const sender = newSender()
       const hash = await submit(
         makeTransaction(sender, 0, { signature: ['17'], proof_facts: ['0x5'], proof: 'AAAA' }),
       )
       await reaches(hash, 'ACCEPTED')
+      t.equal(forwarding.forwarder?.isAnswered, true)
       const { arrivals, accepted } = await arrivalsOf(sender)
       t.strictSame(
         accepted.map((each) => each.hash),

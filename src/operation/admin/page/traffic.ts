@@ -26,7 +26,8 @@ export function traffic(live: LiveSource): View {
   const keys = keyTable((id) => filter.chooseKey(id))
   const refusals = tallies<LiveState['rejections'][number]>('Refused requests by reason', {
     title: 'Reason',
-    of: ({ reason }) => reason,
+    of: ({ reason, text }) => `${reason}: ${text}`,
+    mark: () => 'long',
   })
   let askedMs = Number.NEGATIVE_INFINITY
   let isClosed = false

@@ -35,8 +35,7 @@ type FaultOf<K extends FaultKind> = Extract<Fault, { readonly kind: K }>
 /** Code, message and data of each kind of fault. */
 const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError } = {
   ParseError: () => wire(-32700, 'parse error'),
-  InvalidRequest: ({ why }) =>
-    wire(-32600, why === undefined ? 'invalid request' : `invalid request: ${why}`),
+  InvalidRequest: ({ why }) => wire(-32600, `invalid request: ${why}`),
   EmptyBatch: () => wire(-32600, 'empty batch'),
   BatchTooLarge: () => wire(-32600, 'batch too large'),
   MethodNotFound: ({ method, meant }) => {
@@ -96,7 +95,15 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
     wire(-32602, `invalid at: want "latest" or a block hash (0x and 64 hex digits), got ${got}`),
   SafeTagNotSupported: ({ index }) =>
     wire(-32602, `invalid argument ${index}: the safe tag is not supported on this network, use finalized`),
-  HeaderNotFound: () => wire(-32000, 'header not found'),
+  // Clients compare this message, which is go-ethereum's, so that the block is in `data`.
+  HeaderNotFound: ({ block, head }) =>
+    wire(
+      -32000,
+      'header not found',
+      head === undefined
+        ? undefined
+        : { block: typeof block === 'number' ? toQuantity(block) : block, head: toQuantity(head) },
+    ),
   HeaderForHashNotFound: () => wire(-32000, 'header for hash not found'),
   HashNotCanonical: () => wire(-32000, 'hash is not currently canonical'),
   StateNotAvailable: ({ stateRoot }) => wire(-32000, `historical state ${stateRoot} is not available`),

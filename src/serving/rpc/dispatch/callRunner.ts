@@ -127,7 +127,7 @@ export class CallRunner<N extends RpcNetwork> {
     turns: RequestSlices | undefined,
   ): Outcome | Promise<Streamed> {
     if (call.kind === 'known') return repeat(call.known, context)
-    if (call.kind === 'invalid') return unpaid(context, unitsMin) ?? invalidRequest
+    if (call.kind === 'invalid') return unpaid(context, unitsMin) ?? invalidRequest(call.why)
     const method = this.#methodOf(call.method)
     if (method === undefined || method.isRelayed) {
       const passed = this.#pass(call, basis, context)

@@ -12,7 +12,9 @@ import type { DispatchLimits } from './endpoint.js'
 /** Longest refused request that is read for its ids. */
 const refusedBytesMax = 2 ** 20
 
-export const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
+export function invalidRequest(why: string): Failure {
+  return Failure.of({ kind: 'InvalidRequest', why })
+}
 
 /** See {@link Endpoint.refuse}. `block` names the head. Throws FaultError for a body that cannot be read. */
 export function refuseRequest(
@@ -35,7 +37,7 @@ export function refuseRequest(
   while (!reader.pass());
   const calls: Member[] = []
   while (reader.left > 0) calls.push(reader.read(undefined))
-  const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
+  const outcomeOf = (call: Member) => (call.kind === 'invalid' ? invalidRequest(call.why) : refused)
   if (reader.isBatch) {
     const answers = answerAll(calls, limits.batchBytesMax, outcomeOf)
     return { status: 200, body: answers, retryAfterMs: undefined, block }

@@ -26,7 +26,7 @@ import {
   type Schema,
   textSchema,
 } from '../params/schema.js'
-import { stateBlock } from '../params/stateBlock.js'
+import { headerNotFound, stateBlock } from '../params/stateBlock.js'
 import { blockNotFound, tracedBlock, tracedBlockAt } from '../traces/traceJob.js'
 import { plainTrace, traceConfig } from '../traces/traceParams.js'
 
@@ -89,7 +89,7 @@ export const debugStateMethods = {
     ),
     run(network, [id, start, count, withoutCode, withoutStorage], context) {
       const { number, hash, isPending } = stateBlock(network.chain, id, 0)
-      if (isPending) throw new FaultError({ kind: 'HeaderNotFound' })
+      if (isPending) throw headerNotFound(network.chain, 'pending')
       const request = {
         kind: 'accountRange',
         block: { number, hash },

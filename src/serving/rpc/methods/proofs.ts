@@ -28,7 +28,7 @@ import {
   sentHeaderSchema,
   textSchema,
 } from '../params/schema.js'
-import { stateBlock } from '../params/stateBlock.js'
+import { headerNotFound, stateBlock } from '../params/stateBlock.js'
 import { headProofPrice, type VerifiedRead, verifiedReads, withHeadProof } from './verifiedReads.js'
 
 const proofNodes = listSchema(bytesSchema)
@@ -103,7 +103,7 @@ export const proofMethods = {
     run({ chain, jobs }, [id], context) {
       const { hash, isPending } = stateBlock(chain, id, 0, ['trie'])
       // The pending block does not exist yet.
-      if (isPending) throw new FaultError({ kind: 'HeaderNotFound' })
+      if (isPending) throw headerNotFound(chain, 'pending')
       return jobs.run('witness', { hash }, context)
     },
   }),

@@ -76,7 +76,8 @@ export const signingMethods = {
     async run(network, [call], context, turnMsMax, whenHeld) {
       const { from, nonce } = call.message
       if (from === undefined) throw invalidArgument(0, 'missing "from", the account that signs')
-      if (!network.signsForAccounts) return askSigner(network, 'eth_sendTransaction', from)
+      // Refuses an unknown account before an estimate does so for its lack of money.
+      await askSigner(network, 'eth_sendTransaction', from)
       const filled = await fillMethods.eth_fillTransaction.run(network, [call], context, turnMsMax, whenHeld)
       const { raw } = JSON.parse(Buffer.from(filled as Uint8Array).toString('utf8')) as { raw: string }
       const chosen = nonce === undefined ? [] : [toQuantity(nonce)]

@@ -8,9 +8,15 @@ import { FaultError } from '../../../primitives/faults.js'
 export function knownBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
   const block = chain.resolve(id, argument)
   if (block === undefined) {
-    throw new FaultError({ kind: id.kind === 'hash' ? 'HeaderForHashNotFound' : 'HeaderNotFound' })
+    if (id.kind === 'hash') throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    throw headerNotFound(chain, id.kind === 'number' ? id.number : id.tag)
   }
   return block
+}
+
+/** The fault of a block that does not exist yet. */
+export function headerNotFound({ head }: ChainView, block: number | string): FaultError {
+  return new FaultError({ kind: 'HeaderNotFound', block, head: head.number })
 }
 
 /**

@@ -16,8 +16,8 @@ import { findByLayout, keepLayout } from './layouts.js'
 import { arrayEnd, createCallSpans, memberSpan, scanCall, skipSpace } from './scan.js'
 
 export type Call<Known, Asked> =
-  /** Not a call: answered with `invalid request`. */
-  | { readonly kind: 'invalid'; readonly id: string }
+  /** Not a call: answered with `invalid request` and the reason. */
+  | { readonly kind: 'invalid'; readonly id: string; readonly why: string }
   /** A repeated call: `known` is the lookup's result for its text. */
   | { readonly kind: 'known'; readonly id: string; readonly known: Known }
   | {
@@ -260,24 +260,33 @@ function parseJson(text: string): unknown {
   }
 }
 
+function invalidCall(id: string | undefined, why: string): Call<never, never> {
+  return { kind: 'invalid', id: id ?? 'null', why }
+}
+
 /** Reads any JSON value as a call. Throws ParseError for invalid JSON. */
 function generalCall(text: BodyText, start: number, end: number): Call<never, never> {
   const value = parseJson(text.slice(start, end))
-  if (!isObject(value)) return { kind: 'invalid', id: 'null' }
+  if (!isObject(value))
+    return invalidCall(undefined, 'a call is an object with jsonrpc, id, method and params')
   const { jsonrpc, id, method, params, at } = value
   const hasId = Object.hasOwn(value, 'id')
   if (hasId && id !== null && typeof id !== 'string' && typeof id !== 'number') {
-    return { kind: 'invalid', id: 'null' }
+    return invalidCall(undefined, 'id must be a string, a number or null')
   }
   let idText: string | undefined
   if (hasId) {
     // The id is copied from the text, because JSON.parse may lose digits and escapes.
     const span = memberSpan(asBuffer(text.bytes), skipSpace(text.bytes, start), 'id')
-    if (span !== undefined && span.end - span.start > idBytesMax) return { kind: 'invalid', id: 'null' }
+    if (span !== undefined && span.end - span.start > idBytesMax) {
+      return invalidCall(undefined, `id has more than ${idBytesMax} bytes`)
+    }
     if (span !== undefined) idText = text.slice(span.start, span.end)
   }
-  if (jsonrpc !== '2.0' || typeof method !== 'string' || method.length > methodLengthMax) {
-    return { kind: 'invalid', id: idText ?? 'null' }
+  if (jsonrpc !== '2.0') return invalidCall(idText, 'jsonrpc must be "2.0"')
+  if (typeof method !== 'string') return invalidCall(idText, 'method must be a string')
+  if (method.length > methodLengthMax) {
+    return invalidCall(idText, `method has more than ${methodLengthMax} characters`)
   }
   return { kind: 'call', id: idText, method, params, at, asked: undefined }
 }

@@ -474,7 +474,10 @@ class Developer implements SourceCalls {
     return this.#actions[action](params, tool)
   }
 
-  /** Answers for `rpc/methods/signing.ts`; the first parameter is the account. */
+  /**
+   * Answers for `rpc/methods/signing.ts`; the first parameter is the account. Without a transaction
+   * `eth_sendTransaction` checks only that there is a signer.
+   */
   readonly #signing: Readonly<Record<SigningMethod, (params: readonly unknown[]) => Promise<unknown>>> = {
     eth_accounts: async () => (await this.#signer).accounts,
     eth_sign: async ([account, message]) =>
@@ -484,6 +487,9 @@ class Developer implements SourceCalls {
     eth_sendTransaction: async ([account, raw, nonce]) => {
       const signer = await this.#signer
       const sender = toAddress(hexToBytes(String(account)))
+      const isImpersonated = this.#impersonatesAll || this.#impersonated.has(bytesToHex(sender))
+      if (!isImpersonated) signer.requireAccount(String(account))
+      if (raw === undefined) return null
       // No await from here to the queue, so that no other transaction gets the same nonce.
       const used = this.#maker.accountOf(sender)?.nonce ?? 0n
       const next =
@@ -492,7 +498,6 @@ class Developer implements SourceCalls {
           : BigInt(String(nonce))
       const unsigned = hexToBytes(String(raw))
       const chainId = this.#maker.signedChainId(this.#timestamp())
-      const isImpersonated = this.#impersonatesAll || this.#impersonated.has(bytesToHex(sender))
       if (isImpersonated && !signer.accounts.includes(bytesToHex(sender)))
         return bytesToHex(await this.#sendUnsigned(sender, unsigned, next, chainId))
       return bytesToHex(await this.send(signer.signTransaction(String(account), unsigned, next, chainId)))

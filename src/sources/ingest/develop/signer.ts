@@ -68,7 +68,7 @@ export class Signer {
 
   /**
    * Signs a message as wallets do (EIP-191, version 0x45): 65 bytes, hex. This and the next methods throw FaultError
-   * MessageRefused.
+   * MessageRefused for an account whose key is not known.
    */
   signMessage(account: string, message: Uint8Array): string {
     return eip191Signer.sign(message, this.#keyOf(account), false)
@@ -98,6 +98,10 @@ export class Signer {
       const r = bytesToBigInt(signature.subarray(1, 33))
       return { parity, r, s: bytesToBigInt(signature.subarray(33)) }
     })
+  }
+
+  requireAccount(account: string): void {
+    this.#keyOf(account)
   }
 
   #keyOf(account: string): Uint8Array {

@@ -5,10 +5,12 @@ import { test } from '../../../transport/eachTransport.js'
 import { testHash } from '../../../unit/serving/rpc/testMethods.js'
 import { RawClient, rawPost } from '../../../unit/serving/transport/rawClient.js'
 import {
+  accepted,
   call,
   echo,
   echoed,
   goodKey,
+  goodKeyId,
   startTestServer,
   type TestServer,
   withServer,
@@ -35,6 +37,54 @@ test('paths lead to networks, keys are asked for', async (t) => {
     id: null,
     error: { code: -32001, message: 'unauthorized: unknown API key' },
   })
+})
+
+test('a path that is not served is unknown to every method; each refusal has its own reason', async (t) => {
+  const authorize = (key: unknown) =>
+    key === goodKey
+      ? { ...accepted(goodKeyId), scope }
+      : ({ ok: false, reason: 'this API key has expired', keyId: goodKeyId } as const)
+  let isNear = true
+  const scope = {
+    allowsNetwork: (network: string) => network === 'testnet',
+    allowsOrigin: (origin: string) => origin !== 'https://other.example',
+    allowsAddressOf: () => isNear,
+  }
+  const { base, post, rejections } = await withServer(t, { bodyBytesMax: 1_000 }, { authorize })
+  const json = { 'content-type': 'application/json' }
+  const from = (origin: string) => post(path, echo, { origin })
+  const askFromAfar = () => {
+    isNear = false
+    return post(path, echo)
+  }
+  const cases = [
+    ['path', 404, () => fetch(`${base}/nowhere`)],
+    ['path', 404, () => fetch(`${base}/nowhere`, { method: 'PUT' })],
+    ['path', 404, () => fetch(`${base}/nowhere/there`)],
+    ['path', 404, () => post('/nowhere', echo)],
+    ['method', 405, () => fetch(base + path)],
+    ['method', 405, () => fetch(`${base}/testnet`)],
+    ['transport', 426, () => fetch(`${base}/ws`)],
+    ['key', 401, () => post('/', echo)],
+    ['key', 401, () => post('/v3/ended', echo), goodKeyId],
+    ['key network', 403, () => post(`/other${path}`, echo), goodKeyId],
+    ['key origin', 403, () => from('https://other.example'), goodKeyId],
+    ['key address', 403, askFromAfar, goodKeyId],
+    ['length', 413, () => post(path, ' '.repeat(1_001))],
+    ['content type', 415, () => fetch(base + path, { method: 'POST', body: echo })],
+    [
+      'content type',
+      415,
+      () =>
+        fetch(base + path, { method: 'POST', body: echo, headers: { ...json, 'content-encoding': 'br' } }),
+    ],
+  ] as const
+  for (const [reason, status, ask, keyId] of cases) {
+    isNear = true
+    t.equal((await ask()).status, status, reason)
+    t.match(rejections.at(-1), { status, reason, keyId }, reason)
+  }
+  t.equal(rejections.length, cases.length)
 })
 
 test('no key reaches the log of rejections', async (t) => {

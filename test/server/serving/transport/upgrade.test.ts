@@ -68,7 +68,7 @@ test('pages of listed origins alone connect, and whoever is no browser', async (
     t.equal(status, 403, origin)
     t.match(JSON.parse(text), { error: { message: /origin/ } })
   }
-  t.match(rejections[0], { status: 403, path: '/ws/v3/(key)', why: 'origin' })
+  t.match(rejections[0], { status: 403, path: '/ws/v3/(key)', reason: 'origin', why: 'origin' })
   const open = await withSocketServer(t)
   t.equal(await (await open.connect(path, { origin: 'https://a.example' })).ask(echo), echoed)
 })

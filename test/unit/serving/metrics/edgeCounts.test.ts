@@ -47,7 +47,7 @@ t.test('each edge has a part of its own', async (t) => {
   const [first, second] = open(2) as [EdgeCounts, EdgeCounts]
   first.repeated(first.slotOf('eth_call'), 10)
   second.ended(second.slotOf('eth_getLogs'), true, performance.now(), undefined, -32005)
-  second.rejected(401)
+  second.rejected('key')
   second.publish(figures)
   t.match(first.readMethods(), [{ method: 'eth_call', calls: 1, repeated: 1, answerBytes: 10 }])
   t.equal(first.readErrors().get('-32005'), 0)

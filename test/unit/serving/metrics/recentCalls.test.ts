@@ -27,7 +27,7 @@ t.test('calls of the last second and of the window are told apart, of all edges 
   sampleAfter(1_000)
   second.repeated(second.slotOf('eth_call'), 10)
   second.ended(second.slotOf('eth_getLogs'), true, performance.now(), undefined, -32005)
-  second.rejected(401)
+  second.rejected('key')
   sampleAfter(2_000)
   const rates = recent.read()
   t.match(rates, {

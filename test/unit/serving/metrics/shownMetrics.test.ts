@@ -5,6 +5,7 @@ import t from 'tap'
 import { dashboardJson, dashboardPath } from '../../../../build/grafanaPage.js'
 import { declaredMetrics, metricsPage } from '../../../../build/metricsPage.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
+import { refusalReasons } from '../../../../src/primitives/refusalReasons.js'
 
 const declared = declaredMetrics()
 const read = (path: string) => readFileSync(join(packageRoot(), path), 'utf8')
@@ -84,4 +85,10 @@ t.test('alert rules ask for metrics that exist', async (t) => {
   for (const [, expression = ''] of rules) {
     for (const name of seriesIn(expression)) t.ok(series.has(name), name)
   }
+})
+
+t.test('the page explains each reason of a refusal', async (t) => {
+  const page = readFileSync(metricsPage.path, 'utf8')
+  const rows = page.slice(page.indexOf('## Refusals')).matchAll(/^\| ([\w ]+) \| (.+\.) \|$/gm)
+  t.strictSame(Object.fromEntries([...rows].map(([, reason, text]) => [reason, text])), refusalReasons)
 })

@@ -23,14 +23,17 @@ t.test('an id comes back byte for byte', async (t) => {
   for (const id of ids) {
     t.equal(ask(call('test_echo', '[1]', id)), result('[1,null]', id))
     t.equal(ask(`[${call('test_echo', '[1]', id)}]`), `[${result('[1,null]', id)}]`)
-    t.equal(ask(`{"method":1,"id":${id}}`), failure(-32600, 'invalid request', id))
+    t.equal(ask(`{"method":1,"id":${id}}`), failure(-32600, 'invalid request: jsonrpc must be "2.0"', id))
   }
 })
 
 t.test('an id that is no string, number or null is refused with a null id', async (t) => {
   const { ask } = createTestEndpoint()
   for (const id of ['true', '{}', '[1]']) {
-    t.equal(ask(call('test_echo', '[]', id)), failure(-32600, 'invalid request', 'null'))
+    t.equal(
+      ask(call('test_echo', '[]', id)),
+      failure(-32600, 'invalid request: id must be a string, a number or null', 'null'),
+    )
   }
 })
 
@@ -53,12 +56,27 @@ t.test('what is no request is refused', async (t) => {
     t.equal(ask(body), failure(-32700, 'parse error', 'null'), body)
   }
   t.equal(ask(Uint8Array.of(0x22, 0xff, 0x22)), failure(-32700, 'parse error', 'null'))
-  for (const body of ['1', '"x"', 'null', '{}', '{"jsonrpc":"2.0"}']) {
-    t.equal(ask(body), failure(-32600, 'invalid request', 'null'), body)
+  const invalid = (why: string, id: string) => failure(-32600, `invalid request: ${why}`, id)
+  const noObject = 'a call is an object with jsonrpc, id, method and params'
+  const noVersion = 'jsonrpc must be "2.0"'
+  const noMethod = 'method must be a string'
+  for (const [body, why] of [
+    ['1', noObject],
+    ['"x"', noObject],
+    ['null', noObject],
+    ['{}', noVersion],
+    ['{"jsonrpc":"2.0"}', noMethod],
+  ] as const) {
+    t.equal(ask(body), invalid(why, 'null'), body)
   }
-  for (const member of ['"jsonrpc":"1.0"', '"jsonrpc":2.0', '"method":5', `"method":"${'m'.repeat(2049)}"`]) {
+  for (const [member, why] of [
+    ['"jsonrpc":"1.0"', noVersion],
+    ['"jsonrpc":2.0', noVersion],
+    ['"method":5', noMethod],
+    [`"method":"${'m'.repeat(2049)}"`, 'method has more than 2048 characters'],
+  ] as const) {
     const body = `{"jsonrpc":"2.0","method":"test_echo","id":7,${member}}`
-    t.equal(ask(body), failure(-32600, 'invalid request', '7'), member.slice(0, 40))
+    t.equal(ask(body), invalid(why, '7'), member.slice(0, 40))
   }
   t.equal(
     ask(call('m'.repeat(2048))),
@@ -90,10 +108,10 @@ t.test('a batch is answered in order, and an unusable member spoils only itself'
     ),
     `[${[
       result('[1,null]', '1'),
-      failure(-32600, 'invalid request', 'null'),
+      failure(-32600, 'invalid request: a call is an object with jsonrpc, id, method and params', 'null'),
       failure(-32000, 'header not found', '"b"'),
-      failure(-32600, 'invalid request', '3'),
-      failure(-32600, 'invalid request', 'null'),
+      failure(-32600, 'invalid request: jsonrpc must be "2.0"', '3'),
+      failure(-32600, 'invalid request: a call is an object with jsonrpc, id, method and params', 'null'),
       result('"éé"', '4'),
     ].join(',')}]`,
   )
@@ -288,7 +306,11 @@ t.test('a refused request runs nothing, and each of its calls is told why', asyn
   t.equal(refuse(call('test_none', '[]', '"x"')), busy('"x"'))
   t.equal(
     refuse(`[${known},{"jsonrpc":"2.0","method":"test_count"},1,${call('test_job', '[]', '4')}]`),
-    [`[${busy('1')}`, failure(-32600, 'invalid request', 'null'), `${busy('4')}]`].join(),
+    [
+      `[${busy('1')}`,
+      failure(-32600, 'invalid request: a call is an object with jsonrpc, id, method and params', 'null'),
+      `${busy('4')}]`,
+    ].join(),
   )
   t.equal(refuse('{"jsonrpc":"2.0","method":"test_count"}'), '')
   t.equal(refuse('['), failure(-32700, 'parse error', 'null'))

@@ -78,7 +78,7 @@ t.test('what is no block, or an unknown one, spoils only the calls that it pins'
       malformed('number'),
       result('1', '2'),
       failure(-32000, 'header for hash not found', '3'),
-      failure(-32600, 'invalid request', 'null'),
+      failure(-32600, 'invalid request: a call is an object with jsonrpc, id, method and params', 'null'),
       resultAt(7, '7', '4'),
     ].join(',')}]`,
   )
@@ -205,7 +205,7 @@ t.test('calls that a transport has no room for are told so, each for itself', as
         retryAfterMs: 5,
       }),
     ),
-    `[{"jsonrpc":"2.0","id":7,"error":{"code":-32005,"message":"server busy","data":{"retryAfterMs":5}}},${failure(-32600, 'invalid request', 'null')}]`,
+    `[{"jsonrpc":"2.0","id":7,"error":{"code":-32005,"message":"server busy","data":{"retryAfterMs":5}}},${failure(-32600, 'invalid request: a call is an object with jsonrpc, id, method and params', 'null')}]`,
   )
 })
 

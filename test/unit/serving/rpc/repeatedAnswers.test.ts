@@ -51,7 +51,7 @@ t.test('a request that only looks like a remembered one is not taken for it', as
   }
   t.equal(
     ask('{"jsonrpc":"2.0","id":true,"method":"test_echo","params":[1]}'),
-    failure(-32600, 'invalid request', 'null'),
+    failure(-32600, 'invalid request: id must be a string, a number or null', 'null'),
   )
 })
 

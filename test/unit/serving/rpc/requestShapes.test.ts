@@ -144,11 +144,21 @@ t.test('an id has 64 KiB at most, whatever reads it', async (t) => {
     const bytes = letter === 'é' ? 2 : letter.length
     const id = letter.repeat(Math.floor((most - 2) / bytes))
     t.ok(ask(call('[]', `"${id}"`)).startsWith(`{"jsonrpc":"2.0","id":"${id}","result"`), letter)
-    t.equal(ask(call('[]', `"${id}${letter}${letter}"`)), failure(-32600, 'invalid request'), letter)
-    t.equal(ask(`[${call('[]', `"${id}${letter}${letter}"`)}]`), `[${failure(-32600, 'invalid request')}]`)
+    t.equal(
+      ask(call('[]', `"${id}${letter}${letter}"`)),
+      failure(-32600, 'invalid request: id has more than 65536 bytes'),
+      letter,
+    )
+    t.equal(
+      ask(`[${call('[]', `"${id}${letter}${letter}"`)}]`),
+      `[${failure(-32600, 'invalid request: id has more than 65536 bytes')}]`,
+    )
   }
   t.match(ask(call('[]', '9'.repeat(most))), '"result"')
-  t.equal(ask(call('[]', '9'.repeat(most + 1))), failure(-32600, 'invalid request'))
+  t.equal(
+    ask(call('[]', '9'.repeat(most + 1))),
+    failure(-32600, 'invalid request: id has more than 65536 bytes'),
+  )
 })
 
 t.test('strings of any length end where they end', async (t) => {

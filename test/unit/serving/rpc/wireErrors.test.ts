@@ -12,7 +12,7 @@ import {
 /** One example of every kind with what it is on the wire; a kind without one does not compile. */
 const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, string, unknown?] } = {
   ParseError: [{ kind: 'ParseError' }, -32700, 'parse error'],
-  InvalidRequest: [{ kind: 'InvalidRequest' }, -32600, 'invalid request'],
+  InvalidRequest: [{ kind: 'InvalidRequest', why: 'x' }, -32600, 'invalid request: x'],
   EmptyBatch: [{ kind: 'EmptyBatch' }, -32600, 'empty batch'],
   BatchTooLarge: [{ kind: 'BatchTooLarge', id: undefined }, -32600, 'batch too large'],
   MethodNotFound: [
@@ -152,7 +152,12 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32602,
     'invalid argument 2: the safe tag is not supported on this network, use finalized',
   ],
-  HeaderNotFound: [{ kind: 'HeaderNotFound' }, -32000, 'header not found'],
+  HeaderNotFound: [
+    { kind: 'HeaderNotFound', block: 8, head: 7 },
+    -32000,
+    'header not found',
+    { block: '0x8', head: '0x7' },
+  ],
   HeaderForHashNotFound: [{ kind: 'HeaderForHashNotFound' }, -32000, 'header for hash not found'],
   HashNotCanonical: [{ kind: 'HashNotCanonical' }, -32000, 'hash is not currently canonical'],
   StateNotAvailable: [

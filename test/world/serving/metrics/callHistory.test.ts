@@ -40,7 +40,7 @@ t.test('a minute is a point, and what came since then is one already', async (t)
   t.strictSame(history.read(hour).atMs, [])
   call('eth_call', 30)
   call('eth_getLogs', 30, -32005)
-  edge.rejected(401)
+  edge.rejected('key')
   tick(30)
   t.match(history.read(hour), {
     atMs: [30_000],
