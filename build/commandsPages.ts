@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { runCommandLine } from '../src/operation/commands/runCommandLine.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 
-export const commandsPagePaths = ['commands', 'key-commands'].map((name) =>
+export const commandsPagePaths = ['commands', 'key-commands', 'developer-chain'].map((name) =>
   join(packageRoot(), `docs/${name}.md`),
 )
 

@@ -2,7 +2,9 @@
 import type { Test } from 'tap'
 import { mergedConfig, testGenesis } from '../ingest/chainMaker.js'
 import { makeFolder, writeInto } from '../library/folder.js'
-import { writeConfig } from './program.js'
+import { waitFor } from '../library/until.js'
+import { post } from './httpClient.js'
+import { startProgram, writeConfig } from './program.js'
 import { type Service, startService } from './service.js'
 
 export interface DeveloperChain {
@@ -35,4 +37,24 @@ export async function startDeveloper(
   const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
   return { service, folder, config, genesis: written }
+}
+
+/** Starts `tidegate dev` on a free port and waits until it listens. */
+export async function startDev(t: Test, words: readonly string[] = [], env: Record<string, string> = {}) {
+  const run = startProgram(['dev', '--port', '0', ...words], { env })
+  const stop = async () => {
+    run.process.kill()
+    return (await run.finished).status
+  }
+  t.teardown(stop)
+  void run.finished.catch(() => undefined)
+  const url = await waitFor('the developer chain', () => {
+    if (run.process.exitCode !== null) throw new Error(`tidegate dev ended: ${run.said.err}`)
+    return /^Tidegate listens on (\S+)/m.exec(run.said.out)?.[1]
+  })
+  const ask = async (method: string, ...params: readonly unknown[]) => {
+    const { text } = await post(`${url}/`, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    return JSON.parse(text)
+  }
+  return { url, ask, stop, said: run.said }
 }

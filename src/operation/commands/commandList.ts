@@ -5,11 +5,16 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../../primitives/faults.js'
 import {
+  blockSecondsMax,
   configSchema,
+  devBalanceDefault,
+  devChainIdDefault,
   edgesMax,
   isBeaconUrl,
   isPageOrigin,
   isUpstreamUrl,
+  knownAccountsDefault,
+  knownAccountsMax,
   logLevels,
   mergedConfig,
   originExpected,
@@ -209,6 +214,41 @@ const serve = defineCommand({
     const read = () => resolveServeConfig({ ...flags, chains })
     return (await import('../process/serve.js')).serve(isNamed ? given : read(), read, io)
   },
+})
+
+const dev = defineCommand({
+  name: 'dev',
+  summary: 'serve a developer chain with funded accounts, as anvil and Hardhat do',
+  description: [
+    'Begins a chain of now, in which each of the accounts has ether, and makes a block for each transaction. It needs no file and no key, and prints the accounts with their secret keys, which all the world knows. docs/developer-chain.md lists the methods of anvil and Hardhat that it has.',
+    'Without --data the chain is in a temporary folder, which is removed at the end.',
+  ],
+  flags: {
+    port: address.port,
+    chainId: integerFlag('N', 'chain id', { min: 1, shownDefault: String(devChainIdDefault) }),
+    accounts: integerFlag('N', 'accounts that have ether', {
+      min: 1,
+      max: knownAccountsMax,
+      shownDefault: String(knownAccountsDefault),
+    }),
+    balance: integerFlag('ETHER', 'ether of each account', { shownDefault: String(devBalanceDefault) }),
+    blockTime: integerFlag('SECONDS', 'make a block at this interval, in place of one for each transaction', {
+      min: 1,
+      max: blockSecondsMax,
+    }),
+    noMining: switchFlag('make only blocks that are asked for, by evm_mine and others'),
+    data: textFlag('DIR', 'folder of the chain, which goes on where it was; made where there is none'),
+    logLevel: choiceFlag('LEVEL', threads.logLevel.summary, { choices: logLevels, shownDefault: 'warn' }),
+  },
+  examples: [
+    ['tidegate dev', 'a chain on http://127.0.0.1:8545'],
+    [
+      'tidegate dev --port 8600 --chain-id 1337 --accounts 20',
+      'with another port, chain id, and more accounts',
+    ],
+    ['tidegate dev --data chain --block-time 12', 'a chain that is kept, and has a block each 12 s'],
+  ],
+  run: async (flags, _words, io) => (await import('./dev.js')).dev(flags, io),
 })
 
 const importChain = defineCommand({
@@ -441,6 +481,7 @@ const slot = defineCommand({
 /** All but `help` and `version`, in the order in which help shows them. */
 export const commandList: readonly Command[] = [
   serve,
+  dev,
   importChain,
   exportChain,
   ...keyCommands,

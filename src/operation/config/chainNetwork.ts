@@ -5,7 +5,7 @@ import type { PublishConfig } from './feed.js'
 import type { ChainEntry } from './file.js'
 import type { GatewayConfig } from './gateway.js'
 import { type HistoryConfig, keepAll } from './history.js'
-import type { SourceConfig } from './source.js'
+import { knownAccountsDefault, type SourceConfig } from './source.js'
 
 /** Long enough to read a head, short enough to wait for the next. */
 const demoBlockSeconds = 2
@@ -111,7 +111,13 @@ export function demoNetwork(dataDir: string): NetworkConfig {
     kind: 'archive',
     isEmbedded: true,
     genesisPath: join(folder, 'genesis.json'),
-    source: { type: 'develop', recorded: join(folder, 'chain.rlp'), blockSeconds: demoBlockSeconds },
+    source: {
+      type: 'develop',
+      recorded: join(folder, 'chain.rlp'),
+      blockSeconds: demoBlockSeconds,
+      mining: true,
+      accounts: knownAccountsDefault,
+    },
     storageLayoutsPath: join(folder, 'layouts.json'),
   }
 }

@@ -54,6 +54,13 @@ export { isLoopback } from './loopback.js'
 export { type UpstreamChain, unknownChainName } from './networks.js'
 export { queueSchemaOf } from './rollup.js'
 export type { RollupConfig } from './rollupNetwork.js'
+export {
+  blockSecondsMax,
+  devBalanceDefault,
+  devChainIdDefault,
+  knownAccountsDefault,
+  knownAccountsMax,
+} from './source.js'
 export { isUpstreamUrl } from './upstream.js'
 
 /** Archives of history have these endings. */
@@ -67,6 +74,9 @@ export const dataDirDefault = 'data/live'
  * fault.
  */
 export const verifyBlocksDefault = 8
+
+/** The network of `dev`. */
+const devNetworkName = 'dev'
 
 /** Time for closing after all requests are answered. */
 const closeMs = 5_000
@@ -190,7 +200,35 @@ export interface ExportConfig {
 
 /** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag that is wrong. */
 export function resolveServeConfig(flags: ServeFlags): Config {
-  const file = mergeFlags(readFile(flags), flags)
+  return serveConfigOf(mergeFlags(readFile(flags), flags), flags)
+}
+
+/** What `dev` serves, besides the defaults. */
+export interface DevSettings {
+  readonly port: number | undefined
+  readonly logLevel: ConfigFile['logLevel'] | undefined
+  /** Absolute. */
+  readonly dataDir: string
+  /** Absolute path of the genesis. */
+  readonly genesis: string
+  readonly accounts: number
+  readonly blockSeconds: number
+  readonly mining: boolean
+}
+
+/** Settings of `dev`: one developer chain, without keys and dashboard. */
+export function resolveDevConfig({ port, logLevel, dataDir, genesis, ...source }: DevSettings): Config {
+  const file = fileSchema.parse({
+    port,
+    dataDir,
+    auth: false,
+    admin: { enabled: false },
+    networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
+  })
+  return serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})
+}
+
+function serveConfigOf(file: ConfigFile, flags: ServeFlags): Config {
   const data = resolveData(file, flags)
   const served = servedNetworks(file, data, flags)
   const { host, port, auth } = file

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { type BeaconConfig, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
 import { findMissingFiles, rawPath, withAbsolute } from './paths.js'
-import { integer, list, object, text } from './schema.js'
+import { flag, integer, list, object, text } from './schema.js'
 import { findUpstreamFaults, passThroughSchema, upstreamSchema } from './upstream.js'
 
 /** An hour: no chain takes longer from one block to the next. */
@@ -76,12 +76,25 @@ const followSource = object({
   beacon: beaconSchema.optional(),
 })
 
+/** Chain id, accounts and their ether: those of anvil without flags. */
+export const devChainIdDefault = 31_337
+export const devBalanceDefault = 10_000
+export const knownAccountsDefault = 10
+/** Deriving a key takes some 0.3 ms, once; larger suites of tests fund accounts of their own. */
+export const knownAccountsMax = 1_000
+/** Time between two blocks, in seconds. */
+export const blockSecondsMax = intervalMsMax / 1_000
+
 const developSource = object({
   type: z.literal('develop'),
   /** A chain file whose blocks come first, at full speed. */
   recorded: text('the path of a chain file').optional(),
   /** Time between two new blocks; 0: one block for each transaction. The timestamps of headers are whole seconds. */
-  blockSeconds: integer(0, intervalMsMax / 1_000).default(2),
+  blockSeconds: integer(0, blockSecondsMax).default(2),
+  /** Whether blocks come without a request for each; "evm_setAutomine" and "evm_setIntervalMining" change it. */
+  mining: flag().default(true),
+  /** Number of accounts of the well-known mnemonic that it signs for. */
+  accounts: integer(0, knownAccountsMax).default(knownAccountsDefault),
 })
 
 const types = '"file", "replay", "follow", "develop" or "feed"'

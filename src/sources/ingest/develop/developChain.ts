@@ -41,7 +41,7 @@ import { readChainFile } from '../blocks/chainFile.js'
 import { type Genesis, genesisWithTime, parseGenesis } from '../blocks/genesis.js'
 import { sizeOfFile, visitBlocks } from '../blocks/importSession.js'
 import { sourceEnded } from '../thread/callAnswerer.js'
-import type { DevelopTask } from '../thread/messages.js'
+import type { DevelopPlan, DevelopTask } from '../thread/messages.js'
 import { Ticker } from '../thread/pace.js'
 import { publishFigures } from '../thread/publishFigures.js'
 import { runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
@@ -88,7 +88,7 @@ const gasLimitMin = 5_000n
  */
 export async function developChain(task: DevelopTask, host: SourceHost): Promise<void> {
   const { report, signal } = host
-  const { recorded, blockSeconds } = task.develop
+  const { recorded } = task.develop
   const bytesTotal = recorded === undefined ? 0 : await sizeOfFile(recorded)
   const open = () => openTaskStore(task, withTime)
   const run = async (source: Source) => {
@@ -113,7 +113,7 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
       const maker = new BlockMaker(store, schedule, say)
       const isPublished = publisher !== undefined
       const events = { onMade, tell, isPublished }
-      return isWhole ? new Developer(store, maker, blockSeconds, events, signal) : undefined
+      return isWhole ? new Developer(store, maker, task.develop, events, signal) : undefined
     })
     const calls = sourceCallsBy(async (name, args) => {
       const developer = await ready.catch(() => undefined)
@@ -203,26 +203,25 @@ class Developer implements SourceCalls {
   #blockSeconds: number | undefined
   /** Aborted when the time between blocks changes. */
   #pace = new AbortController()
+  readonly #accounts: number
   #loadedSigner: Promise<Signer> | undefined
   /** How far the chain's clock is ahead of this machine's; a chain whose head is in the future continues from there. */
   #aheadSeconds: number
   /** Timestamp of the next block, if a caller has set it. */
   #nextTimestamp: number | undefined
 
-  /**
-   * `blockSeconds`: time between two blocks; 0: one for each transaction. Calls that make many blocks end early once
-   * `signal` is aborted.
-   */
+  /** Calls that make many blocks end early once `signal` is aborted. */
   constructor(
     store: ChainWriter,
     maker: BlockMaker,
-    blockSeconds: number,
+    { blockSeconds, mining, accounts }: DevelopPlan,
     events: DeveloperEvents,
     signal: AbortSignal,
   ) {
     this.#store = store
     this.#maker = maker
-    this.#blockSeconds = blockSeconds
+    this.#blockSeconds = mining ? blockSeconds : undefined
+    this.#accounts = accounts
     this.#events = events
     this.#signal = signal
     signal.addEventListener('abort', () => void this.#announcements.close())
@@ -518,7 +517,8 @@ class Developer implements SourceCalls {
   /** Loaded at the first use, because most chains receive only signed transactions. */
   get #signer(): Promise<Signer> {
     this.#loadedSigner ??= import('./signer.js').then(
-      ({ Signer }) => new Signer((address) => (this.#maker.accountOf(address)?.balance ?? 0n) > 0n),
+      ({ Signer }) =>
+        new Signer((address) => (this.#maker.accountOf(address)?.balance ?? 0n) > 0n, this.#accounts),
     )
     return this.#loadedSigner
   }

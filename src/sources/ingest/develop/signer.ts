@@ -10,7 +10,6 @@ import {
   bytesToBigInt,
   bytesToHex,
   concatBytes,
-  type Hex,
   hexToBytes,
   noBytes,
   toMinimalBytes,
@@ -21,23 +20,7 @@ import { keccak256 } from '../../../primitives/keccak.js'
 import { packageRoot } from '../../../primitives/packageRoot.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
-
-/**
- * Keys of the ten accounts that anvil and Hardhat start with: the first of the mnemonic "test test test test test test
- * test test test test test junk" (BIP-44, m/44'/60'/0'/0).
- */
-const keysOfTools: readonly Hex[] = [
-  '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
-  '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
-  '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-  '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6',
-  '0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a',
-  '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba',
-  '0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e',
-  '0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356',
-  '0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97',
-  '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
-]
+import { addressOfKey, knownKeys } from './knownKeys.js'
 
 /** Most characters of the reason why typed data is invalid. */
 const reasonCharsMax = 200
@@ -54,10 +37,13 @@ export class Signer {
   readonly #keys: ReadonlyMap<string, Uint8Array>
   readonly #isRich: (address: Uint8Array) => boolean
 
-  /** Signs only for known accounts that are rich at that moment, because balances change. */
-  constructor(isRich: (address: Uint8Array) => boolean) {
-    const keys = [...keysOfDemo(), ...keysOfTools].map(hexToBytes)
-    this.#keys = new Map(keys.map((key) => [bytesToHex(addressOf(key)), key]))
+  /**
+   * Signs only for known accounts that are rich at that moment, because balances change: those of the demo network, and
+   * the first `accounts` of {@link knownKeys}.
+   */
+  constructor(isRich: (address: Uint8Array) => boolean, accounts: number) {
+    const keys = [...keysOfDemo().map(hexToBytes), ...knownKeys(accounts)]
+    this.#keys = new Map(keys.map((key) => [bytesToHex(addressOfKey(key)), key]))
     this.#isRich = isRich
   }
 
@@ -135,8 +121,4 @@ export function withSignature(
   const base = hasChain ? chainId * 2n + 35n : 27n
   const v = toMinimalBytes(isTyped ? parity : base + BigInt(parity))
   return ofType([...fields, v, toMinimalBytes(r), toMinimalBytes(s)])
-}
-
-function addressOf(key: Uint8Array): Uint8Array {
-  return keccak256(secp256k1.getPublicKey(key, false).subarray(1)).subarray(12)
 }

@@ -74,11 +74,15 @@ export interface DevelopTask extends IngestStore {
   readonly develop: DevelopPlan
 }
 
-interface DevelopPlan {
+export interface DevelopPlan {
   /** Chain file whose blocks come first. */
   readonly recorded?: string | undefined
   /** Time between two blocks; 0: one for each transaction that can run. */
   readonly blockSeconds: number
+  /** Whether blocks come without a request for each. */
+  readonly mining: boolean
+  /** Number of accounts of the well-known mnemonic that it signs for. */
+  readonly accounts: number
 }
 
 /** `workerData` of a thread that takes the blocks published by another process. */

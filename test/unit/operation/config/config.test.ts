@@ -81,6 +81,8 @@ t.test('without a file, the embedded demo network is served to this machine alon
           type: 'develop',
           recorded: join(packageRoot(), 'data/devnet/chain.rlp'),
           blockSeconds: 2,
+          mining: true,
+          accounts: 10,
         },
       },
     ],

@@ -8,6 +8,7 @@ import { runHere } from '../../../service/program.js'
 
 const commands = [
   'serve',
+  'dev',
   'import',
   'export',
   'keys create',

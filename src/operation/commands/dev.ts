@@ -1,0 +1,114 @@
+/** `dev`: writes the genesis of a developer chain where there is none, prints its accounts, and serves it. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { bytesToHex } from '../../primitives/bytes.js'
+import { toChecksumAddress } from '../../primitives/checksumAddress.js'
+import { UsageError } from '../../primitives/faults.js'
+import { makeFolder } from '../../primitives/makeFolder.js'
+import { developGenesis } from '../../sources/ingest/develop/developGenesis.js'
+import { addressOfKey, knownKeys, knownMnemonic } from '../../sources/ingest/develop/knownKeys.js'
+import {
+  devBalanceDefault,
+  devChainIdDefault,
+  knownAccountsDefault,
+  type LogLevel,
+  resolveDevConfig,
+} from '../config/config.js'
+import type { Io } from '../process/io.js'
+import { serve } from '../process/serve.js'
+
+interface DevFlags {
+  readonly port?: number | undefined
+  readonly chainId?: number | undefined
+  readonly accounts?: number | undefined
+  /** In ether. */
+  readonly balance?: number | undefined
+  readonly blockTime?: number | undefined
+  readonly noMining?: true | undefined
+  readonly data?: string | undefined
+  readonly logLevel?: LogLevel | undefined
+}
+
+/** What a chain was begun with; beside its genesis in the data folder. */
+interface DevChain {
+  readonly chainId: number
+  readonly accounts: number
+  readonly balance: number
+}
+
+/** Serves until stopped; resolves to the exit status. Throws UsageError if flags contradict each other or the folder. */
+export async function dev(flags: DevFlags, io: Io): Promise<number> {
+  const { data, blockTime, noMining = false, port, logLevel } = flags
+  if (blockTime !== undefined && noMining)
+    throw new UsageError('--block-time and --no-mining exclude each other; leave one out')
+  const dataDir = data === undefined ? mkdtempSync(join(tmpdir(), 'tidegate-dev-')) : resolve(data)
+  const remove = () => {
+    if (data === undefined) rmSync(dataDir, { recursive: true, force: true })
+  }
+  // A second signal ends the process at once.
+  process.once('exit', remove)
+  try {
+    makeFolder(dataDir)
+    const chain = openChain(dataDir, flags)
+    for (const line of accountLines(chain)) io.out(line)
+    const config = resolveDevConfig({
+      port,
+      logLevel,
+      dataDir,
+      genesis: join(dataDir, 'genesis.json'),
+      accounts: chain.accounts,
+      blockSeconds: blockTime ?? 0,
+      mining: !noMining,
+    })
+    return await serve(config, () => config, io)
+  } finally {
+    process.off('exit', remove)
+    remove()
+  }
+}
+
+/** The chain of a data folder; a new one gets its genesis. */
+function openChain(dataDir: string, given: DevFlags): DevChain {
+  const path = join(dataDir, 'dev.json')
+  const stored = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as DevChain) : undefined
+  const {
+    chainId = stored?.chainId ?? devChainIdDefault,
+    accounts = stored?.accounts ?? knownAccountsDefault,
+    balance = stored?.balance ?? devBalanceDefault,
+  } = given
+  const chain: DevChain = { chainId, accounts, balance }
+  if (stored === undefined) {
+    const addresses = knownKeys(accounts).map(addressOfKey)
+    writeFileSync(join(dataDir, 'genesis.json'), developGenesis({ chainId, addresses, balance }))
+    writeFileSync(path, `${JSON.stringify(chain)}\n`)
+    return chain
+  }
+  for (const name of ['chainId', 'accounts', 'balance'] as const) {
+    if (chain[name] === stored[name]) continue
+    const flag = name === 'chainId' ? 'chain-id' : name
+    throw new UsageError(
+      `the chain in ${dataDir} was begun with --${flag} ${stored[name]}; leave --${flag} out, or name another folder`,
+    )
+  }
+  return chain
+}
+
+function accountLines({ chainId, accounts, balance }: DevChain): string[] {
+  const keys = knownKeys(accounts)
+  return [
+    `A developer chain with chain id ${chainId}. All the world knows these keys: send nothing of value to their accounts.`,
+    '',
+    'Available Accounts',
+    '==================',
+    ...keys.map((key, at) => `(${at}) ${toChecksumAddress(addressOfKey(key))} (${balance} ETH)`),
+    '',
+    'Private Keys',
+    '==================',
+    ...keys.map((key, at) => `(${at}) ${bytesToHex(key)}`),
+    '',
+    `Mnemonic: ${knownMnemonic}`,
+    "Derivation path: m/44'/60'/0'/0/",
+    '',
+  ]
+}
