@@ -4,13 +4,16 @@
  * and a line in the table.
  */
 
-/** Form of a field in RLP, and under its name in JSON. */
-export type FieldForm =
-  /** An integer below 2^256 or 2^64, without leading zeros; a quantity. */
+/** Form of a field without parts, in RLP and under its name in JSON. */
+export type LeafForm =
+  /** An integer below 2^256, 2^64 or 2^8, without leading zeros; a quantity. */
   | 'integer'
   | 'integer64'
+  | 'integer8'
   /** As `integer`, but JSON may omit a 0. */
   | 'optionalInteger'
+  /** As `integer`, but RLP and JSON omit it if it is absent. Only the last field may have this form. */
+  | 'trailingInteger'
   /** Bytes of any length; hex. */
   | 'bytes'
   /** 20 bytes, or none for a creation, which is null in JSON. */
@@ -20,14 +23,59 @@ export type FieldForm =
   | 'hash'
   /** 1 or empty; JSON has the member only if it is set. */
   | 'flag'
-  /** A list of 32 bytes each. */
-  | 'hashes'
+
+/** Form of a field that is a list. */
+export type ListForm = 'hashes' | 'accessList' | 'authorizations'
+
+export type FieldForm = LeafForm | ListForm
+
+/** Members of an object in a list, in RLP order. */
+export type RecordForm = Readonly<Record<string, FieldForm>>
+
+/** An item of `authorizations`. */
+export const authorizationFields = {
+  chainId: 'integer',
+  address: 'address',
+  nonce: 'integer64',
+  yParity: 'integer8',
+  r: 'integer',
+  s: 'integer',
+} as const satisfies RecordForm
+
+/** The items of each list: of one form, or objects. */
+export const listForms: Readonly<Record<ListForm, LeafForm | RecordForm>> = {
+  hashes: 'hash',
   /** EIP-2930. */
-  | 'accessList'
+  accessList: { address: 'address', storageKeys: 'hashes' },
   /** EIP-7702. */
-  | 'authorizations'
+  authorizations: authorizationFields,
+}
+
+const quantityForms: ReadonlySet<FieldForm> = new Set<LeafForm>([
+  'integer',
+  'integer64',
+  'integer8',
+  'optionalInteger',
+  'trailingInteger',
+])
+
+/** Whether JSON has a quantity. */
+export function isQuantityForm(form: FieldForm): boolean {
+  return quantityForms.has(form)
+}
+
+export function isListForm(form: FieldForm): form is ListForm {
+  return form in listForms
+}
 
 type TransactionFork = 'chainstart' | 'berlin' | 'london' | 'cancun' | 'prague'
+
+interface TypeOptions {
+  readonly isSigned?: boolean
+  readonly sender?: string
+  readonly aliases?: Readonly<Record<string, string>>
+  readonly receiptFields?: readonly string[]
+}
 
 export class TransactionType {
   /**
@@ -35,16 +83,27 @@ export class TransactionType {
    * s. An unsigned transaction has its sender in the field `from`, pays nothing, and its nonce is in its receipt.
    */
   readonly names: readonly string[]
+  readonly isSigned: boolean
+  /** The sender of every transaction of an unsigned type without the field `from`; hex. */
+  readonly sender: string | undefined
+  /** JSON members that some nodes write in place of a field's name. */
+  readonly aliases: Readonly<Record<string, string>>
+  /** Integers after the logs of a receipt, by their JSON names; RLP omits absent ones. */
+  readonly receiptFields: readonly string[]
 
   constructor(
     /** The first byte; 0 for legacy transactions, which have none. */
     readonly number: number,
     /** The fork from which on blocks may contain it. */
     readonly since: TransactionFork,
-    readonly fields: Readonly<Record<string, FieldForm>>,
-    readonly isSigned = true,
+    readonly fields: RecordForm,
+    { isSigned = true, sender, aliases = {}, receiptFields = [] }: TypeOptions = {},
   ) {
     this.names = Object.keys(fields)
+    this.isSigned = isSigned
+    this.sender = sender
+    this.aliases = aliases
+    this.receiptFields = receiptFields
   }
 
   /** Index of a field in the RLP; undefined if the type has no such field. */
@@ -97,13 +156,13 @@ export const depositType = new TransactionType(
     isSystemTx: 'flag',
     input: 'bytes',
   },
-  false,
+  { isSigned: false, receiptFields: ['depositNonce', 'depositReceiptVersion'] },
 )
 
-/** Ethereum's types, by number. */
-export const transactionTypes: ReadonlyMap<number, TransactionType> = new Map(
+/** The types of a chain, by number. */
+export type TransactionTypes = ReadonlyMap<number, TransactionType>
+
+/** Ethereum's types. */
+export const transactionTypes: TransactionTypes = new Map(
   [legacy, accessList, feeMarket, blob, setCode].map((type) => [type.number, type]),
 )
-
-/** Members of an authorization (EIP-7702), in RLP order; all are integers except the address, of 20 bytes. */
-export const authorizationMembers = ['chainId', 'address', 'nonce', 'yParity', 'r', 's'] as const

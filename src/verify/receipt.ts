@@ -1,10 +1,9 @@
 /** Converts receipts of a block's trie to the JSON of `eth_getTransactionReceipt`. */
 import { decodeRlpList, rlpBytes, rlpList } from '../primitives/rlp.js'
-import { depositType } from '../primitives/transactionTypes.js'
 import { hexOf, integerOf, quantityOf } from './bytes.js'
 import type { ProvedHeader } from './header.js'
 import { refuse } from './refuse.js'
-import type { Json, ProvedTransaction } from './transaction.js'
+import { type Json, type ProvedTransaction, typeOf } from './transaction.js'
 
 /** EIP-4844. */
 const gasPerBlob = 131_072n
@@ -24,8 +23,8 @@ interface Receipt {
 function readReceipt(raw: Uint8Array): Receipt {
   const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
   const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
-  const isReported = type === depositType.number && items.length === 6
-  if (items.length !== 4 && !isReported) refuse('a receipt has another number of fields')
+  const tail = typeOf(type)?.receiptFields ?? []
+  if (items.length !== 4 && items.length !== 4 + tail.length) refuse('a receipt has another number of fields')
   const [outcome, gas, bloom] = items.slice(0, 3).map(rlpBytes) as [Uint8Array, Uint8Array, Uint8Array]
   const logs = rlpList(items[3]).map((log) => {
     const [address, topics, data] = rlpList(log)
@@ -57,15 +56,14 @@ export function receiptJson(
     transactionIndex: quantityOf(index),
   }
   const { outcome } = receipt
-  const [nonce, version] = receipt.tail
-  const created = transaction.created(nonce)
-  const reported = nonce &&
-    version && { depositNonce: quantityOf(nonce), depositReceiptVersion: quantityOf(version) }
+  const { tail } = receipt
+  const created = transaction.created(tail[0])
+  const names = typeOf(receipt.type)?.receiptFields ?? []
   return {
     ...place,
     ...(transaction.blobs > 0 && { blobGasUsed: quantityOf(BigInt(transaction.blobs) * gasPerBlob) }),
-    ...reported,
-    ...(transaction.isForced && reported === undefined ? {} : { contractAddress: created ?? null }),
+    ...Object.fromEntries(tail.map((value, at) => [names[at], quantityOf(value)])),
+    ...(transaction.isForced && tail.length === 0 ? {} : { contractAddress: created ?? null }),
     cumulativeGasUsed: quantityOf(receipt.cumulativeGas),
     effectiveGasPrice: quantityOf(transaction.effectiveGasPrice),
     from: transaction.from,

@@ -3,10 +3,13 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { type Conversion, convertField } from '../primitives/transactionCodec.js'
 import {
-  authorizationMembers,
   depositType,
   type FieldForm,
+  isQuantityForm,
+  type LeafForm,
+  type TransactionType,
   transactionTypes,
 } from '../primitives/transactionTypes.js'
 import { hexOf, integerOf, minimalBytes, quantityOf } from './bytes.js'
@@ -34,10 +37,15 @@ export interface ProvedTransaction {
   readonly blobs: number
 }
 
+/** Undefined for types that are not known here. */
+export function typeOf(number: number): TransactionType | undefined {
+  return number === depositType.number ? depositType : transactionTypes.get(number)
+}
+
 /** `raw` is RLP (legacy), or a type byte and RLP (EIP-2718). Throws {@link VerifyError}. */
 export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bigint): ProvedTransaction {
   const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
-  const known = type === depositType.number ? depositType : transactionTypes.get(type)
+  const known = typeOf(type)
   if (known === undefined) return refuse(`transactions of type ${type} are not known`)
   const { names, isSigned } = known
   const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
@@ -62,7 +70,7 @@ export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bi
   }
   for (const [name, item] of fields) {
     const form = known.fields[name] as FieldForm
-    if (form !== 'flag' || rlpBytes(item).length > 0) json[name] = fieldJson(form, item)
+    if (form !== 'flag' || rlpBytes(item).length > 0) json[name] = convertField(toJson, item, form, name)
   }
   json.gasPrice = quantityOf(effectiveGasPrice)
   if (type > 0 && isSigned) json.yParity = quantityOf(v)
@@ -92,42 +100,19 @@ function priceOf(fields: ReadonlyMap<string, RlpItem>, baseFee: bigint): bigint 
   return smaller(integer('maxFeePerGas'), integer('maxPriorityFeePerGas') + baseFee)
 }
 
-function fieldJson(form: FieldForm, item: RlpItem): Json {
-  switch (form) {
-    case 'recipient':
-      return rlpBytes(item).length === 0 ? null : hexOf(rlpBytes(item))
-    case 'bytes':
-    case 'address':
-    case 'hash':
-      return hexOf(rlpBytes(item))
-    case 'accessList':
-      return rlpList(item).map((entry) => {
-        const [address, keys] = rlpList(entry)
-        return { address: hexOf(rlpBytes(address)), storageKeys: hashesJson(keys) }
-      })
-    case 'hashes':
-      return hashesJson(item)
-    case 'authorizations':
-      return rlpList(item).map((entry) => {
-        const parts = rlpList(entry)
-        return Object.fromEntries(
-          authorizationMembers.map((part, at) => {
-            const bytes = rlpBytes(parts[at])
-            return [part, part === 'address' ? hexOf(bytes) : quantityOf(bytes)]
-          }),
-        )
-      })
-    case 'flag':
-      return rlpBytes(item).length > 0
-    case 'integer':
-    case 'integer64':
-    case 'optionalInteger':
-      return quantityOf(rlpBytes(item))
-  }
+const toJson: Conversion<RlpItem, Json> = {
+  leaf: leafJson,
+  items: rlpList,
+  members: rlpList,
+  list: (items) => items,
+  object: (members, names) => Object.fromEntries(names.map((name, at) => [name, members[at] as Json])),
 }
 
-function hashesJson(list: RlpItem | undefined): Json {
-  return rlpList(list).map((hash) => hexOf(rlpBytes(hash)))
+function leafJson(item: RlpItem | undefined, form: LeafForm): Json {
+  const bytes = rlpBytes(item)
+  if (form === 'flag') return bytes.length > 0
+  if (form === 'recipient' && bytes.length === 0) return null
+  return isQuantityForm(form) ? quantityOf(bytes) : hexOf(bytes)
 }
 
 interface Signature {

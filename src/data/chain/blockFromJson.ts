@@ -12,7 +12,13 @@ import {
 } from '../../primitives/bytes.js'
 import { excerpt, textOf } from '../../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../../primitives/rlp.js'
-import { authorizationMembers, type FieldForm, transactionTypes } from '../../primitives/transactionTypes.js'
+import { type Conversion, convertField } from '../../primitives/transactionCodec.js'
+import {
+  isQuantityForm,
+  type LeafForm,
+  type TransactionType,
+  transactionTypes,
+} from '../../primitives/transactionTypes.js'
 import { includesFork } from './forkNames.js'
 import type { ForkSchedule } from './forks.js'
 import {
@@ -196,48 +202,43 @@ export function transactionFromJson(json: unknown, types = transactionTypes): Rl
     throw new UnknownTypeError(given)
   if (type === undefined)
     throw new BlockJsonError(`transaction type ${excerpt(textOf(transaction.type), 20)}`)
-  const { number, fields, isSigned } = type
+  const { number, isSigned } = type
   // Some nodes write only v, which is the parity for typed transactions.
-  const parity = number === 0 || transaction.yParity === undefined ? 'v' : 'yParity'
+  const parity = number === 0 || isAbsent(transaction.yParity) ? 'v' : 'yParity'
+  const fields = Object.entries(type.fields)
+    .map(([name, form]) => ({ name, form, value: memberOf(transaction, name, type) }))
+    .filter(({ form, value }) => form !== 'trailingInteger' || !isAbsent(value))
   const list = [
-    ...Object.entries(fields).map(([name, form]) => fieldItem(transaction[name], name, form)),
+    ...fields.map(({ name, form, value }) => convertField(encoding, value, form, name)),
     ...(isSigned ? [parity, 'r', 's'] : []).map((name) => read(transaction, name, 'quantity')),
   ]
   return number === 0 ? list : concatBytes(Uint8Array.of(number), encodeRlp(list))
 }
 
-/** The RLP item of a transaction's field. Throws {@link BlockJsonError}. */
-export function fieldItem(value: unknown, name: string, form: FieldForm): RlpItem {
-  const isAbsent = value === null || value === undefined
-  switch (form) {
-    case 'recipient':
-      return isAbsent ? noBytes : toBytes(value, name)
-    case 'bytes':
-    case 'address':
-    case 'hash':
-      return toBytes(value, name)
-    case 'flag':
-      return toMinimalBytes(value === true ? 1 : 0)
-    case 'optionalInteger':
-      return isAbsent ? noBytes : trimLeft(toBytes(value, name))
-    case 'accessList':
-      return toArray(value, name).map((entry) => {
-        const { address, storageKeys } = toRecord(entry, name)
-        return [toBytes(address, name), toArray(storageKeys, name).map((key) => toBytes(key, name))]
-      })
-    case 'hashes':
-      return toArray(value, name).map((hash) => toBytes(hash, name))
-    case 'authorizations':
-      return toArray(value, name).map((entry) => {
-        const authorization = toRecord(entry, name)
-        return authorizationMembers.map((member) =>
-          read(authorization, member, member === 'address' ? 'data' : 'quantity'),
-        )
-      })
-    case 'integer':
-    case 'integer64':
-      return trimLeft(toBytes(value, name))
-  }
+/** The RLP items of fields from their JSON. Throws {@link BlockJsonError}. */
+const encoding: Conversion<unknown, RlpItem> = {
+  leaf: leafItem,
+  items: toArray,
+  members: (value, names, name) => {
+    const object = toRecord(value, name)
+    return names.map((member) => object[member])
+  },
+  list: (items) => items,
+  object: (members) => members,
+}
+
+function leafItem(value: unknown, form: LeafForm, name: string): Uint8Array {
+  const mayBeAbsent = form === 'recipient' || form === 'optionalInteger'
+  if (mayBeAbsent && isAbsent(value)) return noBytes
+  if (form === 'flag') return toMinimalBytes(value === true ? 1 : 0)
+  const bytes = toBytes(value, name)
+  return isQuantityForm(form) ? trimLeft(bytes) : bytes
+}
+
+/** A member of a transaction: under the field's name, or under another one that its type allows. */
+function memberOf(transaction: Json, name: string, { aliases }: TransactionType): unknown {
+  const alias = aliases[name]
+  return isAbsent(transaction[name]) && alias !== undefined ? transaction[alias] : transaction[name]
 }
 
 export function withdrawalItem(json: unknown): RlpItem {

@@ -33,8 +33,6 @@ const name = memberNames(
   'blobGasUsed',
   'contractAddress',
   'cumulativeGasUsed',
-  'depositNonce',
-  'depositReceiptVersion',
   'effectiveGasPrice',
   'from',
   'gasUsed',
@@ -81,7 +79,15 @@ export function writeReceipt(
     json.constant(name.cumulativeGasUsed)
   } else json.constant(noContractThenGasName)
   json.quantity(cumulativeGasUsed)
-  if (hasTail) writeTail(json, receipts, tail, rlpEndAt(receipts, receipt))
+  if (hasTail) {
+    let field = tail
+    for (const constant of transaction.layout.receiptNames) {
+      if (field >= rlpEndAt(receipts, receipt)) break
+      json.constant(constant)
+      writeQuantityItem(json, receipts, field)
+      field = rlpEndAt(receipts, field)
+    }
+  }
   json.constant(name.effectiveGasPrice)
   json.quantity(effectiveGasPrice(transaction, position.baseFeePerGas))
   json.constant(name.from)
@@ -132,16 +138,6 @@ function writeOutcome(json: JsonBytes, receipts: Uint8Array, outcome: number): v
     json.constant(name.status)
     json.quantityOf(receipts, payload, end)
   }
-}
-
-/** The nonce of an unsigned transaction, and the version of its receipt. */
-function writeTail(json: JsonBytes, receipts: Uint8Array, nonce: number, end: number): void {
-  json.constant(name.depositNonce)
-  writeQuantityItem(json, receipts, nonce)
-  const version = rlpEndAt(receipts, nonce)
-  if (version >= end) return
-  json.constant(name.depositReceiptVersion)
-  writeQuantityItem(json, receipts, version)
 }
 
 /** Address of a contract that a transaction creates (yellow paper 7); `reported` is the nonce from its receipt. */

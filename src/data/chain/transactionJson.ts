@@ -3,8 +3,11 @@ import { concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames } from '../../primitives/jsonBytes.js'
 import { findRlpItems, type RlpSpan, rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../../primitives/rlp.js'
 import {
-  authorizationMembers,
   type FieldForm,
+  isListForm,
+  isQuantityForm,
+  type ListForm,
+  listForms,
   type TransactionType,
   transactionTypes,
 } from '../../primitives/transactionTypes.js'
@@ -69,6 +72,8 @@ interface Layout {
   /** Members of its JSON after those of its block. */
   readonly members: readonly Member[]
   readonly fieldCount: number
+  /** Names of the integers after the logs of its receipt. */
+  readonly receiptNames: readonly Constant[]
 }
 
 /** One walk over a table writes all members, as for blocks; see blockJson.ts. */
@@ -81,7 +86,9 @@ interface Member {
 }
 
 type OwnKind =
-  | Exclude<FieldForm, 'integer' | 'integer64' | 'optionalInteger' | 'bytes' | 'address' | 'hash'>
+  | ListForm
+  | 'recipient'
+  | 'flag'
   | 'constant'
   | 'sender'
   | 'price'
@@ -107,6 +114,7 @@ function layoutOf(number: number, types: ReadonlyMap<number, TransactionType>): 
       blobHashes: type.placeOf('blobVersionedHashes'),
       members: membersOf(type),
       fieldCount: type.names.length + (type.isSigned ? 3 : 0),
+      receiptNames: type.receiptFields.map((name) => ascii(`,"${name}":`)),
     }
     layouts.set(type, layout)
   }
@@ -145,8 +153,8 @@ function membersOf(type: TransactionType): readonly Member[] {
 }
 
 function kindOf(form: FieldForm): Member['kind'] {
-  if (form === 'integer' || form === 'integer64' || form === 'optionalInteger') return 'quantity'
-  return form === 'bytes' || form === 'address' || form === 'hash' ? 'hex' : form
+  if (isQuantityForm(form)) return 'quantity'
+  return isListForm(form) || form === 'recipient' || form === 'flag' ? form : 'hex'
 }
 
 /** Bytes of a hash with its header. */
@@ -267,11 +275,9 @@ function writeOwn(
   else if (kind === 'transactionHash') json.hex(position.senders, sender + 20, sender + 52)
   else if (kind === 'recipient') writeRecipient(json, bytes, field)
   else if (kind === 'index') isPending ? json.constant(nullText) : json.quantity(position.index)
-  else if (kind === 'accessList') writeAccessList(json, bytes, field)
-  else if (kind === 'hashes') writeHexItems(json, bytes, field)
-  else if (kind === 'authorizations') writeAuthorizations(json, bytes, field)
   else if (kind === 'flag') json.constant(trueText)
   else if (kind === 'reported') writeReported(json, position.reported)
+  else if (kind !== 'constant') writeList(json, bytes, field, kind)
 }
 
 function writeReported(json: JsonBytes, [nonce = 0, version]: readonly (number | bigint)[] = []): void {
@@ -308,27 +314,30 @@ function writeLegacyChainId(json: JsonBytes, name: Constant, { bytes, layout }: 
   json.quantity(typeof v === 'number' ? Math.floor((v - 35) / 2) : (v - 35n) / 2n)
 }
 
-function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: number): void {
-  writeItems(json, bytes, list, (entry) => {
-    const address = rlpPayloadAt(bytes, entry)
-    json.text('{"address":')
-    writeHexItem(json, bytes, address)
-    json.text(',"storageKeys":')
-    writeHexItems(json, bytes, rlpEndAt(bytes, address))
-    json.text('}')
-  })
-}
+/** Members of the objects in a list: the text before each, and its form. */
+type ObjectMembers = readonly (readonly [text: string, form: FieldForm])[]
 
-const authorizationNames = authorizationMembers.map((member, at) => `${at === 0 ? '{' : ','}"${member}":`)
-const addressAt = authorizationMembers.indexOf('address')
+/** For the lists of objects. */
+const objectMembers: ReadonlyMap<ListForm, ObjectMembers> = new Map(
+  Object.entries(listForms).flatMap(([form, each]): [ListForm, ObjectMembers][] => {
+    if (typeof each === 'string') return []
+    const members = Object.entries(each).map(
+      ([name, member], at) => [`${at === 0 ? '{' : ','}"${name}":`, member] as const,
+    )
+    return [[form as ListForm, members]]
+  }),
+)
 
-function writeAuthorizations(json: JsonBytes, bytes: Uint8Array, list: number): void {
+function writeList(json: JsonBytes, bytes: Uint8Array, list: number, form: ListForm): void {
+  const members = objectMembers.get(form)
+  if (members === undefined) return writeHexItems(json, bytes, list)
   writeItems(json, bytes, list, (entry) => {
     let part = rlpPayloadAt(bytes, entry)
-    for (const [index, member] of authorizationNames.entries()) {
-      json.text(member)
-      if (index === addressAt) writeHexItem(json, bytes, part)
-      else writeQuantityItem(json, bytes, part)
+    for (const [text, member] of members) {
+      json.text(text)
+      if (isListForm(member)) writeList(json, bytes, part, member)
+      else if (isQuantityForm(member)) writeQuantityItem(json, bytes, part)
+      else writeHexItem(json, bytes, part)
       part = rlpEndAt(bytes, part)
     }
     json.text('}')

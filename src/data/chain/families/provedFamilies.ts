@@ -3,16 +3,16 @@
  * the OP Stack, OffchainLabs' go-ethereum, bor and PIP-74, bnb-chain/bsc, coreth and ACP-194, celo-org's and
  * mantlenetworkio's op-geth, scroll-tech's go-ethereum, docs.linea.build, docs.gnosischain.com; as of November 2026.
  */
+import { transactionTypes } from '../../../primitives/transactionTypes.js'
 import { type ChainIdentity, storeKindOf } from '../../store/chainRows.js'
 import { forksUpToLondon } from '../forks.js'
+import { arbitrumTypes, celoTypes, mantleTypes, optimismTypes, scrollTypes } from './familyTypes.js'
 import {
   type Basis,
   type KnownName,
   type NetworkBasis,
   type NetworkPart,
   networkParts,
-  type OwnForm,
-  type OwnType,
   type ProvedFamily,
   type ShownBasis,
   shownParts,
@@ -49,34 +49,12 @@ const searches = ['eth_getLogs', 'tidegate_getLogs', 'tidegate_getVerified'] as 
 const base = {
   parts: proved,
   loose: [],
-  types: new Map<number, OwnType>(),
+  types: transactionTypes,
   unjudged: nothing,
   asked: [],
   reads: [],
 } satisfies Omit<ProvedFamily, 'name'>
 
-const forms = { i: 'integer', b: 'bytes', r: 'recipient', a: 'accessList', f: 'flag', o: 'optional' } as const
-
-/** Members in the order of their RLP, as `name:form`; each form is its first letter. */
-function fieldsOf<F extends OwnForm>(text: string): Readonly<Record<string, F>> {
-  const pairs = text.split(' ').map((each) => each.split(':') as [string, keyof typeof forms])
-  return Object.fromEntries(pairs.map(([name, form]) => [name, forms[form] as F]))
-}
-
-/** A type without a signature. */
-function unsigned(text: string, more?: Partial<OwnType>): OwnType {
-  return { fields: fieldsOf(text), ...more }
-}
-
-const message = 'gas:i to:r value:i input:b'
-const capped = `maxFeePerGas|gasPrice:i ${message}`
-/** With a fee in another currency. */
-const inCurrency = `chainId:i nonce:i maxPriorityFeePerGas:i maxFeePerGas:i ${message} accessList:a feeCurrency:r`
-
-const depositReceipt = { receiptFields: ['depositNonce', 'depositReceiptVersion'] }
-const depositMessage = 'sourceHash:b from:b to:r mint:i value:i gas:i isSystemTx:f'
-/** 0x7e of the OP Stack. */
-const deposit = unsigned(`${depositMessage} input:b`, depositReceipt)
 const opReads = ['optimism_*', 'rollup_*']
 /** The header's `withdrawalsRoot` is that of a contract's storage since Isthmus. */
 const opParts: Parts = { ...proved, withdrawals: 'reported' }
@@ -88,7 +66,7 @@ const list: readonly ProvedFamily[] = [
     name: 'optimism',
     parts: opParts,
     loose: ['receipts'],
-    types: new Map([[0x7e, deposit]]),
+    types: optimismTypes,
     reads: opReads,
     runs: { fork: 'prague', from: 1_746_806_401 },
     // Inputs of pairings and sums are limited, to different lengths at each fork.
@@ -103,7 +81,7 @@ const list: readonly ProvedFamily[] = [
     // Tokens of Beryl are precompiled contracts without fixed addresses.
     parts: { ...opParts, calls: 'reported' },
     loose: ['bodies', 'receipts'],
-    types: new Map([[0x7e, deposit]]),
+    types: optimismTypes,
     reads: opReads,
   },
   {
@@ -113,11 +91,7 @@ const list: readonly ProvedFamily[] = [
     parts: { ...opParts, calls: 'reported' },
     // Older nodes omit `baseFee` from receipts.
     loose: ['receipts'],
-    types: new Map([
-      [0x7e, deposit],
-      [0x7b, { fields: fieldsOf(inCurrency), isSigned: true, receiptFields: ['baseFee'] }],
-      [0x7a, { fields: fieldsOf(`${inCurrency} maxFeeInFeeCurrency:i`), isSigned: true }],
-    ]),
+    types: celoTypes,
     reads: opReads,
   },
   {
@@ -125,30 +99,13 @@ const list: readonly ProvedFamily[] = [
     name: 'mantle',
     parts: { ...opParts, calls: 'reported' },
     loose: ['bodies', 'receipts'],
-    types: new Map([[0x7e, unsigned(`${depositMessage} ethValue:i input:b ethTxValue:o`, depositReceipt)]]),
+    types: mantleTypes,
     reads: opReads,
   },
   {
     ...base,
     name: 'arbitrum',
-    types: new Map([
-      [0x64, unsigned('chainId:i requestId:b from:b to:b value:i')],
-      [0x65, unsigned(`chainId:i from:b nonce:i ${capped}`)],
-      [0x66, unsigned(`chainId:i requestId:b from:b ${capped}`)],
-      [
-        0x68,
-        unsigned(
-          `chainId:i nonce:i from:b ${capped} ticketId:b refundTo:b maxRefund:i submissionFeeRefund:i`,
-        ),
-      ],
-      [
-        0x69,
-        unsigned(
-          'chainId:i requestId:b from:b l1BaseFee:i depositValue:i maxFeePerGas|gasPrice:i gas:i retryTo:r retryValue:i beneficiary:b maxSubmissionFee:i refundTo:b retryData:b',
-        ),
-      ],
-      [0x6a, unsigned('chainId:i input:b', { sender: '0x00000000000000000000000000000000000a4b05' })],
-    ]),
+    types: arbitrumTypes,
     runs: { fork: 'prague', from: 1_767_830_400 },
     unjudged: {
       // Numbers and hashes of blocks are those of the parent chain; Stylus code is WebAssembly.
@@ -191,9 +148,23 @@ const list: readonly ProvedFamily[] = [
     // Since Helicon a header has the roots of blocks settled since its parent, and a bound for the base fee.
     parts: { ...proved, calls: 'reported' },
     loose: ['receipts', 'state'],
-    headerFields: fieldsOf(
-      'extDataHash:b baseFeePerGas:i extDataGasUsed:i blockGasCost:i blobGasUsed:i excessBlobGas:i parentBeaconBlockRoot:b timestampMilliseconds:i minDelayExcess:i targetExponent:i minPriceExponent:i settledHeight:i settledGasUnix:i settledGasNumerator:i settledExcess:i',
-    ),
+    headerFields: {
+      extDataHash: 'bytes',
+      baseFeePerGas: 'integer',
+      extDataGasUsed: 'integer',
+      blockGasCost: 'integer',
+      blobGasUsed: 'integer',
+      excessBlobGas: 'integer',
+      parentBeaconBlockRoot: 'bytes',
+      timestampMilliseconds: 'integer',
+      minDelayExcess: 'integer',
+      targetExponent: 'integer',
+      minPriceExponent: 'integer',
+      settledHeight: 'integer',
+      settledGasUnix: 'integer',
+      settledGasNumerator: 'integer',
+      settledExcess: 'integer',
+    },
     hashedMembers: { blockExtraData: 'extDataHash' },
     settlingField: 'targetExponent',
     // The lowest bit of a key's first byte separates slots from multi-coin balances.
@@ -204,7 +175,7 @@ const list: readonly ProvedFamily[] = [
   {
     ...base,
     name: 'scroll',
-    types: new Map([[0x7e, unsigned('queueIndex:i gas:i to:r value:i input:b sender|from:b')]]),
+    types: scrollTypes,
     runs: { fork: 'prague', from: 1_766_041_200 },
     // It has only some of Osaka's rules.
     unjudged: {

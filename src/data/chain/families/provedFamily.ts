@@ -3,6 +3,7 @@
  * is chosen once, by its identity; checks of a part use the family. Families that are executed here also have rules of
  * blocks; all others are lines of {@link provedFamilies}.
  */
+import type { TransactionTypes } from '../../../primitives/transactionTypes.js'
 import type { TrieForm } from '../../store/chainRows.js'
 
 /**
@@ -24,33 +25,13 @@ export const shownParts = ['headers', 'transactions', 'receipts', 'state', 'call
 /** Parts that a network lacks are absent. */
 export type NetworkBasis = Readonly<Partial<Record<(typeof shownParts)[number], ShownBasis>>>
 
-/**
- * The RLP form of a transaction's field: an integer without leading zeros, unchanged bytes, …; `optional` is an integer
- * that is omitted if absent.
- */
-export type OwnForm = 'integer' | 'bytes' | 'recipient' | 'accessList' | 'flag' | 'optional'
-
-export interface OwnType {
-  /** Members of its JSON in the order of its RLP, each with its form; for `a|b`, the first one present. */
-  readonly fields: Readonly<Record<string, OwnForm>>
-  /** Its sender, if no field has it. */
-  readonly sender?: string
-  /** Whether yParity, r and s follow. */
-  readonly isSigned?: true
-  /** Integers of its receipt's RLP after the logs, by their JSON names; an absent one is omitted. */
-  readonly receiptFields?: readonly string[]
-}
-
 export interface ProvedFamily {
   readonly name: string
   readonly parts: Readonly<Record<NetworkPart, Basis>>
   /** Parts that only some of its blocks prove: a root that does not match is no error; the part is then unverified. */
   readonly loose: readonly NetworkPart[]
-  /**
-   * Types of transactions besides Ethereum's, by number. Transactions of unknown types are proved only by their raw
-   * bytes.
-   */
-  readonly types: ReadonlyMap<number, OwnType>
+  /** Transactions of unknown types are proved only by their raw bytes. */
+  readonly types: TransactionTypes
   /** Fields of a header after `nonce`, in order, each with its form; absent: Ethereum's. */
   readonly headerFields?: Readonly<Record<string, 'integer' | 'bytes'>>
   /** Members of blocks besides the header, each with the field for the hash of its RLP; zero if it covers none. */

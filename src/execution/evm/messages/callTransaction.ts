@@ -7,9 +7,10 @@ import { bytesToHex, concatBytes, noBytes, toMinimalBytes, toQuantity } from '..
 import { messageRefused } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
+import { type Conversion, convertField } from '../../../primitives/transactionCodec.js'
 import {
-  authorizationMembers,
   type FieldForm,
+  isQuantityForm,
   type TransactionType,
   transactionTypes,
 } from '../../../primitives/transactionTypes.js'
@@ -87,7 +88,7 @@ export function unsignedTransaction(
     input: message.data,
   }
   const rlp = encodeRlp([
-    ...names.map((name) => fieldItem(fields[name] as FieldForm, values[name])),
+    ...names.map((name) => convertField(encoding, values[name], fields[name] as FieldForm, name)),
     ...[noBytes, noBytes, noBytes],
   ])
   return { type: number, bytes: number === 0 ? rlp : concatBytes(Uint8Array.of(number), rlp) }
@@ -104,31 +105,14 @@ function typeOfMessage(message: CallMessage): TransactionType {
   return [...transactionTypes.values()].find(hasAll) as TransactionType
 }
 
-/** A field of the RLP; a missing member is zero, or empty. */
-function fieldItem(form: FieldForm, value: unknown): RlpItem {
-  switch (form) {
-    case 'integer':
-    case 'integer64':
-    case 'optionalInteger':
-    case 'flag':
-      return toMinimalBytes((value as bigint | undefined) ?? 0n)
-    case 'bytes':
-    case 'recipient':
-    case 'address':
-    case 'hash':
-      return (value as Uint8Array | undefined) ?? noBytes
-    case 'hashes':
-      return (value as readonly Uint8Array[] | undefined) ?? []
-    case 'accessList':
-      return ((value as CallMessage['accessList']) ?? []).map(({ address, storageKeys }) => [
-        address,
-        storageKeys,
-      ])
-    case 'authorizations':
-      return ((value as CallMessage['authorizationList']) ?? []).map((authorization) =>
-        authorizationMembers.map((member) =>
-          member === 'address' ? authorization.address : toMinimalBytes(BigInt(authorization[member])),
-        ),
-      )
-  }
+/** From the members of a message; a missing one is zero, or empty. */
+const encoding: Conversion<unknown, RlpItem> = {
+  leaf: (value, form) =>
+    isQuantityForm(form) || form === 'flag'
+      ? toMinimalBytes((value as bigint | number | undefined) ?? 0)
+      : ((value as Uint8Array | undefined) ?? noBytes),
+  items: (list) => (list as readonly unknown[] | undefined) ?? [],
+  members: (object, names) => names.map((name) => (object as Readonly<Record<string, unknown>>)[name]),
+  list: (items) => items,
+  object: (members) => members,
 }

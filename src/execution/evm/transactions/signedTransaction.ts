@@ -6,7 +6,8 @@ import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../../../primitives/bytes.js'
 import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../../../primitives/rlp.js'
-import type { FieldForm } from '../../../primitives/transactionTypes.js'
+import { type Conversion, convertField } from '../../../primitives/transactionCodec.js'
+import type { FieldForm, LeafForm } from '../../../primitives/transactionTypes.js'
 import type { AccessListEntry, Authorization } from '../messages/executionRequest.js'
 import { sMax } from './authorizations.js'
 import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
@@ -56,17 +57,17 @@ function read(
   const type = isTyped && number === 0 ? undefined : familyOf(fork).transactionTypes.get(number)
   if (type === undefined) refuse(`transaction type ${number} is not known`)
   const { names, isSigned } = type
-  const fields = new Fields(
+  const items = counted(
     isTyped ? decodeRlpList(item.subarray(1)) : item,
     names.length + (isSigned ? signatureFields : 0),
   )
   const values: Record<string, FieldValue> = {}
-  for (const name of names) {
-    const value = readField(fields, name, type.fields[name] as FieldForm)
+  for (const [at, name] of names.entries()) {
+    const value = convertField(decoding, items[at], type.fields[name] as FieldForm, name)
     if (name === 'chainId') checkChainId(value as bigint, chainId)
     values[name] = value
   }
-  const signature = isSigned ? readSignature(fields, number, fork, chainId) : undefined
+  const signature = isSigned ? readSignature(items.slice(names.length), number, fork, chainId) : undefined
   const hash = transactionHash(item)
   const read = values as unknown as FieldValues
   const sender = keys.senderOf(item, hash, read.from) ?? refuseSignature()
@@ -109,38 +110,45 @@ interface FieldValues {
   readonly blobVersionedHashes?: readonly Uint8Array[]
   readonly authorizationList?: readonly Authorization[]
 }
-type FieldValue = FieldValues[keyof FieldValues]
+type FieldValue = FieldValues[keyof FieldValues] | number | readonly FieldValue[]
 
-function readField(fields: Fields, name: string, form: FieldForm): FieldValue {
+/** Strict: sizes and leading zeros are checked. */
+const decoding: Conversion<RlpItem, FieldValue> = {
+  leaf: readLeaf,
+  items: (item, name) =>
+    item === undefined || item instanceof Uint8Array ? refuse(`${name} is no list`) : item,
+  members: (item, names) => counted(rlpList(item), names.length),
+  list: (items) => items,
+  object: (members, names) =>
+    Object.fromEntries(names.map((name, at) => [name, members[at]])) as unknown as FieldValue,
+}
+
+function readLeaf(item: RlpItem | undefined, form: LeafForm, name: string): FieldValue {
   switch (form) {
     case 'integer':
     case 'optionalInteger':
-      return fields.integer(name)
-    case 'address':
-      return sized(fields.bytes(name), 20)
-    case 'hash':
-      return sized(fields.bytes(name), 32)
-    case 'flag':
-      return fields.integer(name, 1) === 1n
+    case 'trailingInteger':
+      return integerOf(item, name)
     case 'integer64':
-      return fields.integer(name, 64)
+      return integerOf(item, name, 64)
+    case 'integer8':
+      return Number(integerOf(item, name, 8))
+    case 'address':
+      return sized(item, 20)
+    case 'hash':
+      return sized(item, 32)
+    case 'flag':
+      return integerOf(item, name, 1) === 1n
     case 'bytes':
-      return fields.bytes(name)
+      return bytesOf(item, name)
     case 'recipient': {
-      const to = fields.bytes(name)
+      const to = bytesOf(item, name)
       if (to.length !== 0 && to.length !== 20) refuse(`${name} has ${to.length} bytes`)
       return to.length === 0 ? undefined : to
     }
-    case 'hashes':
-      return fields.list(name).map((hash) => sized(hash, 32))
-    case 'accessList':
-      return fields.list(name).map(readAccess)
-    case 'authorizations':
-      return fields.list(name).map(readAuthorization)
   }
 }
 
-/** EIP-2, EIP-155. */
 /** The part of a signature that has no rule of its own. */
 interface SignatureNumbers {
   readonly r: bigint
@@ -157,10 +165,16 @@ function isUnsignedForm({ r, s }: SignatureNumbers, sender: Uint8Array): boolean
   return s === 1n && r === bytesToBigInt(sender)
 }
 
-function readSignature(fields: Fields, type: number, fork: ForkName, chainId: bigint): SignatureNumbers {
-  const v = fields.integer('v')
-  const r = fields.integer('r')
-  const s = fields.integer('s')
+/** EIP-2, EIP-155. */
+function readSignature(
+  items: readonly RlpItem[],
+  type: number,
+  fork: ForkName,
+  chainId: bigint,
+): SignatureNumbers {
+  const v = integerOf(items[0], 'v')
+  const r = integerOf(items[1], 'r')
+  const s = integerOf(items[2], 's')
   if (includesFork(fork, 'homestead') && s > sMax) refuseSignature()
   if (type > 0) {
     if (v > 1n) refuseSignature()
@@ -180,58 +194,24 @@ function refuseSignature(): never {
   throw new InvalidSenderError('invalid transaction v, r, s values')
 }
 
-function readAccess(item: RlpItem): { address: Uint8Array; storageKeys: Uint8Array[] } {
-  const fields = new Fields(rlpList(item), 2)
-  const address = sized(fields.bytes('address'), 20)
-  return { address, storageKeys: fields.list('storageKeys').map((key) => sized(key, 32)) }
+function counted(items: readonly RlpItem[], count: number): readonly RlpItem[] {
+  return items.length === count ? items : refuse(`expected ${count} fields, got ${items.length}`)
 }
 
-function readAuthorization(item: RlpItem): Authorization {
-  const fields = new Fields(rlpList(item), 6)
-  return {
-    chainId: fields.integer('chainId'),
-    address: sized(fields.bytes('address'), 20),
-    nonce: fields.integer('nonce', 64),
-    yParity: Number(fields.integer('yParity', 8)),
-    r: fields.integer('r'),
-    s: fields.integer('s'),
-  }
+function sized(item: RlpItem | undefined, bytes: number): Uint8Array {
+  return item instanceof Uint8Array && item.length === bytes ? item : refuse(`expected ${bytes} bytes`)
 }
 
-function sized(item: RlpItem, bytes: number): Uint8Array {
-  if (!(item instanceof Uint8Array) || item.length !== bytes) refuse(`expected ${bytes} bytes`)
-  return item
+function bytesOf(item: RlpItem | undefined, name: string): Uint8Array {
+  return item instanceof Uint8Array ? item : refuse(`${name} is a list`)
 }
 
-/** Reads the fields of a list one after the other. */
-class Fields {
-  #next = 0
-  readonly #items: readonly RlpItem[]
-
-  constructor(items: readonly RlpItem[], count: number) {
-    this.#items = items
-    if (items.length !== count) refuse(`expected ${count} fields, got ${items.length}`)
-  }
-
-  bytes(name: string): Uint8Array {
-    const item = this.#items[this.#next++]
-    if (!(item instanceof Uint8Array)) refuse(`${name} is a list`)
-    return item
-  }
-
-  list(name: string): readonly RlpItem[] {
-    const item = this.#items[this.#next++]
-    if (item === undefined || item instanceof Uint8Array) refuse(`${name} is no list`)
-    return item
-  }
-
-  integer(name: string, bits = 256): bigint {
-    const bytes = this.bytes(name)
-    if (bytes[0] === 0) refuse(`${name} has leading zeros`)
-    const isWide = bits < 8 ? bytes.length > 1 || (bytes[0] ?? 0) >> bits > 0 : bytes.length * 8 > bits
-    if (isWide) refuse(`${name} has more than ${bits} bits`)
-    return bytes.length <= 6 ? BigInt(bytesToNumber(bytes)) : bytesToBigInt(bytes)
-  }
+function integerOf(item: RlpItem | undefined, name: string, bits = 256): bigint {
+  const bytes = bytesOf(item, name)
+  if (bytes[0] === 0) refuse(`${name} has leading zeros`)
+  const isWide = bits < 8 ? bytes.length > 1 || (bytes[0] ?? 0) >> bits > 0 : bytes.length * 8 > bits
+  if (isWide) refuse(`${name} has more than ${bits} bits`)
+  return bytes.length <= 6 ? BigInt(bytesToNumber(bytes)) : bytesToBigInt(bytes)
 }
 
 function refuse(why: string): never {

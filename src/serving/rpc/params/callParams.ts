@@ -16,7 +16,7 @@ import { equalBytes, noBytes } from '../../../primitives/bytes.js'
 import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
-import { authorizationMembers } from '../../../primitives/transactionTypes.js'
+import { authorizationFields } from '../../../primitives/transactionTypes.js'
 import type { Param } from '../method.js'
 import {
   address,
@@ -304,7 +304,7 @@ function accessListEntry(value: unknown, index: number): AccessListEntry {
   }
 }
 
-const authorizationForm = new ObjectForm('an authorization', [...authorizationMembers, 'v'])
+const authorizationForm = new ObjectForm('an authorization', [...Object.keys(authorizationFields), 'v'])
 
 function authorization(value: unknown, index: number): Authorization {
   const members = new Members(value, index, authorizationForm, 'SetCodeAuthorization')

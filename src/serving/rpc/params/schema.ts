@@ -3,7 +3,7 @@
  * params.ts.
  */
 import { families } from '../../../data/chain/families/families.js'
-import { authorizationMembers, type FieldForm } from '../../../primitives/transactionTypes.js'
+import { authorizationFields, type FieldForm } from '../../../primitives/transactionTypes.js'
 
 /** JSON Schema, draft 7. */
 export type Schema = Readonly<Record<string, unknown>>
@@ -114,7 +114,9 @@ const transactionMembers = {
 const fieldSchemas: Readonly<Record<FieldForm, Schema>> = {
   integer: quantitySchema,
   integer64: quantitySchema,
+  integer8: quantitySchema,
   optionalInteger: quantitySchema,
+  trailingInteger: quantitySchema,
   address: addressSchema,
   hash: hashSchema,
   flag: { type: 'boolean' },
@@ -126,15 +128,18 @@ const fieldSchemas: Readonly<Record<FieldForm, Schema>> = {
     objectSchema(
       'Authorization',
       Object.fromEntries(
-        authorizationMembers.map((name) => [name, name === 'address' ? addressSchema : quantitySchema]),
+        Object.keys(authorizationFields).map((name) => [
+          name,
+          name === 'address' ? addressSchema : quantitySchema,
+        ]),
       ),
     ),
   ),
 }
+const types = families.flatMap(({ transactionTypes }) => [...transactionTypes.values()])
 /** Members that only some types of transactions have. */
 const laterTransactionMembers = Object.fromEntries([
-  ...families
-    .flatMap((family) => [...family.transactionTypes.values()])
+  ...types
     .flatMap(({ fields }) => Object.entries(fields))
     .filter(([name]) => !(name in transactionMembers))
     .map(([name, form]) => [name, fieldSchemas[form]] as const),
@@ -180,8 +185,9 @@ export const receiptSchema = objectSchema(
     status: quantitySchema,
     blobGasPrice: quantitySchema,
     blobGasUsed: quantitySchema,
-    depositNonce: quantitySchema,
-    depositReceiptVersion: quantitySchema,
+    ...Object.fromEntries(
+      types.flatMap(({ receiptFields }) => receiptFields.map((name) => [name, quantitySchema])),
+    ),
     ...Object.fromEntries(
       families
         .flatMap(({ proofs }) => Object.entries(proofs.receiptForms ?? {}))

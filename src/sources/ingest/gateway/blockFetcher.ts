@@ -16,6 +16,7 @@ import { BlockParts, bodyHashes, readBody } from '../../../execution/evm/blocks/
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
+import type { TransactionTypes } from '../../../primitives/transactionTypes.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import type { Block } from '../blocks/block.js'
 import {
@@ -134,7 +135,7 @@ export class BlockFetcher {
     }
   }
 
-  get #types(): Types {
+  get #types(): TransactionTypes {
     return this.#schedule.family.transactionTypes
   }
 
@@ -191,7 +192,7 @@ export class BlockFetcher {
     const read = async (attempt: Attempt): Promise<FetchedReceipts | undefined> => {
       if (family !== undefined) return this.#familyReceipts(hash, attempt, await block, family)
       const header = waitedForLater(Promise.resolve(block).then((of) => of?.header))
-      const [row, of] = await Promise.all([askReceipts(hash, attempt, header), block])
+      const [row, of] = await Promise.all([askReceipts(hash, attempt, header, this.#types), block])
       if (of?.reported !== undefined) return this.#familyReceipts(hash, attempt, of, unknownTypes)
       if (row === undefined || of === undefined) return undefined
       try {
@@ -305,16 +306,14 @@ async function unlessRefused<T>(
 const unknownTypes: ProvedFamily = { ...provedFamilyOf({}), loose: ['receipts'] }
 
 /** Throws {@link UnknownTypeError} if the header commits to a body with transactions of unknown types. */
-function requireKnownTypes(bodyRlp: Uint8Array, header: Header, types: Types): void {
+function requireKnownTypes(bodyRlp: Uint8Array, header: Header, types: TransactionTypes): void {
   const body = readBody(bodyRlp, header)
   const unknown = body.transactions.find((item) => !isKnownItem(item, types))
   if (unknown === undefined || !equalBytes(bodyHashes(body).transactionsRoot, header.transactionsRoot)) return
   throw new UnknownTypeError((unknown as Uint8Array)[0] ?? 0)
 }
 
-type Types = ReadonlyMap<number, unknown>
-
-function isKnownItem(item: RlpItem, types: Types): boolean {
+function isKnownItem(item: RlpItem, types: TransactionTypes): boolean {
   return !(item instanceof Uint8Array) || types.has(item[0] ?? 0)
 }
 

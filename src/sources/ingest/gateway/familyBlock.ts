@@ -4,13 +4,8 @@
  * some of its members; members that a root covers, or that follow from others, are written anew.
  */
 
-import {
-  fieldItem,
-  headerRlpFromJson,
-  transactionFromJson,
-  withdrawalItem,
-} from '../../../data/chain/blockFromJson.js'
-import type { NetworkPart, OwnType, ProvedFamily } from '../../../data/chain/families/provedFamily.js'
+import { headerRlpFromJson, transactionFromJson, withdrawalItem } from '../../../data/chain/blockFromJson.js'
+import type { NetworkPart, ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import { decodeHeader, fieldsMin, type Header, headerFields, headerHash } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import type { ReportedJson } from '../../../data/store/chainRows.js'
@@ -32,7 +27,7 @@ import {
 import { textOf } from '../../../primitives/excerpt.js'
 import { emptyUnclesHash, hashRlp, keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
-import { transactionTypes } from '../../../primitives/transactionTypes.js'
+import { type TransactionType, transactionTypes } from '../../../primitives/transactionTypes.js'
 import { LieError, MalformedError, NotProvedError } from '../nodes/lie.js'
 import { bytesOf, quantityOf, receiptRlp } from '../nodes/receiptsFromJson.js'
 
@@ -234,28 +229,30 @@ async function readTransaction(
   const claims = { hash: claimed, sender, isCovered: false }
   if (index === count - 1 && isUnrooted(family, claimed, header.number, blockHash))
     return { ...claims, item: undefined, isUnrooted: true }
-  const own = family.types.get(number)
-  if (own === undefined && transactionTypes.has(number)) {
-    const item = transactionFromJson(json)
-    try {
-      const read = readSignedTransaction(item, 'osaka', chainId, keys)
-      return { item, hash: read.hash, sender: read.sender, isCovered: true }
-    } catch {
-      // The root shows whether these are its bytes; the sender is unproved.
-      return { ...claims, item }
-    }
-  }
-  if (own !== undefined) {
-    const item = ownTransaction(json, number, own)
-    const hash = transactionHash(item)
-    const named =
-      own.sender ?? memberOf(json, Object.keys(own.fields).find((names) => names.endsWith('from')) ?? '')
-    const known = own.isSigned ? keys.senderOf(item, hash) : bytesOfHex(named, 20)
-    return { item, hash, sender: known ?? sender, isCovered: known !== undefined }
+  const type = family.types.get(number)
+  if (type !== undefined) {
+    const item = transactionFromJson(json, family.types)
+    return { ...claims, item, ...readSender(json, item, type, chainId) }
   }
   const raw = await rawOf(bytesToHex(claimed), index)
   if (raw === undefined || raw[0] !== number) return { ...claims, item: undefined }
   return { ...claims, item: raw, isCovered: equalBytes(keccak256(raw), claimed) }
+}
+
+/** Hash and sender, if the bytes of a transaction prove them. */
+function readSender(json: Json, item: RlpItem, type: TransactionType, chainId: bigint): Partial<Read> {
+  if (transactionTypes.get(type.number) === type) {
+    try {
+      const { hash, sender } = readSignedTransaction(item, 'osaka', chainId, keys)
+      return { hash, sender, isCovered: true }
+    } catch {
+      // The root shows whether these are its bytes; the sender is unproved.
+      return {}
+    }
+  }
+  const hash = transactionHash(item)
+  const sender = type.isSigned ? keys.senderOf(item, hash) : bytesOfHex(type.sender ?? json.from, 20)
+  return sender === undefined ? { hash } : { hash, sender, isCovered: true }
 }
 
 /** Whether a transaction is the one that its family adds to blocks without a root. */
@@ -269,26 +266,6 @@ function isUnrooted(
   const digits = new Uint8Array(8)
   writeUint64(digits, number, 0)
   return equalBytes(keccak256(concatBytes(Buffer.from(unrootedPrefix), digits, blockHash)), hash)
-}
-
-/** The bytes of a transaction of a type that Ethereum does not have. */
-function ownTransaction(json: Json, number: number, { fields, isSigned }: OwnType): Uint8Array {
-  const signature: OwnType['fields'] = isSigned ? { 'yParity|v': 'integer', r: 'integer', s: 'integer' } : {}
-  const items = Object.entries({ ...fields, ...signature }).flatMap(([names, form]) => {
-    const value = memberOf(json, names)
-    if (form === 'optional' && value === undefined) return []
-    const known = form === 'integer' || form === 'optional' ? 'optionalInteger' : form
-    return [fieldItem(form === 'accessList' ? (value ?? []) : value, names, known)]
-  })
-  return concatBytes(Uint8Array.of(number), encodeRlp(items))
-}
-
-/** The first present member, of names separated by `|`. */
-function memberOf(json: Json, names: string): unknown {
-  return names
-    .split('|')
-    .map((name) => json[name] ?? undefined)
-    .find((value) => value !== undefined)
 }
 
 /** The context of receipts: their block, and its transactions as written anew. */
@@ -312,7 +289,7 @@ export function readFamilyReceipts(
   const lastHash = last && bytesOfHex(last.hash, 32)
   const hasUnrooted = lastHash !== undefined && isUnrooted(family, lastHash, header.number, hash)
   const encoded = list.map((receipt) => {
-    return receiptRlp(receipt, family.types.get(typeOf(receipt))?.receiptFields ?? [])
+    return receiptRlp(receipt, family.types)
   })
   const rooted = hasUnrooted ? encoded.slice(0, -1) : encoded
   const isRight = equalBytes(indexedRoot(rooted), header.receiptsRoot)

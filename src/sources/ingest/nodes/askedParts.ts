@@ -19,6 +19,7 @@ import { bytesOfHex, bytesToHex, equalBytes, type Hash32, toQuantity } from '../
 import { excerpt, textOf } from '../../../primitives/excerpt.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, rlpList } from '../../../primitives/rlp.js'
+import type { TransactionTypes } from '../../../primitives/transactionTypes.js'
 import { type Block, parseBlock } from '../blocks/block.js'
 import { accessListFromJson } from './accessListFromJson.js'
 import { LieError, MalformedError } from './lie.js'
@@ -92,6 +93,7 @@ export async function askReceipts(
   hash: Hash32,
   attempt: Attempt,
   header: Header | Promise<Header | undefined>,
+  types: TransactionTypes,
 ): Promise<Uint8Array | undefined> {
   const text = bytesToHex(hash)
   const params = [text]
@@ -109,7 +111,7 @@ export async function askReceipts(
   if (method === 'debug_getRawReceipts') return receiptsFromRaw(result)
   const receipts = await jsonReceipts(method, result, attempt)
   if (receipts === undefined || (await isNone(receipts))) return undefined
-  const row = receiptsFromJson(receipts)
+  const row = receiptsFromJson(receipts, types)
   // Nodes of old omit the type of legacy transactions.
   if ((receipts as readonly { readonly type?: unknown }[]).some(({ type }) => (type ?? null) === null))
     attempt.noteAbsent('type')

@@ -2,24 +2,23 @@
 import { Blooms, encodeReceipt } from '../../../execution/evm/blocks/receipts.js'
 import { bytesOfHex, parseQuantity } from '../../../primitives/bytes.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
+import type { TransactionTypes } from '../../../primitives/transactionTypes.js'
 import { MalformedError } from './lie.js'
 
 type Json = Readonly<Record<string, unknown>>
 
 /** A row of the store: an RLP list of byte strings, each a receipt in consensus encoding. Throws {@link MalformedError}. */
-export function receiptsFromJson(answer: unknown): Uint8Array {
+export function receiptsFromJson(answer: unknown, types: TransactionTypes): Uint8Array {
   if (!Array.isArray(answer)) throw new MalformedError('receipts that are no list')
-  return encodeRlp(answer.map((receipt: Json) => receiptRlp(receipt)))
+  return encodeRlp(answer.map((receipt: Json) => receiptRlp(receipt, types)))
 }
 
 const blooms = new Blooms()
 /** The lowest first byte of an RLP list; that of a typed receipt is lower. */
 const firstOfList = 0xc0
-/** Members that receipts of OP Stack deposits have after their logs. */
-const depositMembers: readonly string[] = ['depositNonce', 'depositReceiptVersion']
 
-/** A receipt in consensus encoding; `more` names integer members after its logs. Throws {@link MalformedError}. */
-export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
+/** A receipt in consensus encoding; `types` are those of its chain. Throws {@link MalformedError}. */
+export function receiptRlp(receipt: Json, types: TransactionTypes): Uint8Array {
   try {
     const { type, status, root, cumulativeGasUsed, logs } = receipt
     const read = (logs as readonly Json[]).map(({ address, topics, data }) => ({
@@ -27,12 +26,14 @@ export function receiptRlp(receipt: Json, more = depositMembers): Uint8Array {
       topics: (topics as readonly unknown[]).map(bytesOf),
       data: bytesOf(data),
     }))
+    const number = Number(quantityOf(type ?? '0x0'))
+    const tail = types.get(number)?.receiptFields ?? []
     const fields = {
-      type: Number(quantityOf(type ?? '0x0')),
+      type: number,
       outcome: status === undefined || status === null ? bytesOf(root) : quantityOf(status) === 1n,
       gasUsed: quantityOf(cumulativeGasUsed),
       logs: read,
-      tail: more.flatMap((name) =>
+      tail: tail.flatMap((name) =>
         (receipt[name] ?? undefined) === undefined ? [] : quantityOf(receipt[name]),
       ),
     }
