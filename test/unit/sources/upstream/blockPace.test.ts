@@ -5,15 +5,19 @@ import { Dice, propertyRuns } from '../../../library/property.js'
 
 const { seed = 0 } = propertyRuns(1)
 
+/** Maximum wait of a watch for a head that is being fetched (headWatch.ts). */
+const takingMsMax = 4_000
+
 interface Course {
   readonly questionsPerHead: number
   readonly latenessMs: number
 }
 
-/** Timestamps of the blocks, and by how much a poll is late. */
+/** Timestamps of the blocks, by how much a poll is late, and how long a new head is fetched. */
 interface Weather {
   readonly stamps?: readonly number[]
   readonly lateMs?: () => number
+  readonly takeMs?: () => number
 }
 
 /** Polls a chain whose block `n` is there from `times[n]` on; counts after the first 20 blocks. */
@@ -21,7 +25,7 @@ function poll(
   times: readonly number[],
   pollMs: number,
   tripMs: () => number,
-  { stamps = [], lateMs = () => 0 }: Weather = {},
+  { stamps = [], lateMs = () => 0, takeMs = () => 0 }: Weather = {},
 ): Course {
   const pace = new BlockPace(pollMs)
   const seen = new Set<number>()
@@ -29,6 +33,7 @@ function poll(
   let questions = 0
   let late = 0
   let next = 0
+  let takenAt = 0
   const settled = 20
   while (next < times.length) {
     now += lateMs()
@@ -40,9 +45,11 @@ function poll(
     if (head >= settled) questions++
     if (head >= 0 && !seen.has(head)) {
       seen.add(head)
+      takenAt = now + takeMs()
       if (head >= settled) late += now - (times[head] as number)
     }
     if (head >= 0) pace.note(head, now, stamps[head])
+    now += Math.min(Math.max(takenAt - now, 0), takingMsMax)
     now += pace.waitMs(sent, now)
   }
   const heads = [...seen].filter((head) => head >= settled).length
@@ -112,6 +119,26 @@ for (const intervalMs of [1_000, 2_000, 12_000]) {
       t.end()
     })
   }
+}
+
+for (const intervalMs of [1_000, 2_000, 12_000]) {
+  t.test(`a block each ${intervalMs} ms, and heads that are fetched for long`, (t) => {
+    const dice = new Dice(seed as number)
+    for (const share of [0.1, 0.5, 0.9, 1.5, 3]) {
+      const delayMs = Math.ceil(intervalMs / 10)
+      const lateMs = () => dice.throw(Math.min(delayMs, 300))
+      const takeMs = () => (share + dice.throw(100) / 1_000) * intervalMs
+      const courses = dice.times(9, () => {
+        const { times, stamps } = slotsLate(dice, intervalMs, delayMs)
+        return poll(times, 250, () => 5 + dice.throw(20) + lateMs(), { stamps, lateMs, takeMs })
+      })
+      const counts = courses.map(({ questionsPerHead }) => questionsPerHead).sort((a, b) => a - b)
+      t.comment(`for ${share} of an interval: ${counts.map((each) => each.toFixed(2)).join(' ')}`)
+      // With the one batch that fetches a head, these are at most 2.2 requests.
+      t.ok((counts[4] as number) <= 1.2, `${counts[4]} polls for each head that was heard of`)
+    }
+    t.end()
+  })
 }
 
 t.test('timestamps that were invented count for nothing', (t) => {
