@@ -248,11 +248,17 @@ export class ForkSchedule {
   /** Whether the Merge is active from the first block: the chain never had proof of work. */
   readonly #mergedAtGenesis: boolean
 
-  /** The schedule of a store's chain. */
+  /**
+   * The schedule of a store's chain. A chain that is only proved has the forks that are known here, because the store
+   * has those of the version that made it.
+   */
   static of({ config, family: name }: Pick<ChainIdentity, 'config' | 'family'>): ForkSchedule {
     const parsed = parseGenesisConfig(JSON.parse(config))
     if (name === undefined) return new ForkSchedule(parsed)
-    return new ForkSchedule(parsed, familyNamed(name))
+    const family = familyNamed(name)
+    const known = family.knownChain?.(parsed.chainId)
+    if (known === undefined) return new ForkSchedule(parsed, family)
+    return new ForkSchedule(parseGenesisConfig(known.config), known.family)
   }
 
   constructor(

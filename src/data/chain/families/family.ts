@@ -30,10 +30,20 @@ export interface ChainFamily {
   readonly loose: readonly NetworkPart[]
   /** Which calls a gateway runs itself, and which methods it passes on. */
   readonly calls: FamilyCalls
+  /** A chain whose forks are known here by its chain id. */
+  knownChain?(chainId: bigint): KnownChain | undefined
   /** Suggested tip, in wei per gas, for a head; undefined if it is as on Ethereum. */
   suggestTip?(head: PaidBlock): bigint
   /** Undefined if its blocks cannot be executed here. */
   readonly execution?: FamilyExecution
+}
+
+/** A chain whose node need not report its rules. */
+export interface KnownChain {
+  /** The family with these rules for calls. */
+  readonly family: ChainFamily
+  /** The `config` member of a geth-format genesis. */
+  readonly config: Readonly<Record<string, unknown>>
 }
 
 /** Members of its `config` besides Ethereum's. */
@@ -100,7 +110,11 @@ export interface UnknownFeatures {
 
 export interface FamilyCalls {
   /** The rules of calls without rules of blocks, and the first block time for them; absent: no call runs here. */
-  readonly rules?: { readonly fork: 'prague' | 'osaka'; readonly from: number }
+  readonly rules?: {
+    /** Absent: the forks of the chain's `config`. */
+    readonly fork?: 'prague' | 'osaka'
+    readonly from: number
+  }
   /** Features at which a call ends. */
   readonly unknown: UnknownFeatures
   /** Methods passed to upstreams besides those of unverified parts: their gas or fees differ from Ethereum's. */

@@ -8,6 +8,7 @@ import { allParts, ethereum } from './ethereum.js'
 import type { ChainFamily, FamilyCalls } from './family.js'
 import { arbitrumTypes, celoTypes, mantleTypes, optimismTypes, scrollTypes } from './familyTypes.js'
 import { optimism as executedOptimism } from './optimism/optimism.js'
+import { superchainRules } from './optimism/superchain.js'
 
 /** CLZ belongs to Osaka, of which chains adopt parts, such as P256VERIFY at 0x100. */
 const clz = 0x1e
@@ -43,7 +44,10 @@ function callsOf(more: Partial<FamilyCalls>): FamilyCalls {
 const optimismParts: ChainFamily['parts'] = withoutExecution(executedOptimism).parts
 const optimismReads: FamilyCalls['reads'] = ['optimism_*', 'rollup_*']
 
-/** A chain of the OP Stack whose fork times are not known: its calls run by Ethereum's rules. */
+/**
+ * A chain of the OP Stack. Where its fork times are not known, calls run by Ethereum's rules. Blocks are only proved in
+ * any case, because a node's `config` may have forks that the known times lack.
+ */
 const optimism: ChainFamily = {
   ...base,
   parts: optimismParts,
@@ -58,6 +62,13 @@ const optimism: ChainFamily = {
       addresses: addresses([0x05, 0x05], [0x08, 0x08], [0x0b, 0x11], [0x100, 0x100]),
     },
   }),
+  knownChain(chainId) {
+    const rules = superchainRules(chainId)
+    if (rules === undefined) return undefined
+    const calls = callsOf({ reads: optimismReads, rules: { from: rules.from } })
+    const family = { ...withoutExecution(executedOptimism), loose: optimism.loose, calls }
+    return { family, config: rules.config }
+  },
 }
 
 /** A chain of the OP Stack whose calls have rules of their own. */
