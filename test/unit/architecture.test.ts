@@ -75,9 +75,7 @@ t.test('what one family of chains does alone stands in its folder', async (t) =>
     const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
     const imports = [...code.matchAll(/from '([^']*families\/[^']*)'/g)].map(([, from = '']) => from)
     const isNames = path === 'src/data/chain/forkNames.ts'
-    const own = imports.filter(
-      (from) => !/families\/(families|family|provedFamilies|provedFamily)\.js$/.test(from),
-    )
+    const own = imports.filter((from) => !/families\/(families|family|basis|provedNetworks)\.js$/.test(from))
     t.strictSame(
       own.filter((from) => !(isNames && from.endsWith('/forks.js'))),
       [],

@@ -120,7 +120,17 @@ const ofBatch = {
   moreLog: { l1BatchNumber: null, transactionLogIndex: '0x0', logType: null },
 }
 
+const optimism = {
+  seconds: 2,
+  header: isthmus,
+  extraData: '0x01000000fa000000060000000000000000',
+  transactions: (number, chainId) => [deposit(number), paid(usual(number, chainId))],
+} as const satisfies Omit<Rules, 'chainId'>
+
 const rules = {
+  optimism: { chainId: 10, ...optimism },
+  worldchain: { chainId: 480, ...optimism },
+  fraxtal: { chainId: 252, ...optimism },
   celo: {
     chainId: 42_220,
     seconds: 1,

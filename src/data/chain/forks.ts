@@ -2,7 +2,8 @@
  * The fork of each block: by number before the Merge and by time after it, from a geth-format genesis. Owns the times
  * of forks and the blob schedule, not the rules themselves.
  */
-import { familyOfConfig } from './families/families.js'
+import type { ChainIdentity } from '../store/chainRows.js'
+import { familyNamed, familyOfConfig } from './families/families.js'
 import type { ChainFamily, Child } from './families/family.js'
 import { blobBaseFee } from './feeMarket.js'
 import {
@@ -244,17 +245,27 @@ function parseBlobSchedule(
 
 /** Rules of each block of one chain. */
 export class ForkSchedule {
-  readonly family: ChainFamily
   /** Whether the Merge is active from the first block: the chain never had proof of work. */
   readonly #mergedAtGenesis: boolean
 
-  /** The schedule of a store's chain. */
-  static of(identity: { readonly config: string }): ForkSchedule {
-    return new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+  /**
+   * The schedule of a store's chain. A chain that is only proved has the forks that are known here, because the store
+   * has those of the version that made it.
+   */
+  static of({ config, family: name }: Pick<ChainIdentity, 'config' | 'family'>): ForkSchedule {
+    const parsed = parseGenesisConfig(JSON.parse(config))
+    if (name === undefined) return new ForkSchedule(parsed)
+    const family = familyNamed(name)
+    const known = family.knownChain?.(parsed.chainId)
+    if (known === undefined) return new ForkSchedule(parsed, family)
+    return new ForkSchedule(parseGenesisConfig(known.config), known.family)
   }
 
-  constructor(readonly config: GenesisConfig) {
-    this.family = config.family
+  constructor(
+    readonly config: GenesisConfig,
+    /** The chain's family; that of `config` only has the rules by which its calls run. */
+    readonly family: ChainFamily = config.family,
+  ) {
     this.#mergedAtGenesis = config.terminalTotalDifficulty === 0n
   }
 
@@ -270,7 +281,7 @@ export class ForkSchedule {
   /** The newest fork active in a block. Forks by time count only once the chain has merged. */
   forkAt(number: number, timestamp: Timestamp, isMerged: boolean): ForkName {
     let active: ForkName = 'chainstart'
-    for (const name of this.family.forks) {
+    for (const name of this.config.family.forks) {
       const block = this.config.blocks.get(name)
       const time = this.config.times.get(name)
       if (block !== undefined && number >= block) active = name

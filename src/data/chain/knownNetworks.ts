@@ -7,8 +7,8 @@
  * configuration sets it with `forks`.
  */
 import type { ChainIdentity } from '../store/chainRows.js'
-import { provedNetworkOf } from './families/provedFamilies.js'
-import type { KnownName } from './families/provedFamily.js'
+import { familyNamed } from './families/families.js'
+import { provedNetworks } from './families/provedNetworks.js'
 import { type ForkTimes, forksUpToLondon, parseGenesisConfig, withForkTimes } from './forks.js'
 
 interface KnownNetwork {
@@ -132,10 +132,36 @@ export function knownIdentity(name: string, chainId: number | undefined): ChainI
 /** Time between two blocks of Ethereum's own networks. */
 const slotMs = 12_000
 
-/** Name, family and block time of a public network by its chain id; undefined for others. */
+/** A public network's usual name, its family if that is not Ethereum, and the time between two of its blocks. */
+interface KnownName {
+  readonly name: string
+  readonly family: string | undefined
+  readonly blockMs: number
+}
+
+/** Undefined for chains that are not known. */
 export function networkOf(chainId: number): KnownName | undefined {
   const known = Object.entries(knownNetworks).find(([, { config }]) => config.chainId === chainId)
-  return known === undefined
-    ? provedNetworkOf(chainId)
-    : { name: known[0], family: undefined, blockMs: slotMs }
+  if (known !== undefined) return { name: known[0], family: undefined, blockMs: slotMs }
+  const proved = provedNetworks.find(([id]) => id === chainId)
+  return proved && { name: proved[1], family: proved[2], blockMs: proved[3] }
+}
+
+/**
+ * The identity of a chain of another family with first block `genesisHash`. Its `config` has the rules of calls, if
+ * any.
+ */
+export function familyIdentity(chainId: string, genesisHash: string, name: string): ChainIdentity {
+  const { calls, proofs } = familyNamed(name)
+  const config = {
+    chainId: Number(chainId),
+    ...forksUpToLondon,
+    terminalTotalDifficulty: 0,
+    shanghaiTime: 0,
+    cancunTime: 0,
+    pragueTime: 0,
+    ...(calls.rules?.fork === 'osaka' ? { osakaTime: 0 } : {}),
+  }
+  const identity = { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), family: name }
+  return proofs.trieForm === undefined ? identity : { ...identity, trieForm: proofs.trieForm }
 }

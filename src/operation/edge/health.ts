@@ -1,6 +1,6 @@
 /** The page `/health`: the state of each network, one word for all, and an HTTP status for load balancers. */
 import { dirname } from 'node:path'
-import { basisOf } from '../../data/chain/families/provedFamilies.js'
+import { basisOf } from '../../data/chain/families/basis.js'
 import { unknownForkOf } from '../../data/chain/header.js'
 import { hasRoom } from '../../data/store/lmdb/environment.js'
 import { isThere } from '../../primitives/isThere.js'

@@ -5,7 +5,6 @@
 import { statSync } from 'node:fs'
 import type { CacheUse } from '../../data/chain/answerCache.js'
 import type { Chain } from '../../data/chain/chain.js'
-import { provedFamilyOf } from '../../data/chain/families/provedFamilies.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
 import { type OpenRows, openRows } from '../../data/state/provedRows.js'
 import { StateReader } from '../../data/state/stateReader.js'
@@ -113,8 +112,8 @@ function openStore(
     fetchMissing: fetch && ((wanted, _, call) => supplyInto(store, wanted, call, fetch)),
   })
   checkIdentity(config, views.chain)
-  const family = provedFamilyOf(views.chain.identity)
-  const passed = [...passThrough, ...family.reads]
+  const { family } = views.chain.schedule
+  const passed = [...passThrough, ...family.calls.reads]
   return {
     store,
     views,

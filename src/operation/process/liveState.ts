@@ -1,7 +1,7 @@
 /** The current state of the process, as the admin API shows it. */
 
 import { statfsSync, statSync } from 'node:fs'
-import { basisOf } from '../../data/chain/families/provedFamilies.js'
+import { basisOf } from '../../data/chain/families/basis.js'
 import { type RefusalReason, refusalReasons } from '../../primitives/refusalReasons.js'
 import { clientVersion } from '../../primitives/version.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'

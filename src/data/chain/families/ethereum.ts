@@ -3,7 +3,7 @@ import { transactionTypes } from '../../../primitives/transactionTypes.js'
 import { gasPerBlob, nextBaseFee, nextExcessBlobGas } from '../feeMarket.js'
 import { type ForkName, forkNames, includesFork } from '../forkNames.js'
 import { gasLimitMax } from '../intrinsicGas.js'
-import type { ChainFamily, Child, HeaderRules } from './family.js'
+import { type Basis, type ChainFamily, type Child, type HeaderRules, networkParts } from './family.js'
 
 const gasLimitMin = 5000n
 const gasLimitBoundDivisor = 1024n
@@ -37,6 +37,18 @@ const check: HeaderRules['check'] = (header, parent, child, must) => {
   must(excessBlobGas === excess, 'excessBlobGas', excessBlobGas ?? 'absent', String(excess))
 }
 
+/** Every part is verified in this manner. */
+export function allParts(basis: Basis): ChainFamily['parts'] {
+  return Object.fromEntries(networkParts.map((part) => [part, basis])) as ChainFamily['parts']
+}
+
+/** Calls run by the rules of blocks. */
+export const executedCalls: ChainFamily['calls'] = {
+  unknown: { opcodes: new Set(), addresses: new Set() },
+  asked: [],
+  reads: [],
+}
+
 export const ethereum: ChainFamily = {
   title: 'Ethereum',
   forks: forkNames,
@@ -61,5 +73,8 @@ export const ethereum: ChainFamily = {
     check,
   },
   proofs: { hasWithdrawals: () => true },
+  parts: allParts('executed'),
+  loose: [],
+  calls: executedCalls,
   execution: { hasRequests: true },
 }

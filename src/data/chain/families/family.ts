@@ -1,15 +1,16 @@
 /**
- * The differences between families of chains: one object for each, chosen once by a chain's genesis `config`
- * (`familyOfConfig`) and found again by any of its forks (`familyOf`), because no two families share one. All other
- * code uses the object, and no code outside this folder knows the list of families.
+ * The differences between families of chains: one object for each. A chain's schedule of forks has the object
+ * (`ForkSchedule.family`): by the family that the store names, otherwise by the genesis `config`. Rules of execution are
+ * also found by any fork (`familyOf`), because no two executed families share one. All other code uses the object, and
+ * no code outside this folder knows the list of families.
  *
- * A family that is only proved, not executed, needs `config`, `forks`, `transactionTypes`, `proofs` and the header
- * rules; members that it omits are as on Ethereum. Executed families also have `execution`. A new family is a folder
- * here, and a line in `families.ts`; its forks are a line in `forkNames.ts`.
+ * An executed family is a folder here, and a line in `families.ts`; its forks are a line in `forkNames.ts`. A family
+ * that is only proved is a spread of another with what differs, in `provedFamilies.ts`.
  */
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
-import type { TransactionType } from '../../../primitives/transactionTypes.js'
+import type { TransactionTypes } from '../../../primitives/transactionTypes.js'
+import type { TrieForm } from '../../store/chainRows.js'
 import type { BlobParameters, ChainConfig, ForkName } from '../forkNames.js'
 import type { Header } from '../header.js'
 
@@ -19,14 +20,30 @@ export interface ChainFamily {
   /** The forks that its chains can have, in order. */
   readonly forks: readonly ForkName[]
   readonly config: FamilyConfig
-  /** By type number. */
-  readonly transactionTypes: ReadonlyMap<number, TransactionType>
+  /** Transactions of unknown types are proved only by their raw bytes. */
+  readonly transactionTypes: TransactionTypes
   readonly headers: HeaderRules
   readonly proofs: FamilyProofs
+  /** How a gateway verifies each part. */
+  readonly parts: Readonly<Record<NetworkPart, Basis>>
+  /** Parts that only some blocks prove: a root that does not match is no error; the part is then unverified. */
+  readonly loose: readonly NetworkPart[]
+  /** Which calls a gateway runs itself, and which methods it passes on. */
+  readonly calls: FamilyCalls
+  /** A chain whose forks are known here by its chain id. */
+  knownChain?(chainId: bigint): KnownChain | undefined
   /** Suggested tip, in wei per gas, for a head; undefined if it is as on Ethereum. */
   suggestTip?(head: PaidBlock): bigint
   /** Undefined if its blocks cannot be executed here. */
   readonly execution?: FamilyExecution
+}
+
+/** A chain whose node need not report its rules. */
+export interface KnownChain {
+  /** The family with these rules for calls. */
+  readonly family: ChainFamily
+  /** The `config` member of a geth-format genesis. */
+  readonly config: Readonly<Record<string, unknown>>
 }
 
 /** Members of its `config` besides Ethereum's. */
@@ -75,8 +92,49 @@ export interface HeaderRules {
   check(header: Header, parent: Header, child: Child, must: Must): void
 }
 
+/** How a part is verified: executed here; covered by a hash or a Merkle proof; or only reported by upstreams. */
+export type Basis = 'executed' | 'proved' | 'reported'
+
+/** Parts of a network, each with its own kind of verification. */
+export const networkParts = ['headers', 'bodies', 'receipts', 'withdrawals', 'state', 'calls'] as const
+export type NetworkPart = (typeof networkParts)[number]
+
+/** Features that an EVM with Ethereum's rules cannot execute correctly: a run that uses one ends. */
+export interface UnknownFeatures {
+  readonly opcodes: ReadonlySet<number>
+  /** Addresses, lower-case hex without 0x. */
+  readonly addresses: ReadonlySet<string>
+  /** Lower-case hex without 0x. */
+  readonly codePrefix?: string
+}
+
+export interface FamilyCalls {
+  /** The rules of calls without rules of blocks, and the first block time for them; absent: no call runs here. */
+  readonly rules?: {
+    /** Absent: the forks of the chain's `config`. */
+    readonly fork?: 'prague' | 'osaka'
+    readonly from: number
+  }
+  /** Features at which a call ends. */
+  readonly unknown: UnknownFeatures
+  /** Methods passed to upstreams besides those of unverified parts: their gas or fees differ from Ethereum's. */
+  readonly asked: readonly string[]
+  /** The family's own reading methods, in the form of `passThrough`. */
+  readonly reads: readonly string[]
+}
+
 /** Parts of a block that a root of its header covers, and their hashed form. */
 export interface FamilyProofs {
+  /** Fields of a header after `nonce`, in order, each with its form; absent: Ethereum's. */
+  readonly headerFields?: Readonly<Record<string, 'integer' | 'bytes'>>
+  /** Members of blocks besides the header, each with the field for the hash of its RLP; zero if it covers none. */
+  readonly hashedMembers?: Readonly<Record<string, string>>
+  /** A field of headers whose roots of state and receipts belong to earlier blocks. */
+  readonly settlingField?: string
+  /** The state trie, if it differs from Ethereum's. */
+  readonly trieForm?: TrieForm
+  /** Text before number and hash in the preimage of the hash of a block's last transaction, which no root covers. */
+  readonly unrootedPrefix?: string
   /** Whether the withdrawals root is that of a body's withdrawals; otherwise the body has an empty list. */
   hasWithdrawals(fork: ForkName): boolean
   /** Fields after the logs in the receipt of an unsigned transaction, from its sender's nonce. */

@@ -1,33 +1,15 @@
 /**
- * Families of chains whose blocks are not executed here, a line or two each. Sources: op-geth and the specifications of
- * the OP Stack, OffchainLabs' go-ethereum, bor and PIP-74, bnb-chain/bsc, coreth and ACP-194, celo-org's and
- * mantlenetworkio's op-geth, scroll-tech's go-ethereum, docs.linea.build, docs.gnosischain.com; as of November 2026.
+ * Families of chains whose blocks are not executed here, each a spread of another with what differs. Sources: op-geth
+ * and the specifications of the OP Stack, OffchainLabs' go-ethereum, bor and PIP-74, bnb-chain/bsc, coreth and ACP-194,
+ * celo-org's and mantlenetworkio's op-geth, scroll-tech's go-ethereum, docs.linea.build, docs.gnosischain.com; as of
+ * November 2026.
  */
-import { transactionTypes } from '../../../primitives/transactionTypes.js'
-import { type ChainIdentity, storeKindOf } from '../../store/chainRows.js'
-import { forksUpToLondon } from '../forks.js'
+import { allParts, ethereum } from './ethereum.js'
+import type { ChainFamily, FamilyCalls } from './family.js'
 import { arbitrumTypes, celoTypes, mantleTypes, optimismTypes, scrollTypes } from './familyTypes.js'
-import {
-  type Basis,
-  type KnownName,
-  type NetworkBasis,
-  type NetworkPart,
-  networkParts,
-  type ProvedFamily,
-  type ShownBasis,
-  shownParts,
-  type Unjudged,
-} from './provedFamily.js'
-import { provedNetworks } from './provedNetworks.js'
+import { optimism as executedOptimism } from './optimism/optimism.js'
+import { superchainRules } from './optimism/superchain.js'
 
-type Parts = ProvedFamily['parts']
-
-const all = (basis: Basis) => Object.fromEntries(networkParts.map((part) => [part, basis])) as Parts
-const proved = all('proved')
-const executed = all('executed')
-const reported = all('reported')
-
-const nothing: Unjudged = { opcodes: new Set(), addresses: new Set() }
 /** CLZ belongs to Osaka, of which chains adopt parts, such as P256VERIFY at 0x100. */
 const clz = 0x1e
 const blockHash = 0x40
@@ -46,68 +28,64 @@ const estimates = ['eth_estimateGas', 'eth_createAccessList'] as const
 /** Log searches, for chains whose blooms do not cover all logs. */
 const searches = ['eth_getLogs', 'tidegate_getLogs', 'tidegate_getVerified'] as const
 
-const base = {
-  parts: proved,
-  loose: [],
-  types: transactionTypes,
-  unjudged: nothing,
-  asked: [],
-  reads: [],
-} satisfies Omit<ProvedFamily, 'name'>
+/** Proved as Ethereum's blocks are. */
+const base: ChainFamily = withoutExecution(ethereum)
 
-const opReads = ['optimism_*', 'rollup_*']
-/** The header's `withdrawalsRoot` is that of a contract's storage since Isthmus. */
-const opParts: Parts = { ...proved, withdrawals: 'reported' }
+/** What a family executes is only proved. */
+function withoutExecution({ execution: _, parts, ...others }: ChainFamily): ChainFamily {
+  const known = Object.entries(parts).map(([part, basis]) => [part, basis === 'executed' ? 'proved' : basis])
+  return { ...others, parts: Object.fromEntries(known) as ChainFamily['parts'] }
+}
 
-const list: readonly ProvedFamily[] = [
-  { ...base, name: 'ethereum', parts: executed },
-  {
-    ...base,
-    name: 'optimism',
-    parts: opParts,
-    loose: ['receipts'],
-    types: optimismTypes,
-    reads: opReads,
-    runs: { fork: 'prague', from: 1_746_806_401 },
+function callsOf(more: Partial<FamilyCalls>): FamilyCalls {
+  return { ...ethereum.calls, ...more }
+}
+
+const optimismParts: ChainFamily['parts'] = withoutExecution(executedOptimism).parts
+const optimismReads: FamilyCalls['reads'] = ['optimism_*', 'rollup_*']
+
+/**
+ * A chain of the OP Stack. Where its fork times are not known, calls run by Ethereum's rules. Blocks are only proved in
+ * any case, because a node's `config` may have forks that the known times lack.
+ */
+const optimism: ChainFamily = {
+  ...base,
+  parts: optimismParts,
+  loose: ['receipts'],
+  transactionTypes: optimismTypes,
+  calls: callsOf({
+    reads: optimismReads,
+    rules: { fork: 'prague', from: 1_746_806_401 },
     // Inputs of pairings and sums are limited, to different lengths at each fork.
-    unjudged: {
+    unknown: {
       opcodes: new Set([clz]),
       addresses: addresses([0x05, 0x05], [0x08, 0x08], [0x0b, 0x11], [0x100, 0x100]),
     },
+  }),
+  knownChain(chainId) {
+    const rules = superchainRules(chainId)
+    if (rules === undefined) return undefined
+    const calls = callsOf({ reads: optimismReads, rules: { from: rules.from } })
+    const family = { ...withoutExecution(executedOptimism), loose: optimism.loose, calls }
+    return { family, config: rules.config }
   },
-  {
-    ...base,
-    name: 'base',
-    // Tokens of Beryl are precompiled contracts without fixed addresses.
-    parts: { ...opParts, calls: 'reported' },
-    loose: ['bodies', 'receipts'],
-    types: optimismTypes,
-    reads: opReads,
-  },
-  {
-    ...base,
-    name: 'celo',
-    // CELO is a token of a precompiled contract, and fees may be paid in other tokens.
-    parts: { ...opParts, calls: 'reported' },
-    // Older nodes omit `baseFee` from receipts.
-    loose: ['receipts'],
-    types: celoTypes,
-    reads: opReads,
-  },
-  {
-    ...base,
-    name: 'mantle',
-    parts: { ...opParts, calls: 'reported' },
-    loose: ['bodies', 'receipts'],
-    types: mantleTypes,
-    reads: opReads,
-  },
-  {
-    ...base,
-    name: 'arbitrum',
-    types: arbitrumTypes,
-    runs: { fork: 'prague', from: 1_767_830_400 },
-    unjudged: {
+}
+
+/** A chain of the OP Stack whose calls have rules of their own. */
+const optimismWithoutCalls: ChainFamily = {
+  ...base,
+  parts: { ...optimismParts, calls: 'reported' },
+  loose: ['receipts'],
+  transactionTypes: optimismTypes,
+  calls: callsOf({ reads: optimismReads }),
+}
+
+const arbitrum: ChainFamily = {
+  ...base,
+  transactionTypes: arbitrumTypes,
+  calls: {
+    rules: { fork: 'prague', from: 1_767_830_400 },
+    unknown: {
       // Numbers and hashes of blocks are those of the parent chain; Stylus code is WebAssembly.
       opcodes: new Set([clz, blockHash, number, prevRandao]),
       addresses: addresses([0x64, 0x74], [0xc8, 0xc9], [0xff, 0x100]),
@@ -116,38 +94,45 @@ const list: readonly ProvedFamily[] = [
     asked: estimates,
     reads: ['arb_*', 'arbtrace_*', 'timeboost_*'],
   },
-  {
-    ...base,
-    name: 'polygon',
-    // JSON lacks the payload of 0x7f; before Madhugiri a transaction of state sync was in no root.
-    loose: ['bodies', 'receipts'],
-    runs: { fork: 'prague', from: 1_779_321_600 },
-    unjudged: { opcodes: new Set([clz, prevRandao]), addresses: addresses([0x100, 0x100]) },
+}
+
+const polygon: ChainFamily = {
+  ...base,
+  // JSON lacks the payload of 0x7f; before Madhugiri a transaction of state sync was in no root.
+  loose: ['bodies', 'receipts'],
+  proofs: { ...base.proofs, unrootedPrefix: 'matic-bor-receipt-' },
+  calls: {
+    rules: { fork: 'prague', from: 1_779_321_600 },
+    unknown: { opcodes: new Set([clz, prevRandao]), addresses: addresses([0x100, 0x100]) },
     asked: [...estimates, ...searches],
     reads: ['bor_*', 'eth_getRootHash'],
-    unrootedPrefix: 'matic-bor-receipt-',
   },
-  {
-    ...base,
-    name: 'bsc',
-    runs: { fork: 'osaka', from: 1_777_343_400 },
-    unjudged: { opcodes: new Set([prevRandao]), addresses: addresses([0x64, 0x69]) },
+}
+
+const bsc: ChainFamily = {
+  ...base,
+  calls: callsOf({
+    rules: { fork: 'osaka', from: 1_777_343_400 },
+    unknown: { opcodes: new Set([prevRandao]), addresses: addresses([0x64, 0x69]) },
     reads: [
-      ...[
-        'eth_getFinalizedHeader',
-        'eth_getFinalizedBlock',
-        'eth_getBlobSidecars',
-        'eth_getBlobSidecarByTxHash',
-      ],
-      ...['eth_getTransactionsByBlockNumber', 'eth_getTransactionDataAndReceipt', 'parlia_*'],
+      'eth_getFinalizedHeader',
+      'eth_getFinalizedBlock',
+      'eth_getBlobSidecars',
+      'eth_getBlobSidecarByTxHash',
+      'eth_getTransactionsByBlockNumber',
+      'eth_getTransactionDataAndReceipt',
+      'parlia_*',
     ],
-  },
-  {
-    ...base,
-    name: 'avalanche',
-    // Since Helicon a header has the roots of blocks settled since its parent, and a bound for the base fee.
-    parts: { ...proved, calls: 'reported' },
-    loose: ['receipts', 'state'],
+  }),
+}
+
+const avalanche: ChainFamily = {
+  ...base,
+  // Since Helicon a header has the roots of blocks settled since its parent, and a bound for the base fee.
+  parts: { ...base.parts, calls: 'reported' },
+  loose: ['receipts', 'state'],
+  proofs: {
+    ...base.proofs,
     headerFields: {
       extDataHash: 'bytes',
       baseFeePerGas: 'integer',
@@ -169,115 +154,73 @@ const list: readonly ProvedFamily[] = [
     settlingField: 'targetExponent',
     // The lowest bit of a key's first byte separates slots from multi-coin balances.
     trieForm: { accountItems: 5, slotMask: 0xfe },
+  },
+  calls: callsOf({
     asked: ['eth_getProof', 'debug_storageRangeAt', ...searches],
     reads: ['avax_*', 'eth_baseFee', 'eth_suggestPriceOptions'],
-  },
-  {
-    ...base,
-    name: 'scroll',
-    types: scrollTypes,
-    runs: { fork: 'prague', from: 1_766_041_200 },
+  }),
+}
+
+const scroll: ChainFamily = {
+  ...base,
+  transactionTypes: scrollTypes,
+  calls: {
+    rules: { fork: 'prague', from: 1_766_041_200 },
     // It has only some of Osaka's rules.
-    unjudged: {
+    unknown: {
       opcodes: new Set([clz, prevRandao]),
       addresses: addresses([0x02, 0x03], [0x09, 0x11], [0x100, 0x100]),
     },
     asked: estimates,
     reads: ['scroll_*'],
   },
-  { ...base, name: 'linea', runs: { fork: 'osaka', from: 1_764_720_000 }, reads: ['linea_*'] },
-  {
-    ...base,
-    name: 'gnosis',
-    runs: { fork: 'prague', from: 1_746_021_820 },
-    unjudged: { opcodes: new Set([clz]), addresses: addresses([0x100, 0x100]) },
-  },
-  { ...base, name: 'zksync', parts: reported, asked: searches, reads: ['zks_*'] },
-  // An unknown chain is proved as far as its blocks have Ethereum's form.
-  {
-    ...base,
-    name: 'other',
-    parts: { ...reported, headers: 'proved', bodies: 'proved', receipts: 'proved' },
-    loose: ['headers', 'bodies', 'receipts', 'withdrawals'],
-    asked: searches,
-  },
-]
-
-const provedFamilies: ReadonlyMap<string, ProvedFamily> = new Map(list.map((family) => [family.name, family]))
-
-export const provedFamilyNames: readonly string[] = [...provedFamilies.keys()]
-
-export function provedFamilyOf({ family = 'ethereum' }: Pick<ChainIdentity, 'family'>): ProvedFamily {
-  const found = provedFamilies.get(family)
-  if (found === undefined) throw new Error(`the store is of a family of chains that is not known: ${family}`)
-  return found
 }
 
-/** The verification of each part of a network, for `/health`, OpenRPC, the dashboard and docs/networks.md. */
-export function basisOf(identity: Pick<ChainIdentity, 'family' | 'gateway' | 'history'>): NetworkBasis {
-  const { state, hasReceipts } = storeKindOf(identity)
-  if (state === 'none')
-    return { headers: 'proved', transactions: 'proved', ...(hasReceipts && { receipts: 'proved' }) }
-  if (state === 'whole') return Object.fromEntries(shownParts.map((part) => [part, 'executed']))
-  const { parts, loose } = provedFamilyOf(identity)
-  const shown = (part: NetworkPart): ShownBasis => {
-    if (parts[part] === 'reported') return 'reported'
-    return loose.includes(part) ? 'proved or reported' : 'proved'
-  }
-  return {
-    headers: shown('headers'),
-    transactions: shown('bodies'),
-    receipts: shown('receipts'),
-    state: shown('state'),
-    // They run here, on proved state; a run that ends at a differing feature is passed to an upstream.
-    calls: parts.calls === 'proved' ? 'executed or reported' : parts.calls,
-  }
+const linea: ChainFamily = {
+  ...base,
+  calls: callsOf({ rules: { fork: 'osaka', from: 1_764_720_000 }, reads: ['linea_*'] }),
 }
 
-/** The family of a chain with this genesis `config`; undefined if no member names one. */
-export function provedFamilyOfConfig(config: object): string | undefined {
-  return configMembers.find(([member]) => member in config)?.[1]
+const gnosis: ChainFamily = {
+  ...base,
+  calls: callsOf({
+    rules: { fork: 'prague', from: 1_746_021_820 },
+    unknown: { opcodes: new Set([clz]), addresses: addresses([0x100, 0x100]) },
+  }),
 }
 
-/** Members found only in one family's `config`. Celo and Mantle are OP Stack, too. */
-const configMembers: readonly (readonly [member: string, family: string])[] = [
-  ...([
-    ['arbitrum', 'arbitrum'],
-    ['bor', 'polygon'],
-    ['parlia', 'bsc'],
-    ['scroll', 'scroll'],
-  ] as const),
-  ...([
-    ['cel2Time', 'celo'],
-    ['mantleSkadiTime', 'mantle'],
-    ['apricotPhase1BlockTimestamp', 'avalanche'],
-  ] as const),
-  ...([
-    ['optimism', 'optimism'],
-    ['aura', 'gnosis'],
-  ] as const),
-]
-
-export function provedNetworkOf(chainId: number): KnownName | undefined {
-  const found = provedNetworks.find(([id]) => id === chainId)
-  return found && { name: found[1], family: found[2], blockMs: found[3] }
+const zksync: ChainFamily = {
+  ...base,
+  parts: allParts('reported'),
+  calls: callsOf({ asked: searches, reads: ['zks_*'] }),
 }
 
-/**
- * The identity of a chain of another family with first block `genesisHash`. Its `config` has the rules of calls, if
- * any.
- */
-export function familyIdentity(chainId: string, genesisHash: string, name: string): ChainIdentity {
-  const { runs, trieForm } = provedFamilyOf({ family: name })
-  const config = {
-    chainId: Number(chainId),
-    ...forksUpToLondon,
-    terminalTotalDifficulty: 0,
-    shanghaiTime: 0,
-    cancunTime: 0,
-    pragueTime: 0,
-    ...(runs?.fork === 'osaka' ? { osakaTime: 0 } : {}),
-  }
-  const identity = { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), family: name }
-  return trieForm === undefined ? identity : { ...identity, trieForm }
+/** An unknown chain is proved as far as its blocks have Ethereum's form. */
+const other: ChainFamily = {
+  ...base,
+  parts: { ...allParts('reported'), headers: 'proved', bodies: 'proved', receipts: 'proved' },
+  loose: ['headers', 'bodies', 'receipts', 'withdrawals'],
+  calls: callsOf({ asked: searches }),
 }
+
+/** By their names in stores. */
+export const provedFamilies: ReadonlyMap<string, ChainFamily> = new Map(
+  Object.entries({
+    optimism,
+    // Tokens of Beryl are precompiled contracts without fixed addresses.
+    base: { ...optimismWithoutCalls, loose: ['bodies', 'receipts'] },
+    // CELO is a token of a precompiled contract, and fees may be paid in other tokens. Older nodes omit `baseFee` from
+    // receipts.
+    celo: { ...optimismWithoutCalls, transactionTypes: celoTypes },
+    mantle: { ...optimismWithoutCalls, transactionTypes: mantleTypes, loose: ['bodies', 'receipts'] },
+    arbitrum,
+    polygon,
+    bsc,
+    avalanche,
+    scroll,
+    linea,
+    gnosis,
+    zksync,
+    other,
+  }),
+)

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import { blobBaseFee } from '../../../data/chain/feeMarket.js'
 import { type BlobParameters, type ForkName, ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../../../data/chain/header.js'
@@ -30,12 +29,11 @@ interface ResolvedContext {
   readonly stateRoot: Hash32
 }
 
-/** The forks of a store's chain, its family, and whether it may lack the protocol's contracts. */
+/** The forks of a store's chain, and whether it may lack the protocol's contracts. */
 export function readRules(store: Pick<ChainRows, 'readIdentity'>) {
   const identity = store.readIdentity()
   if (identity === undefined) throw new Error('execution needs a store with a genesis')
-  const schedule = ForkSchedule.of(identity)
-  return { schedule, family: provedFamilyOf(identity), isDevelopment: identity.development !== undefined }
+  return { schedule: ForkSchedule.of(identity), isDevelopment: identity.development !== undefined }
 }
 
 /** Contexts kept: the head, its pending block, and some blocks in use. */

@@ -1,6 +1,6 @@
 /** Answers the kernel's calls to its host (src/execution/kernel/host.ts). */
 
-import type { Unjudged } from '../../../data/chain/families/provedFamily.js'
+import type { UnknownFeatures } from '../../../data/chain/families/family.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import {
   type Address,
@@ -42,7 +42,7 @@ export interface KernelHost {
   /** Checked every 200,000 gas ({@link Kernel.setLookEvery}), before work on many bytes, and by answers. */
   readonly watch: JobWatch | undefined
   /** Features that differ on this chain, at which a run ends with NotProved; absent: none. */
-  readonly unjudged?: Unjudged | undefined
+  readonly unknown?: UnknownFeatures | undefined
 }
 
 /** Throws NotProved for a feature that differs from Ethereum's: only a node of the chain can execute it. */
@@ -79,10 +79,10 @@ export class KernelAnswers implements KernelImports {
   readonly mayGoOn = (steps: number) => this.#answer(() => 1, steps)
 
   readonly readAccount = () =>
-    this.#answer(({ state, precompiles, unjudged }) => {
+    this.#answer(({ state, precompiles, unknown }) => {
       const memory = this.#memory
       const address = memory.slice(exchange, 20) as Address
-      if (unjudged?.addresses.has(hexDigits(address))) giveUp(`the contract ${bytesToHex(address)}`)
+      if (unknown?.addresses.has(hexDigits(address))) giveUp(`the contract ${bytesToHex(address)}`)
       const key = latin1Key(address)
       memory.bytes[exchange + 73] = precompiles.warm.has(key) ? 1 : 0
       memory.view.setUint32(exchange + 76, precompiles.numbers.get(key) ?? 0, true)
@@ -106,10 +106,10 @@ export class KernelAnswers implements KernelImports {
     })
 
   readonly readCode = () =>
-    this.#answer(({ state, watch, unjudged }) => {
+    this.#answer(({ state, watch, unknown }) => {
       const hash = toHash32(this.#memory.slice(exchange, 32))
       const code = state.code(hash)
-      const prefix = unjudged?.codePrefix
+      const prefix = unknown?.codePrefix
       if (
         prefix !== undefined &&
         code !== undefined &&

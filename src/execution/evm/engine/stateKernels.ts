@@ -2,7 +2,7 @@
  * Kernels kept between jobs, one per state and fork. They cache rows and code, so that later jobs on the same state
  * do not read them again. Owns the number of kernels and their memory limits.
  */
-import type { Unjudged } from '../../../data/chain/families/provedFamily.js'
+import type { UnknownFeatures } from '../../../data/chain/families/family.js'
 import type { ForkName } from '../../../data/chain/forks.js'
 import { equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
 import { Kernel, type KernelPlace } from './kernel.js'
@@ -22,16 +22,16 @@ export class StateKernels {
   #last: { readonly stateRoot: Hash32; readonly fork: ForkName; readonly kernel: Kernel } | undefined
   readonly #apart = new OwnKernel(grownBytesMax, () => this.#make())
 
-  readonly #unjudged: Unjudged | undefined
+  readonly #unknown: UnknownFeatures | undefined
 
-  /** Keeps the kernels of `keptMax` states. Their runs end with NotProved at features listed in `unjudged`. */
-  constructor(keptMax: number, unjudged?: Unjudged) {
+  /** Keeps the kernels of `keptMax` states. Their runs end with NotProved at features listed in `unknown`. */
+  constructor(keptMax: number, unknown?: UnknownFeatures) {
     this.#keptMax = keptMax
-    this.#unjudged = unjudged
+    this.#unknown = unknown
   }
 
   #make(): Kernel {
-    const opcodes = [...(this.#unjudged?.opcodes ?? [])]
+    const opcodes = [...(this.#unknown?.opcodes ?? [])]
     if (opcodes.length === 0) return new Kernel()
     const kernel = new Kernel({
       step: ({ opcode }) => giveUp(`the opcode 0x${opcode.toString(16)}`),

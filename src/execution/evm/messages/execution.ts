@@ -3,7 +3,6 @@
  * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
  * and kernel; the run itself is messageCall.ts.
  */
-import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
@@ -48,7 +47,6 @@ export class Execution {
   readonly #schedule: ForkSchedule
   readonly #contexts: BlockContexts
   readonly #kernels: StateKernels
-  readonly #family: ProvedFamily
   #lastJob: Promise<unknown> = Promise.resolve()
   readonly #states: BlockStates
   readonly #store: ChainRows
@@ -59,10 +57,9 @@ export class Execution {
     this.#states = new BlockStates(store)
     this.#store = store
     this.#limits = limits
-    const { schedule, family } = readRules(store)
+    const { schedule } = readRules(store)
     this.#schedule = schedule
-    this.#family = family
-    this.#kernels = new StateKernels(keptStatesMax, family.unjudged)
+    this.#kernels = new StateKernels(keptStatesMax, schedule.family.calls.unknown)
     this.#contexts = new BlockContexts(store, this.#schedule)
   }
 
@@ -165,8 +162,8 @@ export class Execution {
 
   /** Throws FaultError if the rules for calls at this block are unknown. */
   #requireRules({ timestamp }: BlockContext): void {
-    const { parts, runs } = this.#family
-    if (parts.calls === 'executed' || (runs !== undefined && timestamp >= runs.from)) return
+    const { execution, calls } = this.#schedule.family
+    if (execution !== undefined || (calls.rules !== undefined && timestamp >= calls.rules.from)) return
     throw new FaultError({
       kind: 'NotProved',
       why: 'by which rules calls run at this block is not known here',
@@ -179,7 +176,8 @@ export class Execution {
     { fork, ancestorHash }: BlockContext,
     stored: StateView,
   ): Kernel {
-    const place = { state: stored, ancestorHash, watch, unjudged: this.#family.unjudged }
+    const { unknown } = this.#schedule.family.calls
+    const place = { state: stored, ancestorHash, watch, unknown }
     if (stateOverrides.length === 0) return this.#kernels.over(fork, place)
     const own = ownPrecompiles(fork)
     const moved = movePrecompiles(keepsPrecompiles ? new Map() : own, stateOverrides)

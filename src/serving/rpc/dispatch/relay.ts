@@ -3,7 +3,7 @@
  * node can neither prove nor execute. Owns which methods these are, and their price. Does not check the answers.
  */
 import { LRUCache } from 'lru-cache'
-import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
+import type { ChainFamily } from '../../../data/chain/families/family.js'
 import { parseQuantity, toQuantity } from '../../../primitives/bytes.js'
 import { reportedMethod, type UpstreamCalls } from '../../../primitives/upstreamCalls.js'
 import type { Trust } from '../answers/answer.js'
@@ -60,12 +60,11 @@ const ruledPrefixes = ['debug_', 'trace_', 'ots_'] as const
  * answers until the next head, those of final blocks for longer, and sends equal concurrent calls once.
  */
 export function createReported(
-  family: ProvedFamily,
+  { parts, execution, calls }: ChainFamily,
   { relay }: Pick<UpstreamCalls, 'relay'>,
   finalNumber: () => number,
 ): ReportedAnswers {
-  const { parts, asked } = family
-  const always = new Set(asked)
+  const always = new Set(calls.asked)
   const isRuled = (method: string) =>
     ruledMethods.has(method) || ruledPrefixes.some((prefix) => method.startsWith(prefix))
   const kept = new LRUCache<string, ReportedAnswer>({
@@ -83,7 +82,7 @@ export function createReported(
   return {
     mayAsk: (method) => !method.startsWith('tidegate_') && !subscriptionPattern.test(method),
     asks(method) {
-      if (parts.calls === 'executed') return false
+      if (execution !== undefined) return false
       if (parts.state === 'reported' && stateMethods.has(method)) return true
       if (parts.calls === 'reported' && callMethods.has(method)) return true
       return always.has(method) || isRuled(method)

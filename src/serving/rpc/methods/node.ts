@@ -1,5 +1,5 @@
 /** Facts about the node, and about the data that it stores of its chain. Owns no block and no state. */
-import { basisOf } from '../../../data/chain/families/provedFamilies.js'
+import { basisOf } from '../../../data/chain/families/basis.js'
 import { forkConfigJson } from '../../../data/chain/forkConfig.js'
 import { syncProgressJson } from '../../../data/chain/syncProgress.js'
 import { bytesToHex, concatBytes, toQuantity } from '../../../primitives/bytes.js'

@@ -5,8 +5,7 @@
 
 import type { BlockAccessList } from '../../../data/chain/blockAccessList.js'
 import { UnknownTypeError } from '../../../data/chain/blockFromJson.js'
-import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
-import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
+import type { ChainFamily } from '../../../data/chain/families/family.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, isProofOfStake, requireKnownFork } from '../../../data/chain/header.js'
 import type { ReportedJson } from '../../../data/store/chainRows.js'
@@ -63,8 +62,6 @@ interface ProvedList {
 
 export interface FetcherOptions extends ProvingOptions {
   readonly schedule: ForkSchedule
-  /** Absent: Ethereum's. */
-  readonly family?: ProvedFamily
   /** Gets sentences about problems, for the operator. */
   readonly log?: (text: string) => void
   /** The data in use; absent: nothing is proved with a head. */
@@ -120,8 +117,8 @@ export class BlockFetcher {
   }
 
   protected async blockFrom(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
-    const { family } = this.options
-    if (family !== undefined) return this.#familyBlock(hash, attempt, family)
+    const { family } = this.#schedule
+    if (family.execution === undefined) return this.#familyBlock(hash, attempt, family)
     try {
       return await this.#ethereumBlock(hash, attempt)
     } catch (error) {
@@ -139,9 +136,14 @@ export class BlockFetcher {
     return this.#schedule.family.transactionTypes
   }
 
+  /** For a block with transactions of unknown types: its receipts may have unknown fields, too. */
+  get #unknownFamily(): ChainFamily {
+    return { ...this.#schedule.family, loose: ['receipts'] }
+  }
+
   /** A block with transactions of unknown types. */
   async #unknownBlock(hash: Hash32, attempt: Attempt): Promise<ProvedBlock | undefined> {
-    const block = await this.#familyBlock(hash, attempt, unknownTypes)
+    const block = await this.#familyBlock(hash, attempt, this.#unknownFamily)
     // A part that one answer falsified may be correct in the next answer.
     const isKnown =
       block &&
@@ -149,7 +151,7 @@ export class BlockFetcher {
     return isKnown ? { ...block, reported: undefined } : block
   }
 
-  async #familyBlock(hash: Hash32, attempt: Attempt, family: ProvedFamily): Promise<ProvedBlock | undefined> {
+  async #familyBlock(hash: Hash32, attempt: Attempt, family: ChainFamily): Promise<ProvedBlock | undefined> {
     const answer = await attempt.ask('eth_getBlockByHash', [bytesToHex(hash), true])
     if (answer === null) return undefined
     const rawOf = (transaction: string, index: number) => askRawTransaction(hash, transaction, index, attempt)
@@ -188,12 +190,12 @@ export class BlockFetcher {
     block: ReceiptsBlock | Promise<ReceiptsBlock | undefined>,
     first?: Upstream,
   ): Promise<FetchedReceipts | undefined> {
-    const { family } = this.options
+    const { family } = this.#schedule
     const read = async (attempt: Attempt): Promise<FetchedReceipts | undefined> => {
-      if (family !== undefined) return this.#familyReceipts(hash, attempt, await block, family)
+      if (family.execution === undefined) return this.#familyReceipts(hash, attempt, await block, family)
       const header = waitedForLater(Promise.resolve(block).then((of) => of?.header))
       const [row, of] = await Promise.all([askReceipts(hash, attempt, header, this.#types), block])
-      if (of?.reported !== undefined) return this.#familyReceipts(hash, attempt, of, unknownTypes)
+      if (of?.reported !== undefined) return this.#familyReceipts(hash, attempt, of, this.#unknownFamily)
       if (row === undefined || of === undefined) return undefined
       try {
         this.#parts.checkReceipts(
@@ -215,7 +217,7 @@ export class BlockFetcher {
     hash: Hash32,
     attempt: Attempt,
     block: ReceiptsBlock | undefined,
-    family: ProvedFamily,
+    family: ChainFamily,
   ): Promise<FetchedReceipts | undefined> {
     const answer = block && (await askReceiptsJson(hash, attempt))
     if (block === undefined || answer === undefined) return undefined
@@ -274,8 +276,8 @@ export class BlockFetcher {
   }
 
   async #headerAt(number: number, attempt: Attempt): Promise<CanonicalHeader | undefined> {
-    const { family } = this.options
-    if (family === undefined) return askHeaderAt(number, attempt, this.#schedule)
+    const { family } = this.#schedule
+    if (family.execution !== undefined) return askHeaderAt(number, attempt, this.#schedule)
     const answer = await attempt.ask('eth_getBlockByNumber', [toQuantity(number), false])
     if (answer === null) return undefined
     const { hash, header, headerRlp } = readFamilyHeader(answer, family)
@@ -301,9 +303,6 @@ async function unlessRefused<T>(
     throw new LackError(methods, error.message)
   }
 }
-
-/** Ethereum, for a block with unknown types: receipts may have unknown fields, too. */
-const unknownTypes: ProvedFamily = { ...provedFamilyOf({}), loose: ['receipts'] }
 
 /** Throws {@link UnknownTypeError} if the header commits to a body with transactions of unknown types. */
 function requireKnownTypes(bodyRlp: Uint8Array, header: Header, types: TransactionTypes): void {

@@ -5,7 +5,7 @@
  */
 
 import { headerRlpFromJson, transactionFromJson, withdrawalItem } from '../../../data/chain/blockFromJson.js'
-import type { NetworkPart, ProvedFamily } from '../../../data/chain/families/provedFamily.js'
+import type { ChainFamily, NetworkPart } from '../../../data/chain/families/family.js'
 import { decodeHeader, fieldsMin, type Header, headerFields, headerHash } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import type { ReportedJson } from '../../../data/store/chainRows.js'
@@ -44,7 +44,7 @@ export interface FamilyBlock {
 }
 
 interface ReadOptions {
-  readonly family: ProvedFamily
+  readonly family: ChainFamily
   readonly chainId: bigint
   /** The bytes of a transaction whose JSON does not show them; undefined if the node does not return them. */
   readonly rawOf: (hash: string, index: number) => Promise<Uint8Array | undefined>
@@ -82,19 +82,19 @@ const noHeader: Json = {
 const baseFeeField = 'baseFeePerGas'
 
 /** Whether a mismatch makes a part unproved instead of a lie. */
-function mayBeReported({ parts, loose }: ProvedFamily, part: NetworkPart): boolean {
+function mayBeReported({ parts, loose }: ChainFamily, part: NetworkPart): boolean {
   return parts[part] === 'reported' || loose.includes(part)
 }
 
 /** Throws {@link LieError} for a part that its family always proves. */
-function requireReported(family: ProvedFamily, part: NetworkPart, what: string): void {
+function requireReported(family: ChainFamily, part: NetworkPart, what: string): void {
   if (!mayBeReported(family, part)) throw new LieError(what)
 }
 
 /** A header with its own RLP; if nothing proves it, under its reported hash. Throws {@link LieError}. */
 export function readFamilyHeader(
   json: unknown,
-  family: ProvedFamily,
+  family: ChainFamily,
 ): {
   readonly hash: Hash32
   readonly header: Header
@@ -111,15 +111,15 @@ export function readFamilyHeader(
     const what = `block ${textOf(block.hash)} with the hash ${bytesToHex(headerHash(own))}`
     requireReported(family, 'headers', what)
   }
-  const isOwn = isProved && family.headerFields === undefined
+  const isOwn = isProved && family.proofs.headerFields === undefined
   const headerRlp = isOwn ? (own as Uint8Array) : ethereumHeader(block, family, isProved)
   return { hash, header: decodeHeader(headerRlp), headerRlp, isProved }
 }
 
 /** Undefined if required members are absent and the family may leave headers unproved; otherwise throws. */
-function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined {
+function ownHeaderRlp(block: Json, family: ChainFamily): Uint8Array | undefined {
   try {
-    return headerRlpFromJson(block, family.headerFields)
+    return headerRlpFromJson(block, family.proofs.headerFields)
   } catch (error) {
     if (mayBeReported(family, 'headers')) return undefined
     throw error
@@ -130,7 +130,11 @@ function ownHeaderRlp(block: Json, family: ProvedFamily): Uint8Array | undefined
  * The fields that Ethereum's headers had before the Merge, which all of these chains have. Roots of other blocks are
  * left out. A bloom that may lack logs of the block has all bits set.
  */
-function ethereumHeader(block: Json, { settlingField }: ProvedFamily, isProved: boolean): Uint8Array {
+function ethereumHeader(
+  block: Json,
+  { proofs: { settlingField } }: ChainFamily,
+  isProved: boolean,
+): Uint8Array {
   const isSettling = settlingField !== undefined && (block[settlingField] ?? undefined) !== undefined
   const left = new Set([
     ...(isSettling ? ['stateRoot', 'receiptsRoot'] : []),
@@ -188,8 +192,8 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
   }
 }
 
-function checkHashedMembers(block: Json, family: ProvedFamily, name: string): void {
-  for (const [member, field] of Object.entries(family.hashedMembers ?? {})) {
+function checkHashedMembers(block: Json, family: ChainFamily, name: string): void {
+  for (const [member, field] of Object.entries(family.proofs.hashedMembers ?? {})) {
     const value = block[member] ?? undefined
     const wanted = bytesOf(block[field])
     if (value === undefined || wanted.every((byte) => byte === 0)) continue
@@ -198,7 +202,7 @@ function checkHashedMembers(block: Json, family: ProvedFamily, name: string): vo
   }
 }
 
-function readWithdrawals(block: Json, header: Header, family: ProvedFamily): RlpItem[] {
+function readWithdrawals(block: Json, header: Header, family: ChainFamily): RlpItem[] {
   const items = listOf(block.withdrawals ?? [], 'withdrawals').map(withdrawalItem)
   if (family.parts.withdrawals === 'reported') return items
   const root = indexedRoot(items.map((item) => encodeRlp(item)))
@@ -229,9 +233,9 @@ async function readTransaction(
   const claims = { hash: claimed, sender, isCovered: false }
   if (index === count - 1 && isUnrooted(family, claimed, header.number, blockHash))
     return { ...claims, item: undefined, isUnrooted: true }
-  const type = family.types.get(number)
+  const type = family.transactionTypes.get(number)
   if (type !== undefined) {
-    const item = transactionFromJson(json, family.types)
+    const item = transactionFromJson(json, family.transactionTypes)
     return { ...claims, item, ...readSender(json, item, type, chainId) }
   }
   const raw = await rawOf(bytesToHex(claimed), index)
@@ -257,7 +261,7 @@ function readSender(json: Json, item: RlpItem, type: TransactionType, chainId: b
 
 /** Whether a transaction is the one that its family adds to blocks without a root. */
 function isUnrooted(
-  { unrootedPrefix }: ProvedFamily,
+  { proofs: { unrootedPrefix } }: ChainFamily,
   hash: Uint8Array,
   number: number,
   blockHash: Hash32,
@@ -275,7 +279,7 @@ export type ReceiptsOf = Pick<FamilyBlock, 'hash' | 'header' | 'reported'>
 export function readFamilyReceipts(
   answer: unknown,
   { hash, header, reported }: ReceiptsOf,
-  family: ProvedFamily,
+  family: ChainFamily,
 ): FetchedReceipts {
   const { transactions } = JSON.parse(Buffer.from(reported.json).toString()) as {
     readonly transactions: readonly Json[]
@@ -289,7 +293,7 @@ export function readFamilyReceipts(
   const lastHash = last && bytesOfHex(last.hash, 32)
   const hasUnrooted = lastHash !== undefined && isUnrooted(family, lastHash, header.number, hash)
   const encoded = list.map((receipt) => {
-    return receiptRlp(receipt, family.types)
+    return receiptRlp(receipt, family.transactionTypes)
   })
   const rooted = hasUnrooted ? encoded.slice(0, -1) : encoded
   const isRight = equalBytes(indexedRoot(rooted), header.receiptsRoot)

@@ -5,7 +5,6 @@
  */
 
 import { setImmediate } from 'node:timers/promises'
-import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, isProofOfStake, UnknownForkError } from '../../../data/chain/header.js'
 import type { BlockName } from '../../../data/store/chainRows.js'
@@ -49,8 +48,6 @@ const walkBatch = 100
 
 interface HeadKeeperOptions {
   readonly schedule: ForkSchedule
-  /** Absent: Ethereum's. */
-  readonly family?: ProvedFamily | undefined
   /** Blocks below the head whose headers are linked to it. */
   readonly historyBlocks: number
   /** Block down to which headers are linked, if that is further down. */
@@ -275,7 +272,7 @@ export class HeadKeeper {
 
   /** Throws InvalidBlockError if a header does not follow from its parent; nodes that have it on their chain lied. */
   #checkHeaders(below: Header, branch: readonly LinkedHeader[]): void {
-    if (this.#options.family !== undefined) return this.#checkOrder(below, branch)
+    if (this.#options.schedule.family.execution === undefined) return this.#checkOrder(below, branch)
     const { schedule, choice } = this.#options
     const isDevelopment = this.#store.readIdentity()?.development !== undefined
     let parent = below

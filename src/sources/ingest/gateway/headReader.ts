@@ -159,7 +159,7 @@ export class HeadReader {
 
   #choose(isListed: boolean): CurrentWay {
     // Other families are executed by unknown rules.
-    if (this.#options.family !== undefined) return 'proofs'
+    if (this.#options.schedule.family.execution === undefined) return 'proofs'
     const isOpen = (way: 'accessList' | 'witness') =>
       performance.now() >= this.#pausedUntil[way] && this.#best(way) !== undefined
     if (isListed && isOpen('accessList')) return 'accessList'

@@ -300,13 +300,13 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   get #form(): StateForm {
-    const { family } = this.options
-    return { trieForm: family?.trieForm, isLoose: family?.loose.includes('state') ?? false }
+    const { loose, proofs } = this.options.schedule.family
+    return { trieForm: proofs.trieForm, isLoose: loose.includes('state') }
   }
 
   /** Asks by the block's hash, even for a block that is not canonical, or above the head. */
   async #state(wanted: WantedState): Promise<Outcome> {
-    if (this.options.family?.parts.state === 'reported')
+    if (this.options.schedule.family.parts.state === 'reported')
       throw new FaultError({ kind: 'NotProved', why: 'nothing proves the state of this chain' })
     const { block, stateRoot, slots } = wanted
     const address = wanted.address as Address

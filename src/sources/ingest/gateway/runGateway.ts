@@ -1,7 +1,6 @@
 /** The source of a gateway: its upstreams, its store, and fetching for callers. One per network. */
 
 import { once } from 'node:events'
-import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { headOf, unknownForkOf } from '../../../data/chain/header.js'
 import { identityWithForks, knownIdentity } from '../../../data/chain/knownNetworks.js'
@@ -42,7 +41,6 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     if (identity === undefined) return report({ type: 'finished', progress: noProgress, stopped: true })
     store.begin(identity)
     const schedule = ForkSchedule.of(identity)
-    const family = identity.family === undefined ? undefined : provedFamilyOf(identity)
     const { fetchMsMax, historyBlocks, logs, workingSet: plan } = task
     const parts = { identity, schedule, store, requestMs: fetchMsMax, log, onEnd: ends.add }
     const { upstreams, blocks, signed } = openNodes(task, parts)
@@ -52,7 +50,6 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       fetchMsMax,
       log,
       plan,
-      ...(family !== undefined && { family }),
     })
     const { fetcher, reader } = workingSet
     ends.add(() => workingSet.close())
@@ -61,7 +58,6 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     ends.add(() => filler?.close())
     const relay = new Relay(store, upstreams, {
       schedule,
-      family,
       proveHead: signed && ((checkpoint, blockHash) => signed.prove(checkpoint, blockHash)),
       timeoutMs: fetchMsMax,
       log,
@@ -77,7 +73,6 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     }
     const keeper = new HeadKeeper(store, fetcher, reader, {
       schedule,
-      family,
       historyBlocks,
       linkTo: logs?.from,
       choice: upstreams.choice,

@@ -2,7 +2,6 @@
  * Checks a gateway's store against its own hashes: headers and their links, the stored parts of each block, trie nodes
  * and code. Only reads, so it may run while a server runs.
  */
-import { provedFamilyOf } from '../../../data/chain/families/provedFamilies.js'
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
@@ -75,10 +74,11 @@ class GatewayCheck extends FaultList {
     this.linkedFrom = store.readLinkedFrom() ?? head.number
     this.#ranges = store.readLogRanges()
     const identity = requireIdentity(store)
-    this.#parts = new BlockParts(ForkSchedule.of({ config: identity.config }))
-    const { parts, loose, headerFields } = provedFamilyOf(identity)
+    const schedule = ForkSchedule.of(identity)
+    const { parts, loose, proofs } = schedule.family
+    this.#parts = new BlockParts(schedule)
     this.#hasOwnHeaders =
-      parts.headers !== 'reported' && !loose.includes('headers') && headerFields === undefined
+      parts.headers !== 'reported' && !loose.includes('headers') && proofs.headerFields === undefined
   }
 
   /** Checks canonical blocks, from the lowest stored one up to the head. */

@@ -1,8 +1,7 @@
 /** The chain of a gateway's upstreams, for a gateway without a genesis. */
-import { hasOwnRules } from '../../../data/chain/families/families.js'
-import { familyIdentity, provedFamilyOfConfig } from '../../../data/chain/families/provedFamilies.js'
+import { hasOwnRules, provedNameOf } from '../../../data/chain/families/families.js'
 import { ForkSchedule, parseGenesisConfig } from '../../../data/chain/forks.js'
-import { knownIdentity, networkOf } from '../../../data/chain/knownNetworks.js'
+import { familyIdentity, knownIdentity, networkOf } from '../../../data/chain/knownNetworks.js'
 import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
@@ -43,7 +42,7 @@ export async function chainOf(
   const genesisHash = block.hash.toLowerCase()
   if (identity?.genesisHash === genesisHash) return identity
   const config = await askConfig(upstream, deadline)
-  const family = networkOf(id)?.family ?? (config && provedFamilyOfConfig(config))
+  const family = networkOf(id)?.family ?? (config && provedNameOf(config))
   // With known rules the chain is executed. A chain of another family may report only Ethereum's members.
   const isExecuted = config !== undefined && setsKnownRules(config)
   if (family !== undefined && !isExecuted) return familyIdentity(chainId, genesisHash, family)

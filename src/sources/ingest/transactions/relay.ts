@@ -4,7 +4,6 @@
  */
 
 import { BlockJsonError, transactionFromJson } from '../../../data/chain/blockFromJson.js'
-import type { ProvedFamily } from '../../../data/chain/families/provedFamily.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { headOf } from '../../../data/chain/header.js'
 import { pendingTransactionJson } from '../../../data/chain/transactionJson.js'
@@ -55,8 +54,6 @@ const unknownCode = -32_000
 
 interface RelayOptions extends SentOptions {
   readonly schedule: ForkSchedule
-  /** Only for a chain whose blocks are not executed here. */
-  readonly family?: ProvedFamily | undefined
   /** Longest time for one forwarded request. */
   readonly timeoutMs: number
   /** Proves the head if it is a signed one, see {@link headProofMethod}. */
@@ -95,11 +92,12 @@ export class Relay implements SourceCalls {
 
   /** Sends a transaction that may be valid by the rules of the head to every upstream that answers. */
   async send(raw: Uint8Array): Promise<Hash32> {
-    const { schedule, timeoutMs, family } = this.#options
+    const { schedule, timeoutMs } = this.#options
+    const { execution, transactionTypes: types } = schedule.family
     const deadline = performance.now() + timeoutMs
     const [type = 0] = raw
-    if (family !== undefined && type > 0 && type < 0x80 && !transactionTypes.has(type))
-      return this.#sendOwn(raw, family.types.get(type)?.isSigned === true, deadline)
+    if (execution === undefined && type > 0 && type < 0x80 && !transactionTypes.has(type))
+      return this.#sendOwn(raw, types.get(type)?.isSigned === true, deadline)
     const tx = checkSentTransaction(raw, this.#forkOfHead(), schedule.config.chainId)
     await relayed(sendRawTransaction(this.#upstreams, bytesToHex(raw), bytesToHex(tx.hash), deadline))
     this.#sent.add(tx)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { networksPage } from '../../../../build/networksPage.js'
-import { basisOf } from '../../../../src/data/chain/families/provedFamilies.js'
+import { basisOf } from '../../../../src/data/chain/families/basis.js'
 
 t.test('docs/networks.md has every family and network as it is; npm run docs writes it', async (t) => {
   const page = readFileSync(networksPage.path, 'utf8')
@@ -9,6 +9,9 @@ t.test('docs/networks.md has every family and network as it is; npm run docs wri
   t.match(page, '| arbitrum | xai, apechain, arbitrum, arbitrum-nova, arbitrum-sepolia | proved |')
   t.throws(() => networksPage.render('# Networks'), RangeError)
 })
+
+/** Of a chain with Ethereum's rules. */
+const config = '{}'
 
 t.test('what a network has is executed, proved or told, by its kind and family', async (t) => {
   const executed = 'executed'
@@ -19,11 +22,14 @@ t.test('what a network has is executed, proved or told, by its kind and family',
     state: executed,
     calls: executed,
   }
-  t.strictSame(basisOf({}), all)
+  t.strictSame(basisOf({ config }), all)
   const proved = { headers: 'proved', transactions: 'proved', receipts: 'proved', state: 'proved' }
-  t.strictSame(basisOf({ gateway: true }), { ...proved, calls: 'executed' })
-  t.strictSame(basisOf({ gateway: true, family: 'bsc' }), { ...proved, calls: 'executed or reported' })
-  t.match(basisOf({ gateway: true, family: 'avalanche' }), {
+  t.strictSame(basisOf({ config, gateway: true }), { ...proved, calls: 'executed' })
+  t.strictSame(basisOf({ config, gateway: true, family: 'bsc' }), {
+    ...proved,
+    calls: 'executed or reported',
+  })
+  t.match(basisOf({ config, gateway: true, family: 'avalanche' }), {
     receipts: 'proved or reported',
     calls: 'reported',
   })
@@ -34,7 +40,7 @@ t.test('what a network has is executed, proved or told, by its kind and family',
     state: 'reported',
     calls: 'reported',
   }
-  t.strictSame(basisOf({ gateway: true, family: 'zksync' }), reported)
+  t.strictSame(basisOf({ config, gateway: true, family: 'zksync' }), reported)
   const history = { first: 0, hasReceipts: false } as never
-  t.strictSame(basisOf({ history }), { headers: 'proved', transactions: 'proved' })
+  t.strictSame(basisOf({ config, history }), { headers: 'proved', transactions: 'proved' })
 })

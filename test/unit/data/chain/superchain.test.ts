@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/forks.js'
+import { familyIdentity, networkOf } from '../../../../src/data/chain/knownNetworks.js'
 
 const forks = ['canyon', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian'] as const
 /** What a fork brings of Ethereum's. */
@@ -212,4 +213,47 @@ t.test(
 t.test('a rule of a chain of its own is refused by its name', async (t) => {
   const celo = rows.find(({ name }) => name === 'Celo') as Row
   t.throws(() => parseGenesisConfig({ ...configOf(celo), cel2Time: 0 }), { message: /cel2Time/ })
+})
+
+/** A gateway's schedule, without a `config` from its nodes. */
+const scheduleOf = (chainId: number) =>
+  ForkSchedule.of(familyIdentity(String(chainId), `0x${'11'.repeat(32)}`, networkOf(chainId)?.family ?? ''))
+
+/** Since the newest known fork. */
+const today = 1_796_000_000
+
+t.test('the forks of public chains are known by their chain ids', async (t) => {
+  const newest = [
+    ['jovian', [480]],
+    ['karst', [10, 130, 1135, 1868, 34443, 57073, 7777777, 11155420]],
+  ] as const
+  for (const [fork, ids] of newest) {
+    for (const id of ids) {
+      const schedule = scheduleOf(id)
+      t.equal(schedule.forkAt(200_000_000, today, true), fork, String(id))
+      t.equal(schedule.family.execution, undefined, 'its blocks are only proved')
+      t.strictSame([...schedule.family.calls.unknown.opcodes], [], 'its calls have no unknown rules')
+      const row = rows.find(({ chainId }) => chainId === id)
+      for (const time of row?.times ?? []) {
+        if (time <= (row as Row).time) continue
+        for (const at of [time - 1, time]) {
+          const wanted = forkAt(row as Row, at)
+          t.equal(schedule.forkAt(200_000_000, at, true), wanted, `${(row as Row).name} at ${at}`)
+        }
+      }
+      const { parameters } = schedule.config
+      const given = parseGenesisConfig(configOf(row as Row)).parameters
+      t.strictSame(parameters, given, 'its parameters of the base fee')
+    }
+  }
+  t.equal(scheduleOf(10).family.calls.rules?.from, 1_686_068_903, 'no call runs before Bedrock')
+})
+
+t.test('a chain whose forks are not known has the calls of its family', async (t) => {
+  for (const id of [252, 288]) {
+    const { family, config } = scheduleOf(id)
+    t.match(family.calls.rules, { fork: 'prague' })
+    t.ok(family.calls.unknown.opcodes.size > 0)
+    t.equal(config.times.get('karst'), undefined)
+  }
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { provedFamilyOf } from '../../../../src/data/chain/families/provedFamilies.js'
+import { familyNamed } from '../../../../src/data/chain/families/families.js'
 import { atHead, createReported } from '../../../../src/serving/rpc/dispatch/relay.js'
 
 t.test(
@@ -11,7 +11,7 @@ t.test(
       asked.push(params)
       return `${trust} "0x${asked.length}"`
     }
-    const reported = createReported(provedFamilyOf({ family: 'zksync' }), { relay } as never, () => 50)
+    const reported = createReported(familyNamed('zksync'), { relay } as never, () => 50)
     const ask = async (generation: number, block: number) => {
       const { json } = await reported.ask(generation, 'eth_call', `[{},"0x${block.toString(16)}"]`, block)
       return json

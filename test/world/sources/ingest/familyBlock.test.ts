@@ -1,8 +1,9 @@
 // @shares
 /** Blocks, receipts and proofs of other families from their JSON. */
 import t from 'tap'
-import { provedFamilyOf } from '../../../../src/data/chain/families/provedFamilies.js'
-import type { ProvedFamily } from '../../../../src/data/chain/families/provedFamily.js'
+import { ethereum } from '../../../../src/data/chain/families/ethereum.js'
+import { familyNamed } from '../../../../src/data/chain/families/families.js'
+import type { ChainFamily } from '../../../../src/data/chain/families/family.js'
 import { bytesOfHex, bytesToHex } from '../../../../src/primitives/bytes.js'
 import { checkProof } from '../../../../src/sources/ingest/gateway/accountProof.js'
 import {
@@ -37,7 +38,7 @@ const all = [
   ...made.map(([name, family]) => [name, family, () => madeFamily(name)] as const),
 ]
 
-function read(json: unknown, family: ProvedFamily, chainId: number): Promise<FamilyBlock> {
+function read(json: unknown, family: ChainFamily, chainId: number): Promise<FamilyBlock> {
   return readFamilyBlock(json, { family, chainId: BigInt(chainId), rawOf: async () => undefined })
 }
 
@@ -67,7 +68,7 @@ function mutated<T>(value: T, dice: Dice): T {
 for (const [name, familyName, fixtureOf] of all) {
   t.test(`${name}: what is changed is refused, told, or not what roots cover`, async (t) => {
     const fixture = await fixtureOf()
-    const family = provedFamilyOf({ family: familyName })
+    const family = familyNamed(familyName)
     const { numRuns, seed } = propertyRuns(400)
     const dice = new Dice(seed as number)
     const counts = { refused: 0, reported: 0, same: 0 }
@@ -110,7 +111,7 @@ for (const [name, familyName, fixtureOf] of all) {
 t.test('a member that a field of the header covers by its hash is compared', async (t) => {
   const { blocks, chainId } = await madeFamily('helicon')
   const block = blocks[1]?.block as object
-  const family = provedFamilyOf({ family: 'avalanche' })
+  const family = familyNamed('avalanche')
   for (const blockExtraData of ['0x01', '0x00']) {
     await t.rejects(read({ ...block, blockExtraData }, family, chainId), { name: 'LieError' })
   }
@@ -133,7 +134,7 @@ t.test('an account of another number of items proves nothing, and is no lie', as
     slots: [bytesOfHex(oddSlot, 32)],
   } as never
   t.throws(() => checkProof(result, question), NotProvedError)
-  const { trieForm } = provedFamilyOf({ family: 'avalanche' })
+  const { trieForm } = familyNamed('avalanche').proofs
   const [, value] = checkProof(result, question, { trieForm }).values.slots[0] as readonly Uint8Array[]
   t.equal(bytesToHex(value as Uint8Array), '0x07')
 })
@@ -151,7 +152,7 @@ t.test('a changed proof is refused, or proves the same', async (t) => {
       address: bytesOfHex(coded, 20),
       slots: [bytesOfHex(oddSlot, 32)],
     } as never
-    const { trieForm } = provedFamilyOf({ family })
+    const { trieForm } = familyNamed(family).proofs
     const right = checkProof(result, question, { trieForm }).values
     const { numRuns, seed } = propertyRuns(200)
     const dice = new Dice(seed as number)
@@ -173,7 +174,7 @@ t.test('a transaction of a type that nobody knows is told, not a lie', async (t)
   const { block } = fixture.blocks[3] as (typeof fixture.blocks)[number]
   const [first, ...others] = block.transactions
   const changed = { ...block, transactions: [{ ...first, type: '0x55' }, ...others] }
-  const { reported } = await read(changed, provedFamilyOf({ family: 'bsc' }), fixture.chainId)
+  const { reported } = await read(changed, familyNamed('bsc'), fixture.chainId)
   t.equal(reported.faith, 'none')
-  await t.rejects(read(changed, provedFamilyOf({}), fixture.chainId), NotProvedError)
+  await t.rejects(read(changed, ethereum, fixture.chainId), NotProvedError)
 })

@@ -17,6 +17,7 @@ import {
 } from '../../forkNames.js'
 import type { Header } from '../../header.js'
 import { gasLimitMax } from '../../intrinsicGas.js'
+import { allParts, executedCalls } from '../ethereum.js'
 import type { ChainFamily, FamilyConfig, FamilyPrecompiles, HeaderRules } from '../family.js'
 import { create2Deployer, create2DeployerCode } from './create2Deployer.js'
 import { refuseOrder } from './deposits.js'
@@ -219,6 +220,10 @@ export const optimism: ChainFamily = {
     receiptForms,
     receiptMembers,
   },
+  // The header's `withdrawalsRoot` is that of a contract's storage since Isthmus.
+  parts: { ...allParts('executed'), withdrawals: 'reported' },
+  loose: [],
+  calls: executedCalls,
   suggestTip,
   execution: {
     hasRequests: false,
