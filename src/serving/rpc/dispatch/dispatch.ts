@@ -3,7 +3,7 @@
  * applies deadlines and size limits.
  *
  * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
- * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
+ * one block: the head at its arrival, or the block that it is pinned to (rpcRequest.ts).
  */
 
 import { bytesToHex } from '../../../primitives/bytes.js'
@@ -13,26 +13,17 @@ import { AnswerMemo, type AskedCall, type CachedAnswer } from '../answers/answer
 import { collected } from '../answers/jsonStream.js'
 import { Failure, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from '../answers/outcome.js'
 import { Deadline } from '../contexts/deadline.js'
-import { countBytes, notAllowed, unpaid, unpaidReading } from '../contexts/payment.js'
 import { bodyBytesPerUnit, unitsMin } from '../contexts/price.js'
 import { RequestContext } from '../contexts/requestContext.js'
-import {
-  countForSlice,
-  doSliced,
-  inOneSlice,
-  isSliceOver,
-  RequestSlices,
-  type SlicedWork,
-} from '../contexts/requestSlices.js'
+import { countForSlice, inOneSlice, isSliceOver, RequestSlices } from '../contexts/requestSlices.js'
 import { type Method, MethodNames, type NetworkViews, type RpcNetwork } from '../method.js'
-import { parseFault } from '../reading/bodyScan.js'
-import { RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
-import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
+import { CallReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
+import { type Member, pinOfCall, runBatch, timedOut } from './batch.js'
 import { CallCounter } from './callCounter.js'
 import { CallRunner, refuseUnread } from './callRunner.js'
 import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
 import { refuseRequest } from './refuseRequest.js'
-import { RequestBasis } from './requestBasis.js'
+import { RpcRequest } from './rpcRequest.js'
 
 /** The text by which answers name their block. */
 class BlockLabels<N extends RpcNetwork> {
@@ -106,7 +97,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#counter = counts && new CallCounter(counts, usageOf?.(name))
     this.#blockNames = new BlockLabels(views)
     const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
-    this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
+    this.#runner = new CallRunner(methods, limits.turnMsMax, log, this.#counter, memo)
     this.#methods = methods
     this.#lookup = limits.memoBytesMax === 0 ? undefined : memo
   }
@@ -118,7 +109,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     ownsBody = false,
   ): Answer | Promise<Answer> {
     try {
-      const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(context, body.length)
+      const unread = body.length < bodyBytesPerUnit ? undefined : context.payReading(body.length)
       if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
       const startedMs = this.#counter?.beginStored()
       // Stored answers belong to the head, not to a block that a request is pinned to.
@@ -127,11 +118,11 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const names = this.#names ?? this.#nameMethods()
       const usual = mayWait ? undefined : readUsualCall(body, lookup, names)
       if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, context, startedMs)
-      const basis = new RequestBasis(this.#views, at)
+      const request = new RpcRequest(this.#views, context, at)
       const answer =
         usual === undefined
-          ? doSliced(this.#answer(body, basis, context, lookup, ownsBody))
-          : this.#usual(usual, body.length, basis, context)
+          ? this.#general(body, request, lookup, ownsBody)
+          : this.#usual(usual, body.length, request)
       return answer instanceof Promise ? this.#refusedLater(answer, context) : answer
     } catch (thrown) {
       const isNotOpen = thrown instanceof FaultError && thrown.fault.kind === 'NotOpen'
@@ -162,46 +153,38 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     startedMs: number | undefined,
   ): Answer {
     const block = this.#blockNames.of(network)
-    const refusal = notAllowed(context, known.method) ?? unpaid(context, known.price)
+    const refusal = context.pay(known.price, known.method)
     if (refusal !== undefined) {
       this.#counter?.failedAt(known.slot, refusal, context)
       return singleAnswer(id, undefined, refusal, block)
     }
-    countBytes(context, known.json)
+    context.answered(known.json.length)
     this.#counter?.repeated(known.slot, known.json.length, context, startedMs)
     return repeatedAnswer(id, known.json, known.tail, block)
   }
 
   /** Answers a single short call of the usual form. */
-  #usual(
-    call: Member,
-    bytes: number,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-  ): Answer | Promise<Answer> {
+  #usual(call: Member, bytes: number, request: RpcRequest<N>): Answer | Promise<Answer> {
     const job = this.#runner.jobOf(call)
-    if (job === undefined) return this.#single(call, basis, context, undefined)
-    const refused = refuseUnread(job, this.#views.current, context)
-    if (refused === undefined) return this.#job(call, bytes, basis, context)
-    this.#counter?.failed(job.name, refused, context)
-    return this.#finish(call, basis, context, refused)
+    if (job === undefined) return this.#single(call, request)
+    const refused = refuseUnread(job, this.#views.current, request.context)
+    if (refused === undefined) return this.#job(call, bytes, request)
+    this.#counter?.failed(job.name, refused, request.context)
+    return this.#finish(call, request, refused)
   }
 
   /** Runs a call that may go to the pool; it takes long enough to count for the turn. */
-  #job(
-    call: Member,
-    bytes: number,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-  ): Answer | Promise<Answer> {
+  #job(call: Member, bytes: number, request: RpcRequest<N>): Answer | Promise<Answer> {
     const run = () => {
       const startedAtMs = performance.now()
-      const answer = this.#single(call, basis, context, undefined)
+      const answer = this.#single(call, request)
       countForSlice(startedAtMs, answer instanceof Promise)
       return answer
     }
     const { turnMsMax } = this.#limits
-    return isSliceOver(turnMsMax) ? inOneSlice(new RequestSlices(turnMsMax, context, bytes), run) : run()
+    return isSliceOver(turnMsMax)
+      ? inOneSlice(new RequestSlices(turnMsMax, request.context, bytes), run)
+      : run()
   }
 
   refuse(body: Uint8Array, fault: Fault, context: RequestContext = new RequestContext()): Answer {
@@ -212,91 +195,109 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** Reads and answers a request of any form; yields when it must wait. */
-  *#answer(
+  /** Reads and answers a request of any form: at once, or in later turns. */
+  #general(
     body: Uint8Array,
-    basis: RequestBasis<N>,
-    context: RequestContext,
+    request: RpcRequest<N>,
     lookup: AnswerMemo | undefined,
     ownsBody: boolean,
-  ): SlicedWork<Answer | Promise<Answer>> {
-    const turns = new RequestSlices(this.#limits.turnMsMax, context, body.length)
-    try {
-      const reader = new RequestReader<CachedAnswer, AskedCall>(body, this.#limits, {
-        ownsBody,
-        methods: this.#names,
-      })
-      const keep = () => reader.keep()
-      if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
-      turns.begin()
-      while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
-      const calls: Member[] = []
-      while (reader.left > 0) {
-        // Stored answers belong to the head, which may have changed since the last turn.
-        const isHead = basis.arrived === this.#views.current
-        calls.push(reader.read(isHead ? lookup : undefined))
-        if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
-      }
-      if (!reader.isBatch) {
-        if (turns.isOver) yield* turns.pause()
-        return this.#single(calls[0] as Member, basis, context, turns)
-      }
-      const answer = yield* runBatch({
-        calls,
-        basis,
-        context,
-        turns,
-        limits: this.#limits,
-        start: (call) => this.#whole(this.#runner.run(call, basis, context, turns), context),
-        refuse: (call, why) => this.#runner.refuse(call, why, context),
-        fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
-      })
-      return { ...this.#batchAnswer(answer, basis.used(undefined)), trust: basis.trust }
-    } finally {
-      turns.end()
-    }
-  }
-
-  /** `turns` is given if the request has already begun its turns. */
-  #single(
-    call: Member,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    turns: RequestSlices | undefined,
   ): Answer | Promise<Answer> {
-    if (call.kind === 'known') return this.#repeated(call, basis.arrived, context, undefined)
-    const started = this.#runner.run(call, basis, context, turns)
-    const outcome = context.takesStreams ? started : this.#whole(started, context)
-    if (!(outcome instanceof Promise)) return this.#finish(call, basis, context, outcome)
-    return this.#finishLater(call, basis, context, outcome)
+    const turns = new RequestSlices(this.#limits.turnMsMax, request.context, body.length)
+    request.turns = turns
+    const mustWait = body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver
+    let kept = body
+    const work = () => this.#answer(kept, request, turns, lookup, ownsBody || mustWait)
+    const answer = turns.run(work, mustWait)
+    if (mustWait && !ownsBody) kept = new Uint8Array(body)
+    return answer
   }
 
-  #finishLater(
-    call: Member,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    outcome: Promise<Streamed>,
-  ): Promise<Answer> {
+  /** As {@link #general}, in a turn that has begun. */
+  #answer(
+    body: Uint8Array,
+    request: RpcRequest<N>,
+    turns: RequestSlices,
+    lookup: AnswerMemo | undefined,
+    ownsBody: boolean,
+  ): Answer | Promise<Answer> {
+    const reader = new CallReader<CachedAnswer, AskedCall>(body, this.#limits, this.#names)
+    const calls: Member[] = []
+    const read = turns.repeat(() => {
+      // Stored answers belong to the head, which may have changed since the last turn.
+      const known = request.arrived === this.#views.current ? lookup : undefined
+      while (reader.left > 0) {
+        calls.push(reader.read(known))
+        if (turns.isOverAfter(reader.bytesRead)) return undefined
+      }
+      return calls
+    })
+    const run = () => this.#run(calls, reader.isBatch, request, turns)
+    if (!(read instanceof Promise)) return run()
+    if (!ownsBody) reader.keep()
+    return read.then(() => turns.later(run))
+  }
+
+  /** Runs the calls of a request that was read. */
+  #run(
+    calls: readonly Member[],
+    isBatch: boolean,
+    request: RpcRequest<N>,
+    turns: RequestSlices,
+  ): Answer | Promise<Answer> {
+    if (isBatch) return this.#batch(calls, request, turns)
+    const run = () => this.#single(calls[0] as Member, request)
+    return turns.isOver ? turns.later(run) : run()
+  }
+
+  #batch(calls: readonly Member[], request: RpcRequest<N>, turns: RequestSlices): Answer | Promise<Answer> {
+    const { context } = request
+    const body = runBatch({
+      calls,
+      request,
+      turns,
+      limits: this.#limits,
+      start: (call) => this.#whole(this.#runner.run(call, request), context),
+      refuse: (call, why) => this.#runner.refuse(call, why, context),
+      fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
+    })
+    const answer = (json: Answer['body']) => this.#batchAnswer(json, request)
+    return body instanceof Promise ? body.then(answer) : answer(body)
+  }
+
+  #single(call: Member, request: RpcRequest<N>): Answer | Promise<Answer> {
+    const { context } = request
+    if (call.kind === 'known') return this.#repeated(call, request.arrived, context, undefined)
+    const started = this.#runner.run(call, request)
+    const outcome = context.takesStreams ? started : this.#whole(started, context)
+    if (!(outcome instanceof Promise)) return this.#finish(call, request, outcome)
+    return this.#finishLater(call, request, outcome)
+  }
+
+  #finishLater(call: Member, request: RpcRequest<N>, outcome: Promise<Streamed>): Promise<Answer> {
     const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
-      if (isParseError(settled)) throw parseFault()
-      return this.#finish(call, basis, context, settled)
+      return this.#finish(call, request, settled)
     })
   }
 
   /** The answer to a single call with this outcome. Never throws. */
-  #finish(call: Member, basis: RequestBasis<N>, context: RequestContext, outcome: Streamed): Answer {
+  #finish(call: Member, request: RpcRequest<N>, outcome: Streamed): Answer {
     const at = pinOfCall(call)
-    const { trust } = basis
+    const { trust } = request
     // An upstream's answer was made from no block of this node.
-    const block = trust === 'none' ? undefined : this.#blockNames.of(basis.used(at))
+    const block = trust === 'none' ? undefined : this.#blockNames.of(request.usedAt(at))
     try {
-      const answer = singleAnswer(call.id, basis.hashOf(at), outcome, block)
+      const answer = singleAnswer(call.id, request.hashAt(at), outcome, block)
       return trust === undefined ? answer : { ...answer, trust }
     } catch (thrown) {
       // The answer may exceed the maximum string length.
-      return singleAnswer(call.id, undefined, this.#runner.failure(thrown, 'answer', context.keyId), block)
+      return singleAnswer(
+        call.id,
+        undefined,
+        this.#runner.failure(thrown, 'answer', request.context.keyId),
+        block,
+      )
     }
   }
 
@@ -307,14 +308,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     )
   }
 
-  #batchAnswer(body: Answer['body'], network: N = this.#views.current): Answer {
-    return { status: 200, body, retryAfterMs: undefined, block: this.#blockNames.of(network) }
+  #batchAnswer(body: Answer['body'], request: RpcRequest<N>): Answer {
+    const block = this.#blockNames.of(request.usedAt(undefined))
+    return { status: 200, body, retryAfterMs: undefined, block, trust: request.trust }
   }
 
   /** The answer to a request that failed as a whole. Never throws. */
   #refusal(thrown: unknown, context: RequestContext, isPaid = false): Answer {
     const failure = this.#runner.failure(thrown, 'request', context.keyId)
-    const refusal = (isPaid ? undefined : unpaid(context, unitsMin)) ?? failure
+    const refusal = (isPaid ? undefined : context.pay(unitsMin)) ?? failure
     this.#counter?.failed('', refusal, context)
     const { fault } = refusal
     if (fault?.kind !== 'BatchTooLarge') {
