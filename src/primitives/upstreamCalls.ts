@@ -30,6 +30,19 @@ const developerActions = [
   'impersonateAccount',
   'stopImpersonatingAccount',
   'autoImpersonateAccount',
+  'intervalMine',
+  'getIntervalMining',
+  'setBlockTimestampInterval',
+  'removeBlockTimestampInterval',
+  'removePoolTransactions',
+  'dumpState',
+  'loadState',
+  'reset',
+  'rollback',
+  'reorg',
+  'setChainId',
+  'setMinGasPrice',
+  'setRpcUrl',
 ] as const
 
 export type DeveloperAction = (typeof developerActions)[number]
@@ -38,13 +51,23 @@ export type DeveloperAction = (typeof developerActions)[number]
 const toolPrefixes = ['evm', 'anvil', 'hardhat'] as const
 export type ToolPrefix = (typeof toolPrefixes)[number]
 
+/** The account that gets the fees of the next block of a developer chain. */
+export const coinbaseMethod = 'eth_coinbase'
+
 /** Methods of developer chains, which are forwarded to their source. They exist on no other network. */
-export const developerMethods: readonly string[] = toolPrefixes.flatMap((prefix) =>
-  developerActions.map((action) => `${prefix}_${action}`),
-)
+export const developerMethods: readonly string[] = [
+  coinbaseMethod,
+  ...toolPrefixes.flatMap((prefix) => developerActions.map((action) => `${prefix}_${action}`)),
+]
 
 /** Requests of signing methods to the source of a developer chain, through `relay`; see rpc/methods/signing.ts. */
-export type SigningMethod = 'eth_accounts' | 'eth_sign' | 'eth_signTypedData_v4' | 'eth_sendTransaction'
+export type SigningMethod =
+  | 'eth_accounts'
+  | 'eth_sign'
+  | 'eth_signTypedData_v4'
+  | 'eth_signTransaction'
+  | 'eth_sendTransaction'
+  | 'eth_sendUnsignedTransaction'
 
 /** Requests about all sent and waiting transactions: whole transactions, a summary of each, or their number. */
 export type PoolQuestion = 'content' | 'inspect' | 'status'

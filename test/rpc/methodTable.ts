@@ -325,6 +325,18 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
     pinned: undefined,
     full: [[{ from: ada, to: ada }]],
   },
+  eth_sendUnsignedTransaction: {
+    reads: undefined,
+    examples: [[{ from: ada, to: bea }]],
+    pinned: undefined,
+    full: [[{ from: ada, to: ada }]],
+  },
+  eth_signTransaction: {
+    reads: undefined,
+    examples: [[{ from: ada, to: bea }]],
+    pinned: undefined,
+    full: [[{ from: ada, to: ada }]],
+  },
   eth_sign: { reads: undefined, examples: [[ada, '0x1234']], pinned: undefined, full: [[ada, '0x1234']] },
   eth_signTypedData_v4: { reads: undefined, examples: [[ada, '{}']], pinned: undefined, full: [[ada, '{}']] },
   personal_sign: {

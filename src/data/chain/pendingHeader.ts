@@ -30,9 +30,18 @@ export function readPendingHeader(
 ): Header {
   const next = rows.readByHand?.()?.next
   if (next === undefined) return buildPendingHeader(parent, parentHash, schedule, parentTotalDifficulty)
-  const usual = slotAfter(parent, schedule)
-  const timestamp = next.timestamp ?? (next.clock !== undefined && next.clock > usual ? next.clock : usual)
+  const timestamp = nextTimestamp(next, parent, slotAfter(parent, schedule))
   return withNext(buildPendingHeader(parent, parentHash, schedule, parentTotalDifficulty, timestamp), next)
+}
+
+function nextTimestamp(
+  { timestamp, interval, clock = 0 }: NextBlock,
+  parent: Header,
+  usual: Timestamp,
+): Timestamp {
+  if (timestamp !== undefined) return timestamp
+  if (interval !== undefined) return toTimestamp(BigInt(parent.timestamp) + BigInt(Math.max(interval, 1)))
+  return clock > usual ? clock : usual
 }
 
 /** A header with what callers have set for the next block, except for its time. Fields that its fork lacks stay away. */

@@ -109,11 +109,13 @@ export interface Development {
   readonly stateRoot: string
 }
 
-/** Values that callers of a developer chain set for its next block. Later blocks use `clock` and `coinbase`, too. */
+/** Values that callers of a developer chain set for its next block. Later blocks use `clock`, `interval` and `coinbase`, too. */
 export interface NextBlock {
   /** A time that was current when a caller moved the clock: no later block is earlier. */
   readonly clock?: number
   readonly timestamp?: number
+  /** Seconds from the parent's time, in place of the clock. */
+  readonly interval?: number
   /** Hex, as the next three. */
   readonly baseFeePerGas?: string
   readonly prevRandao?: string

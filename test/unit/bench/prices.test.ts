@@ -13,6 +13,8 @@ const unmeasured: Readonly<Record<string, string>> = {
   eth_getFilterLogs: 'as eth_getLogs, of a filter that stands',
   eth_uninstallFilter: 'of a filter that stands',
   eth_sendTransaction: 'as eth_fillTransaction, and what a developer chain takes on its own thread',
+  eth_sendUnsignedTransaction: 'as eth_sendTransaction',
+  eth_signTransaction: 'as eth_sendTransaction',
   eth_sign: 'what a developer chain takes on its own thread',
   eth_signTypedData_v4: 'as eth_sign',
   personal_sign: 'as eth_sign',

@@ -207,7 +207,7 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
     ['evm_setIntervalMining', [5_000], 'invalid argument 0: expected at most 3600'],
     ['evm_setAutomine', ['yes'], 'invalid argument 0: expected true or false'],
     ['anvil_dropTransaction', ['0x57'], 'invalid argument 0: expected the hash of a transaction'],
-    ['anvil_reset', [], /the method anvil_reset does not exist/],
+    ['anvil_reset', [{ forking: {} }], /with "forking" is not possible here/],
   ] as const) {
     t.match((await ask(service, method, ...params)).error, { message: why }, method)
   }

@@ -12,13 +12,15 @@ const rows = [...page.matchAll(/^\| `(\w+)` \| (yes|no) \| (?:yes|no) \| (yes|no
   ([, method = '', anvil = '', ours = '']) => ({ method, anvil, ours }),
 )
 const notFound = -32601
+/** Known by name, but not possible. */
+const refused = / is not (?:possible here|supported when)/
 
-/** Whether a server knows a method; the parameters are missing, so most do nothing. */
+/** Whether a server has a method; the parameters are missing, so most do nothing. */
 async function knows(url: string, method: string): Promise<'yes' | 'no'> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
   const answer = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
-  const { error } = (await answer.json()) as { error?: { code: number } }
-  return error?.code === notFound ? 'no' : 'yes'
+  const { error } = (await answer.json()) as { error?: { code: number; message: string } }
+  return error?.code === notFound || refused.test(error?.message ?? '') ? 'no' : 'yes'
 }
 
 t.test('the page has the methods that a run finds here', async (t) => {

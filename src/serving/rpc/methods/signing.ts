@@ -7,7 +7,7 @@ import { messageRefused } from '../../../primitives/faults.js'
 import type { SigningMethod } from '../../../primitives/upstreamCalls.js'
 import { UncacheableResult } from '../method.js'
 import { chainMethod, type Network } from '../network.js'
-import { callObject } from '../params/callParams.js'
+import { type CallObject, callObject } from '../params/callParams.js'
 import { address, bytes, invalidArgument, optional, required, text } from '../params/params.js'
 import { addressSchema, bytesSchema, hashSchema, listSchema, textSchema } from '../params/schema.js'
 import { fillMethods } from './fill.js'
@@ -51,6 +51,41 @@ async function askSigner(
   return new UncacheableResult(await upstreamCalls.relay(method, sent))
 }
 
+/** What a run of {@link fillMethods} takes besides the network and the parameters. */
+type RestOfRun =
+  Parameters<typeof fillMethods.eth_fillTransaction.run> extends [unknown, unknown, ...infer R] ? R : never
+
+function senderOf({ message }: CallObject): Uint8Array {
+  if (message.from === undefined) throw invalidArgument(0, 'missing "from", the account that signs')
+  return message.from
+}
+
+/** The transaction with what was missing, as EIP-2718 bytes without a signature, and its nonce. */
+async function fill(
+  network: Network,
+  call: CallObject,
+  rest: RestOfRun,
+): Promise<{ readonly raw: string; readonly nonce: string }> {
+  const filled = await fillMethods.eth_fillTransaction.run(network, [call], ...rest)
+  const { raw, tx } = JSON.parse(Buffer.from(filled as Uint8Array).toString('utf8'))
+  return { raw, nonce: tx.nonce }
+}
+
+async function sendFilled(
+  method: 'eth_sendTransaction' | 'eth_sendUnsignedTransaction',
+  network: Network,
+  call: CallObject,
+  rest: RestOfRun,
+): Promise<UncacheableResult> {
+  const from = senderOf(call)
+  // Refuses an unknown account before an estimate does so for its lack of money.
+  if (!network.signsForAccounts || method === 'eth_sendTransaction') await askSigner(network, method, from)
+  const { raw } = await fill(network, call, rest)
+  const { nonce } = call.message
+  const chosen = nonce === undefined ? [] : [toQuantity(nonce)]
+  return askSigner(network, method, from, raw, ...chosen)
+}
+
 export const signingMethods = {
   eth_accounts: chainMethod({
     ...signing,
@@ -73,15 +108,27 @@ export const signingMethods = {
     effect: true,
     price: 200,
     result: hashSchema,
-    async run(network, [call], context, turnMsMax, whenHeld) {
-      const { from, nonce } = call.message
-      if (from === undefined) throw invalidArgument(0, 'missing "from", the account that signs')
-      // Refuses an unknown account before an estimate does so for its lack of money.
-      await askSigner(network, 'eth_sendTransaction', from)
-      const filled = await fillMethods.eth_fillTransaction.run(network, [call], context, turnMsMax, whenHeld)
-      const { raw } = JSON.parse(Buffer.from(filled as Uint8Array).toString('utf8')) as { raw: string }
-      const chosen = nonce === undefined ? [] : [toQuantity(nonce)]
-      return askSigner(network, 'eth_sendTransaction', from, raw, ...chosen)
+    run: (network, [call], ...rest) => sendFilled('eth_sendTransaction', network, call, rest),
+  }),
+  eth_sendUnsignedTransaction: chainMethod({
+    ...signing,
+    summary: 'As eth_sendTransaction for any account, whose key is not needed, on a developer chain',
+    params: [callObject.as('transaction')],
+    effect: true,
+    price: 200,
+    result: hashSchema,
+    run: (network, [call], ...rest) => sendFilled('eth_sendUnsignedTransaction', network, call, rest),
+  }),
+  eth_signTransaction: chainMethod({
+    ...signature,
+    summary: 'A transaction that is filled in and signed, not sent, on a developer chain',
+    params: [callObject.as('transaction')],
+    price: 200,
+    async run(network, [call], ...rest) {
+      const from = senderOf(call)
+      if (!network.signsForAccounts) return askSigner(network, 'eth_signTransaction', from)
+      const { raw, nonce } = await fill(network, call, rest)
+      return askSigner(network, 'eth_signTransaction', from, raw, nonce)
     },
   }),
   eth_sign: chainMethod({

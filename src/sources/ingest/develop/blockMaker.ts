@@ -36,9 +36,9 @@ import {
   padLeft,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
-import { messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
-import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'
+import { decodeRlpList, encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
 import { ImpersonatedKeys } from './impersonatedKeys.js'
 import { WaitingTransactions } from './waitingTransactions.js'
@@ -110,6 +110,26 @@ export class BlockMaker {
     const tx = this.check(raw, timestamp)
     this.waiting.add(tx, this.#draft(timestamp).header.gasLimit)
     return tx.hash
+  }
+
+  /** The sent transactions of blocks above a number, as EIP-2718 bytes, in order. */
+  sentAfter(number: number): Uint8Array[] {
+    const found: Uint8Array[] = []
+    for (let at = number + 1; at <= this.#store.head.number; at++) {
+      const body = this.#store.readBody(this.#store.readCanonicalHash(at) as Hash32) as Uint8Array
+      const [items] = decodeRlpList(body) as [RlpItem[]]
+      for (const item of items) found.push(item instanceof Uint8Array ? item : encodeRlp(item))
+    }
+    return found
+  }
+
+  /** Queues a transaction of a block that was taken back, if it can still run. */
+  takeAgain(raw: Uint8Array, timestamp: number): void {
+    try {
+      this.take(raw, timestamp)
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error
+    }
   }
 
   /** Reads a transaction for a block with this timestamp or a later one. Throws FaultError MessageRefused. */

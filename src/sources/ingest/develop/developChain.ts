@@ -20,6 +20,7 @@ import {
   toAddress,
   toHash32,
   toQuantity,
+  zeroAddress,
 } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
@@ -28,6 +29,7 @@ import { putNewest } from '../../../primitives/putNewest.js'
 import {
   type Announced,
   callSource,
+  coinbaseMethod,
   type DeveloperAction,
   headProofMethod,
   type PoolQuestion,
@@ -48,9 +50,19 @@ import { runSource, type Source, type SourceHost, takeCalls } from '../thread/ru
 import { openTaskStore } from '../thread/taskStore.js'
 import { Announcements } from '../transactions/announcements.js'
 import { BlockMaker, type Payment } from './blockMaker.js'
-import { addressOf, integer, invalid, quantity, word, wordBytes } from './developParams.js'
+import {
+  addressOf,
+  integer,
+  invalid,
+  placedTransactions,
+  quantity,
+  word,
+  wordBytes,
+} from './developParams.js'
+import { refusal, refuseAction, refusedActions } from './refusedActions.js'
 import type { Signer } from './signer.js'
 import { type AccountByHand, buildByHand } from './stateByHand.js'
+import { dumpState, parseDump } from './stateDump.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
@@ -109,11 +121,12 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
         state: { head: undefined, isDown: false, ...(trouble !== undefined && { trouble }), nodes: [] },
       })
     }
-    const ready = importAbove(recorded, source, signal).then((isWhole) => {
+    const ready = importAbove(recorded, source, signal).then((firstNumber) => {
       const maker = new BlockMaker(store, schedule, say)
       const isPublished = publisher !== undefined
-      const events = { onMade, tell, isPublished }
-      return isWhole ? new Developer(store, maker, task.develop, events, signal) : undefined
+      if (firstNumber === undefined) return undefined
+      const events = { onMade, tell, isPublished, firstNumber }
+      return new Developer(store, maker, task.develop, events, signal)
     })
     const calls = sourceCallsBy(async (name, args) => {
       const developer = await ready.catch(() => undefined)
@@ -147,21 +160,26 @@ async function withTime(
   )
 }
 
-/** Imports the blocks of a chain file that are above the head; resolves to whether all of them are stored. */
+/**
+ * Imports the blocks of a chain file that are above the head; resolves to the number of the last one, 0 without a file,
+ * once all are stored. Undefined if the signal ended that.
+ */
 async function importAbove(
   file: string | undefined,
   { store, session }: Source,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const known = store.head.number
+  let last = 0
   const isWhole =
     file === undefined ||
     (await visitBlocks(file, readChainFile(file, session.countReads()), async (block) => {
-      if (block.header.number > known) await session.import(block)
+      last = block.header.number
+      if (last > known) await session.import(block)
       return !signal.aborted
     }))
   await session.commit()
-  return isWhole && !signal.aborted
+  return isWhole && !signal.aborted ? last : undefined
 }
 
 function throwStoreErrors(error: unknown): void {
@@ -173,6 +191,8 @@ interface DeveloperEvents {
   onMade(): Promise<void>
   /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
   tell(trouble: string | undefined): void
+  /** See {@link Developer}. */
+  readonly firstNumber: number
   /** Whether replicas get the blocks: they refuse state that no block leads to. */
   readonly isPublished: boolean
 }
@@ -205,6 +225,9 @@ class Developer implements SourceCalls {
   #pace = new AbortController()
   readonly #accounts: number
   #loadedSigner: Promise<Signer> | undefined
+  /** Number of the last block that was not made here: the genesis, or the last recorded one. */
+  readonly #firstNumber: number
+  readonly #paceAtStart: number | undefined
   /** How far the chain's clock is ahead of this machine's; a chain whose head is in the future continues from there. */
   #aheadSeconds: number
   /** Timestamp of the next block, if a caller has set it. */
@@ -220,7 +243,9 @@ class Developer implements SourceCalls {
   ) {
     this.#store = store
     this.#maker = maker
-    this.#blockSeconds = mining ? blockSeconds : undefined
+    this.#paceAtStart = mining ? blockSeconds : undefined
+    this.#blockSeconds = this.#paceAtStart
+    this.#firstNumber = events.firstNumber
     this.#accounts = accounts
     this.#events = events
     this.#signal = signal
@@ -269,9 +294,13 @@ class Developer implements SourceCalls {
   #nextBlockIsMade(): void {
     const { next } = this.#store.readByHand() ?? {}
     if (next === undefined) return
-    const { clock, coinbase } = next
+    const { clock, coinbase, interval } = next
     const isAhead = clock !== undefined && this.#aheadSeconds > 0
-    const rest = { ...(isAhead && { clock }), ...(coinbase !== undefined && { coinbase }) }
+    const rest = {
+      ...(isAhead && { clock }),
+      ...(coinbase !== undefined && { coinbase }),
+      ...(interval !== undefined && { interval }),
+    }
     const isNothing = Object.keys(rest).length === 0
     if (isNothing || Object.keys(next).length > Object.keys(rest).length)
       this.#store.writeNextBlock(isNothing ? undefined : rest)
@@ -324,8 +353,11 @@ class Developer implements SourceCalls {
   }
 
   #timestamp(): number {
-    const now = clockSeconds() + this.#aheadSeconds
-    return this.#nextTimestamp ?? Math.max(now, Number(this.#maker.head.timestamp) + 1)
+    if (this.#nextTimestamp !== undefined) return this.#nextTimestamp
+    const last = Number(this.#maker.head.timestamp)
+    const interval = this.#store.readByHand()?.next?.interval
+    if (interval !== undefined) return last + Math.max(interval, 1)
+    return Math.max(clockSeconds() + this.#aheadSeconds, last + 1)
   }
 
   /** `tool`: prefix of the method's name, which decides the form of the answer. */
@@ -392,7 +424,7 @@ class Developer implements SourceCalls {
     },
     setStorageAt: async ([address, slot, value], tool) => {
       const wanted = [toHash32(wordBytes(slot, 1)), wordBytes(value, 2)] as const
-      await this.#change(`${tool}_setStorageAt`, address, { slot: wanted })
+      await this.#change(`${tool}_setStorageAt`, address, { slots: [wanted] })
       return true
     },
     setCoinbase: async ([address], tool) => {
@@ -435,10 +467,54 @@ class Developer implements SourceCalls {
       await this.#actions.mine([options], 'evm')
       return this.#blocksAfter(before)
     },
+    intervalMine: async (_, tool) => {
+      await this.make()
+      return doneAs(tool)
+    },
+    dumpState: () => dumpState(this.#store),
+    loadState: async ([dump], tool) => {
+      const accounts = parseDump(dump)
+      if (accounts.length > 0)
+        await this.#changeAll(`${tool}_loadState`, `of ${accounts.length} accounts`, accounts)
+      this.#maker.waiting.removePast()
+      return true
+    },
+    reset: async ([options], tool) => {
+      if (isObject(options) && options.forking !== undefined)
+        throw refusal(`${tool}_reset with "forking"`, refusedActions.setRpcUrl)
+      await this.#reset()
+      return doneAs(tool)
+    },
+    rollback: async ([depth], tool) => {
+      await this.#goBack(this.#below(integer(depth ?? 1, Number.MAX_SAFE_INTEGER)))
+      return doneAs(tool)
+    },
+    reorg: async ([depth, placed], tool) => {
+      await this.#reorganise(integer(depth, minedMax), placedTransactions(placed ?? []))
+      return doneAs(tool)
+    },
+    setBlockTimestampInterval: async ([seconds], tool) => {
+      await this.#setNextBlock({ interval: integer(seconds, secondsMax) })
+      return doneAs(tool)
+    },
+    removeBlockTimestampInterval: async () => {
+      const { interval, ...rest } = this.#store.readByHand()?.next ?? {}
+      if (interval === undefined) return false
+      this.#store.writeNextBlock(rest)
+      await this.#events.onMade()
+      return true
+    },
+    setChainId: (_, tool) => refuseAction('setChainId', tool),
+    setMinGasPrice: (_, tool) => refuseAction('setMinGasPrice', tool),
+    setRpcUrl: (_, tool) => refuseAction('setRpcUrl', tool),
     nodeInfo: () => this.#nodeInfo(),
     metadata: () => this.#metadata(),
     // This node prints no line for a call.
     setLoggingEnabled: (_, tool) => doneAs(tool),
+    removePoolTransactions: ([address], tool) => {
+      this.#maker.waiting.dropFrom(addressOf(address))
+      return doneAs(tool)
+    },
     dropAllTransactions: (_, tool) => {
       this.#maker.waiting.clear()
       return doneAs(tool)
@@ -450,6 +526,7 @@ class Developer implements SourceCalls {
       return doneAs(tool)
     },
     getAutomine: () => this.#blockSeconds === 0,
+    getIntervalMining: () => this.#blockSeconds || null,
     setIntervalMining: ([seconds], tool) => {
       const blockSeconds = integer(seconds, intervalSecondsMax)
       if (blockSeconds > 0) this.#setPace(blockSeconds)
@@ -467,6 +544,7 @@ class Developer implements SourceCalls {
 
   async #relayed(method: string, params: readonly unknown[]): Promise<unknown> {
     if (method in this.#signing) return this.#signing[method as SigningMethod](params)
+    if (method === coinbaseMethod) return this.#store.readByHand()?.next?.coinbase ?? bytesToHex(zeroAddress)
     const end = method.indexOf('_')
     const tool = method.slice(0, end) as ToolPrefix
     const action = method.slice(end + 1) as DeveloperAction
@@ -483,6 +561,24 @@ class Developer implements SourceCalls {
       (await this.#signer).signMessage(String(account), hexToBytes(String(message))),
     eth_signTypedData_v4: async ([account, typed]) =>
       (await this.#signer).signTypedData(String(account), typed),
+    eth_signTransaction: async ([account, raw, nonce]) => {
+      const chainId = this.#maker.signedChainId(this.#timestamp())
+      const unsigned = hexToBytes(String(raw))
+      const signed = (await this.#signer).signTransaction(
+        String(account),
+        unsigned,
+        BigInt(String(nonce)),
+        chainId,
+      )
+      return bytesToHex(signed)
+    },
+    eth_sendUnsignedTransaction: async ([account, raw, nonce]) => {
+      const sender = toAddress(hexToBytes(String(account)))
+      const chainId = this.#maker.signedChainId(this.#timestamp())
+      return bytesToHex(
+        await this.#sendUnsigned(sender, hexToBytes(String(raw)), this.#nonceFor(sender, nonce), chainId),
+      )
+    },
     eth_sendTransaction: async ([account, raw, nonce]) => {
       const signer = await this.#signer
       const sender = toAddress(hexToBytes(String(account)))
@@ -490,17 +586,20 @@ class Developer implements SourceCalls {
       if (!isImpersonated) signer.requireAccount(String(account))
       if (raw === undefined) return null
       // No await from here to the queue, so that no other transaction gets the same nonce.
-      const used = this.#maker.accountOf(sender)?.nonce ?? 0n
-      const next =
-        nonce === undefined
-          ? used + BigInt(this.#maker.waiting.countFrom(sender, used))
-          : BigInt(String(nonce))
+      const next = this.#nonceFor(sender, nonce)
       const unsigned = hexToBytes(String(raw))
       const chainId = this.#maker.signedChainId(this.#timestamp())
       if (isImpersonated && !signer.accounts.includes(bytesToHex(sender)))
         return bytesToHex(await this.#sendUnsigned(sender, unsigned, next, chainId))
       return bytesToHex(await this.send(signer.signTransaction(String(account), unsigned, next, chainId)))
     },
+  }
+
+  /** The given nonce, or the one after all of the sender's. */
+  #nonceFor(sender: Address, nonce: unknown): bigint {
+    if (nonce !== undefined) return BigInt(String(nonce))
+    const used = this.#maker.accountOf(sender)?.nonce ?? 0n
+    return used + BigInt(this.#maker.waiting.countFrom(sender, used))
   }
 
   /** Sends a transaction of an account whose key is not known. */
@@ -557,11 +656,16 @@ class Developer implements SourceCalls {
   }
 
   /** Changes an account at the head, without a block; the state root of the next block has it. */
-  async #change(method: string, written: unknown, wanted: AccountByHand): Promise<void> {
+  #change(method: string, written: unknown, wanted: Omit<AccountByHand, 'address'>): Promise<void> {
     const address = addressOf(written)
+    return this.#changeAll(method, bytesToHex(address), [{ ...wanted, address }])
+  }
+
+  /** Changes accounts at the head; `which` names them for operators. */
+  async #changeAll(method: string, which: string, wanted: readonly AccountByHand[]): Promise<void> {
     this.#requireUnpublished(method)
-    const { code, ...change } = buildByHand(this.#maker.headState, address, wanted)
-    this.#store.changeByHand({ ...change, what: `${method} ${bytesToHex(address)}` }, code)
+    const { code, ...change } = buildByHand(this.#maker.headState, wanted)
+    this.#store.changeByHand({ ...change, what: `${method} ${which}` }, code)
     await this.#events.onMade()
     await this.#makeAtOnce()
   }
@@ -581,9 +685,10 @@ class Developer implements SourceCalls {
 
   #requireUnpublished(method: string): void {
     if (!this.#events.isPublished) return
-    throw messageRefused(
-      `${excerpt(method, whatCharsMax)} is not possible here: replicas would refuse a chain that was changed by hand; write it into "alloc" of the genesis`,
-    )
+    throw refusal(excerpt(method, whatCharsMax), [
+      'replicas would refuse a chain that was changed by hand',
+      'write it into "alloc" of the genesis',
+    ])
   }
 
   #blocksAfter(number: number): unknown[] {
@@ -645,25 +750,70 @@ class Developer implements SourceCalls {
   async #revert(id: number): Promise<boolean> {
     const snapshot = this.#snapshots.get(id)
     if (snapshot === undefined) return false
-    const { number, aheadSeconds, changes } = snapshot
-    const blocks = this.#store.head.number - number
-    if (blocks > revertedMax) {
-      throw messageRefused(
-        `snapshot ${toQuantity(id)} is ${blocks} blocks back; at most ${revertedMax} are taken back`,
-      )
-    }
+    await this.#goBack(snapshot)
     for (const later of [...this.#snapshots.keys()]) if (later >= id) this.#snapshots.delete(later)
+    return true
+  }
+
+  /** The first block that this chain made is the last to go; settings are those of the start. */
+  async #reset(): Promise<void> {
+    await this.#goBack({ number: this.#firstNumber, aheadSeconds: 0, changes: 0 })
+    this.#store.writeNextBlock(undefined)
+    this.#snapshots.clear()
+    this.#impersonated.clear()
+    this.#impersonatesAll = false
+    this.#setPace(this.#paceAtStart)
+    await this.#events.onMade()
+  }
+
+  /** The state some blocks below the head. Throws FaultError MessageRefused below the first block. */
+  #below(blocks: number): Snapshot {
+    const { number: head } = this.#store.head
+    const number = head - blocks
+    if (number < this.#firstNumber) {
+      const height = head - this.#firstNumber
+      throw messageRefused(`${blocks} blocks cannot be taken back: ${height} were made since the start`)
+    }
+    return { number, aheadSeconds: this.#aheadSeconds, changes: this.#store.countByHand(number) }
+  }
+
+  /** Removes blocks and changes after a state, and all waiting transactions; snapshots after it stay unusable. */
+  async #goBack({ number, aheadSeconds, changes }: Snapshot): Promise<void> {
+    const blocks = this.#store.head.number - number
+    if (blocks > revertedMax)
+      throw messageRefused(`this is ${blocks} blocks back; at most ${revertedMax} are taken back`)
+    for (const [id, { number: at }] of this.#snapshots) if (at > number) this.#snapshots.delete(id)
     this.#store.apply(number, [])
     if (this.#store.countByHand(number) > changes) this.#store.undoByHand(changes)
     this.#maker.waiting.clear()
     this.#aheadSeconds = aheadSeconds
     this.#nextTimestamp = undefined
-    if (this.#store.readByHand()?.next !== undefined) {
+    const { next } = this.#store.readByHand() ?? {}
+    if (next !== undefined) {
       const clock = clockSeconds() + aheadSeconds
       this.#store.writeNextBlock(aheadSeconds > 0 ? { clock } : undefined)
     }
     await this.#events.onMade()
-    return true
+  }
+
+  /**
+   * Replaces the last blocks by as many others. These have only the transactions that are placed in them; those of the
+   * old blocks wait again, as on a node that follows a reorganisation.
+   */
+  async #reorganise(blocks: number, placed: ReadonlyMap<number, readonly Uint8Array[]>): Promise<void> {
+    const below = this.#below(blocks)
+    for (const at of placed.keys())
+      if (at >= blocks) throw invalid(`block ${at} is none of ${blocks} new blocks`, 1)
+    const old = this.#maker.sentAfter(below.number)
+    await this.#goBack(below)
+    for (let at = 0; at < blocks; at++) {
+      for (const raw of placed.get(at) ?? []) this.#maker.take(raw, this.#timestamp())
+      // The new block differs from the old one also where nothing else does.
+      await this.#setNextBlock({ prevRandao: bytesToHex(randomBytes(32)) })
+      await this.make()
+    }
+    for (const raw of old) this.#maker.takeAgain(raw, this.#timestamp())
+    await this.#makeAtOnce()
   }
 
   /**

@@ -37,6 +37,23 @@ export function integer(value: unknown, max: number, index = 0): number {
   return Number(found)
 }
 
+/**
+ * Signed transactions by the place of their block among new ones, as the second parameter of `anvil_reorg` has them: a
+ * list of pairs.
+ */
+export function placedTransactions(pairs: unknown): ReadonlyMap<number, readonly Uint8Array[]> {
+  if (!Array.isArray(pairs)) throw invalid('expected a list of pairs of a transaction and a block', 1)
+  const placed = new Map<number, Uint8Array[]>()
+  for (const pair of pairs) {
+    const [hex, block] = Array.isArray(pair) ? pair : []
+    const raw = bytesOfHex(hex)
+    if (raw === undefined) throw invalid('expected signed transactions in hex', 1)
+    const at = integer(block, Number.MAX_SAFE_INTEGER, 1)
+    placed.set(at, [...(placed.get(at) ?? []), raw])
+  }
+  return placed
+}
+
 export function invalid(why: string, index: number): FaultError {
   return new FaultError({ kind: 'InvalidArgument', index, why })
 }

@@ -1,4 +1,4 @@
-/** Changes of one account that a caller of a developer chain makes by hand, as rows of state and tries with their root. */
+/** Changes of accounts that a caller of a developer chain makes by hand, as rows of state and tries with their root. */
 import { type Account, emptyAccount, encodeAccount } from '../../../data/state/account.js'
 import { type StateView, slotChanges } from '../../../data/state/stateView.js'
 import { updateTrieRows } from '../../../data/state/trie.js'
@@ -15,14 +15,15 @@ import {
 } from '../../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 
-/** What a caller sets; all else stays. */
+/** What a caller sets of an account; all else stays. */
 export interface AccountByHand {
+  readonly address: Address
   readonly nonce?: bigint
   /** In wei. */
   readonly balance?: bigint
   readonly code?: Uint8Array
-  /** 32 bytes each. */
-  readonly slot?: readonly [slot: Hash32, value: Uint8Array]
+  /** 32 bytes each; each slot once. */
+  readonly slots?: readonly (readonly [slot: Hash32, value: Uint8Array])[]
 }
 
 export interface BuiltByHand extends StateRows {
@@ -30,40 +31,44 @@ export interface BuiltByHand extends StateRows {
   readonly code: readonly Change[]
 }
 
-/** The rows with which `state` becomes what the caller wants. An account without anything is removed. */
-export function buildByHand(state: StateView, address: Address, wanted: AccountByHand): BuiltByHand {
-  const before = state.account(address) ?? emptyAccount
+/** The rows with which `state` becomes what the caller wants; each account once. One without anything is removed. */
+export function buildByHand(state: StateView, wanted: readonly AccountByHand[]): BuiltByHand {
   const trie: Change[] = []
+  const code: Change[] = []
   const slots: Change[] = []
-  let { storageRoot, codeHash } = before
-  if (wanted.slot !== undefined) {
-    const [slot, value] = wanted.slot
-    const change = [slot, trimLeft(value)] as const
-    slots.push([concatBytes(address, slot), change[1]])
-    storageRoot = updateTrieRows(
-      storageRoot,
-      slotChanges([change]),
-      state.tries(address),
-      rowSink(trie, address),
-    )
-  }
-  if (wanted.code !== undefined) codeHash = wanted.code.length === 0 ? emptyCodeHash : keccak256(wanted.code)
-  const { nonce = before.nonce, balance = before.balance } = wanted
-  const account: Account = { nonce, balance, storageRoot, codeHash }
-  const row = isNothing(account) ? undefined : encodeAccount(account)
+  const accounts = wanted.map((each): readonly [Address, Uint8Array | undefined] => {
+    const { address } = each
+    const before = state.account(address) ?? emptyAccount
+    const { nonce = before.nonce, balance = before.balance } = each
+    let { storageRoot, codeHash } = before
+    if (each.slots !== undefined && each.slots.length > 0) {
+      const changes = each.slots.map(([slot, value]) => [slot, trimLeft(value)] as const)
+      for (const [slot, value] of changes) slots.push([concatBytes(address, slot), value])
+      const sink = rowSink(trie, address)
+      storageRoot = updateTrieRows(storageRoot, slotChanges(changes), state.tries(address), sink)
+    }
+    if (each.code !== undefined) codeHash = each.code.length === 0 ? emptyCodeHash : keccak256(each.code)
+    if (each.code?.length) code.push([codeHash, each.code])
+    const account: Account = { nonce, balance, storageRoot, codeHash }
+    return [address, isNothing(account) ? undefined : encodeAccount(account)]
+  })
   const stateRoot = updateTrieRows(
     state.stateRoot,
-    [[keccak256(address), row]],
+    accounts.map(([address, row]) => [keccak256(address), row]),
     state.tries(),
     rowSink(trie, undefined),
   )
   return {
     stateRoot,
-    accounts: [[address, row ?? noBytes]],
-    slots,
-    trie: trie.sort(([a], [b]) => Buffer.compare(a, b)),
-    code: wanted.code?.length ? [[codeHash, wanted.code]] : [],
+    accounts: sorted(accounts.map(([address, row]) => [address, row ?? noBytes])),
+    slots: sorted(slots),
+    trie: sorted(trie),
+    code,
   }
+}
+
+function sorted(changes: readonly Change[]): Change[] {
+  return [...changes].sort(([a], [b]) => Buffer.compare(a, b))
 }
 
 function isNothing({ nonce, balance, codeHash, storageRoot }: Account): boolean {

@@ -113,6 +113,11 @@ export class WaitingTransactions {
     return tx !== undefined
   }
 
+  /** Removes the transactions of a sender. */
+  dropFrom(sender: Uint8Array): void {
+    for (const tx of this.#list()) if (equalBytes(tx.sender, sender)) this.remove(tx)
+  }
+
   /** Removes transactions whose nonces are used. */
   removePast(): void {
     for (const tx of this.#list()) if (tx.nonce < this.#nonceOf(tx.sender)) this.remove(tx)

@@ -83,6 +83,7 @@ t.test('the methods that change something say so', (t) => {
     'eth_sendRawTransaction',
     'eth_sendRawTransactionSync',
     'eth_sendTransaction',
+    'eth_sendUnsignedTransaction',
     'eth_subscribe',
     'eth_uninstallFilter',
     'eth_unsubscribe',
