@@ -61,6 +61,8 @@ export type Fault =
   | { readonly kind: 'InvalidPin'; readonly got: string }
   /** `index` is the argument with the tag. */
   | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
+  /** A consensus client has chosen no safe or finalized block yet. */
+  | { readonly kind: 'NothingMarked'; readonly tag: 'safe' | 'finalized' }
   | { readonly kind: 'HeaderNotFound' }
   | { readonly kind: 'HeaderForHashNotFound' }
   | { readonly kind: 'HashNotCanonical' }

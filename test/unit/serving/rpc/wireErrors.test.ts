@@ -152,6 +152,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32602,
     'invalid argument 2: the safe tag is not supported on this network, use finalized',
   ],
+  NothingMarked: [{ kind: 'NothingMarked', tag: 'safe' }, -32000, 'safe block not found'],
   HeaderNotFound: [{ kind: 'HeaderNotFound' }, -32000, 'header not found'],
   HeaderForHashNotFound: [{ kind: 'HeaderForHashNotFound' }, -32000, 'header for hash not found'],
   HashNotCanonical: [{ kind: 'HashNotCanonical' }, -32000, 'hash is not currently canonical'],
