@@ -46,6 +46,9 @@ async function takeChain(task: ChainTask, host: SourceHost): Promise<void> {
   if ('develop' in task) {
     return (await import('../src/sources/ingest/develop/developChain.js')).developChain(task, host)
   }
+  if ('consensus' in task) {
+    return (await import('../src/sources/ingest/engine/engineSource.js')).obeyConsensus(task, host)
+  }
   return (await import('../src/sources/ingest/blocks/importFiles.js')).importFiles(task, host)
 }
 

@@ -61,6 +61,8 @@ export type Fault =
   | { readonly kind: 'InvalidPin'; readonly got: string }
   /** `index` is the argument with the tag. */
   | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
+  /** A consensus client has chosen no safe or finalized block yet. */
+  | { readonly kind: 'NothingMarked'; readonly tag: 'safe' | 'finalized' }
   /** `block` is the number or tag that was asked for, `head` the number of the newest block; absent: unknown. */
   | { readonly kind: 'HeaderNotFound'; readonly block?: number | string; readonly head?: number }
   | { readonly kind: 'HeaderForHashNotFound' }

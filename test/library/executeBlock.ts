@@ -69,6 +69,7 @@ export class LibraryExecutor {
         encodeReceipt(receipt, block.transactions[index]?.type ?? 0),
       ),
       receiptsRoot: toHash32(result.receiptsRoot),
+      requests: result.requests?.map(({ bytes }) => bytes),
       requestsHash: result.requestsHash && toHash32(result.requestsHash),
       blockAccessList: undefined,
       senders,

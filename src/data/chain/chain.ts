@@ -26,7 +26,9 @@ export class Chain extends ChainBlocks {
 
   /** Number of the newest block that can no longer be replaced. */
   get finalizedNumber(): number {
-    return this.#store.readMarker('finalized')?.number ?? this.head.number - this.parts.options.finalizedLag
+    const { onlyMarked, finalizedLag } = this.parts.options
+    const unmarked = onlyMarked === true ? this.firstNumber : this.head.number - finalizedLag
+    return this.#store.readMarker('finalized')?.number ?? unmarked
   }
 
   /** Number of logs of a known block; 0 if it was never executed. */

@@ -61,6 +61,8 @@ export interface ChainOptions {
   /** Number of blocks that `safe` and `finalized` lag behind the head. */
   readonly safeLag: number
   readonly finalizedLag: number
+  /** Whether `safe` and `finalized` are only what a source stored, without which they name no block. */
+  readonly onlyMarked?: boolean
   /** Memory for cached JSON of blocks and receipts, in bytes. */
   readonly answerCacheBytes: number
 }
@@ -157,7 +159,7 @@ export abstract class ChainBlocks {
   /**
    * Resolves a block id in this chain; tags are interpreted only here. Undefined if there is no such block. `argument`
    * is the argument's index, from 0; undefined if the method accepts `safe` on every network. Throws FaultError if
-   * `safe` is not supported, or a hash is not canonical as required.
+   * `safe` is not supported, a tag names no block yet, or a hash is not canonical as required.
    */
   resolve(id: BlockId, argument: number | undefined): ResolvedBlock | undefined {
     const { head } = this
@@ -175,13 +177,13 @@ export abstract class ChainBlocks {
           case 'earliest':
             return this.#blockByNumber(Math.max(this.firstNumber, this.oldest.bodies), head)
           case 'finalized':
-            return this.#marked('finalized', head) ?? this.#behind(head, this.parts.options.finalizedLag)
+            return this.#marked('finalized', head) ?? this.#unmarked('finalized', head)
           case 'safe': {
             const marked = this.#marked('safe', head)
             if (marked === undefined && !this.parts.options.supportsSafe && argument !== undefined) {
               throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
             }
-            return marked ?? this.#behind(head, this.parts.options.safeLag)
+            return marked ?? this.#unmarked('safe', head)
           }
         }
     }
@@ -439,6 +441,13 @@ export abstract class ChainBlocks {
     const named = this.parts.store.readMarker(marker)
     const marked = named && this.#blockByNumber(named.number, head)
     return named && marked && equalBytes(marked.hash, named.hash) ? marked : undefined
+  }
+
+  /** The block of a tag that the source has not stored. Throws FaultError if only the source can name it. */
+  #unmarked(tag: Marker, head: Head): ResolvedBlock | undefined {
+    const { onlyMarked, safeLag, finalizedLag } = this.parts.options
+    if (onlyMarked === true) throw new FaultError({ kind: 'NothingMarked', tag })
+    return this.#behind(head, tag === 'safe' ? safeLag : finalizedLag)
   }
 
   #behind(head: Head, blocks: number): ResolvedBlock | undefined {

@@ -18,7 +18,7 @@ export function transactionTips(rows: BlockRows): bigint[] {
 }
 
 /** Gas used by each transaction of a block, in order. */
-export function gasUsedByEach({ receipts }: ExecutedBlock): number[] {
+export function gasUsedByEach({ receipts }: Pick<ExecutedBlock, 'receipts'>): number[] {
   let before = 0
   return rlpListSpans(receipts, rlpSpanAt(receipts, 0)).map(({ start }) => {
     const cumulative = Number(integerOfItem(receipts, readReceipt(receipts, start).cumulativeGas))

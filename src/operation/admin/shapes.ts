@@ -24,7 +24,7 @@ export const network = z.object({
   hosts: z.array(z.string()).describe('host names at which a path without a network means this one'),
   isDefault: z.boolean(),
   source: z
-    .enum(['file', 'replay', 'follow', 'feed', 'develop', 'gateway', 'none'])
+    .enum(['file', 'replay', 'follow', 'feed', 'develop', 'consensus', 'gateway', 'none'])
     .describe('where its blocks come from; none: they were imported, or it has none'),
   storeBytes: amount('of its store on disk'),
   opening: z.string().nullable().describe('why a chain has no block yet; null where it has one'),

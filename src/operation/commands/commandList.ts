@@ -189,8 +189,17 @@ const serve = defineCommand({
     ),
     genesis: textFlag(
       'FILE',
-      "geth's genesis.json, where the node of --follow does not tell it, or the chain of --upstream is not known",
+      "geth's genesis.json, where the node of --follow does not tell it, or the chain of --upstream is not known; of a new chain with --engine-port",
     ),
+    enginePort: integerFlag(
+      'PORT',
+      'take the blocks of a consensus client, which calls the Engine API on this port; 0 takes a free one',
+      { max: 65_535, shownDefault: '8551 with --jwt-secret' },
+    ),
+    engineHost: textFlag('HOST', 'address of that port', { shownDefault: '127.0.0.1' }),
+    jwtSecret: textFlag('FILE', 'secret of the consensus client, 32 bytes in hex', {
+      shownDefault: 'node/jwt.hex in the data folder, which is made',
+    }),
     ...signatures('take the head that validators signed, as this node shows; repeatable'),
     ...access,
   },
@@ -205,6 +214,10 @@ const serve = defineCommand({
     [
       'tidegate serve --network dev --follow http://127.0.0.1:9545 --genesis genesis.json',
       'an archive in front of a node',
+    ],
+    [
+      'tidegate serve --network mine --genesis genesis.json --engine-port 8551 --jwt-secret jwt.hex',
+      'an archive under a consensus client',
     ],
   ],
   run: async (flags, _files, io) => {

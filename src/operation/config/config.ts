@@ -433,6 +433,7 @@ function nodePaths(dataDir: string) {
     pepper: join(node, 'pepper'),
     demoKey: join(node, 'demo-key'),
     adminToken: join(node, 'admin-token'),
+    jwtSecret: join(node, 'jwt.hex'),
     calls: join(node, 'calls.jsonl'),
     upstreams: join(node, 'upstreams.json'),
     sharedKeys: join(node, 'shared-keys.mdb'),

@@ -40,6 +40,13 @@ export const limitsShape = {
   bodyMsMax: milliseconds(100).default(30_000),
   /** Unfinished bodies of all connections together: 51 of the largest. Keeps slow senders from filling the memory. */
   bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
+  /**
+   * Body of one request of a consensus client. A payload is twice as long in hex as in its block, which has at most 10 MiB
+   * (EIP-7934), or 16 MiB of the largest batches of rollups.
+   */
+  engineBodyBytesMax: integer(MiB, GiB).default(32 * MiB),
+  /** Connections of consensus clients at once, each with one request at a time: a beacon node opens up to a dozen. */
+  engineConnectionsMax: integer(1, 10_000).default(64),
   /** Calls of one batch. geth's limit. */
   batchCallsMax: integer(1).default(1_000),
   /** Answer of one batch. geth's limit, in decimal megabytes as in geth. */

@@ -26,7 +26,7 @@ import {
 import { gatewayOf } from './gateway.js'
 import { historyOf } from './history.js'
 import { demoRollup, entryToRollup, type RollupConfig } from './rollupNetwork.js'
-import { followUrl } from './source.js'
+import { consensusFlags, followUrl } from './source.js'
 import { findUpstreamFaults, isUpstreamUrl, upstreamSchema } from './upstream.js'
 
 /** Flags that choose the served networks. */
@@ -46,6 +46,10 @@ export interface NetworkFlags {
   readonly genesis?: string | undefined
   /** URLs of beacon nodes, whose signatures confirm the head. */
   readonly beacon?: readonly string[] | undefined
+  /** The listener for a consensus client, whose blocks the network takes. */
+  readonly enginePort?: number | undefined
+  readonly engineHost?: string | undefined
+  readonly jwtSecret?: string | undefined
   /** Root of a beacon block, hex. */
   readonly checkpoint?: string | undefined
 }
@@ -101,13 +105,22 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
     return upstreamNetworks(file, data, flags, upstream)
   }
   if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
+  const isUnderConsensus = [flags.enginePort, flags.engineHost, flags.jwtSecret].some(
+    (flag) => flag !== undefined,
+  )
+  if (follow !== undefined && isUnderConsensus)
+    throw new UsageError(
+      '--follow and --engine-port exclude each other: blocks come from a node or from a consensus client',
+    )
   if (follow !== undefined) return [followedNetwork(file, data, flags, follow)]
   if (beacon !== undefined) {
     throw new UsageError(
       '--beacon is for a network with --upstream or --follow; in a configuration, name the nodes in its beacon.nodes',
     )
   }
-  if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream or --follow')
+  if (isUnderConsensus) return [consensusNetwork(file, data, flags)]
+  if (genesis !== undefined)
+    throw new UsageError('--genesis is for a network with --upstream, --follow or --engine-port')
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
 }
 
@@ -212,6 +225,27 @@ function followedNetwork(
     kind: 'archive',
     genesisPath,
     source: followUrl(url, beaconOf(flags.beacon, flags.checkpoint)),
+  }
+}
+
+/** The network of `--engine-port`: from the configuration, from the data folder, or new. */
+function consensusNetwork(file: ConfigFile, data: DataFolder, flags: NetworkFlags): NetworkConfig {
+  const { enginePort, engineHost, jwtSecret, genesis } = flags
+  const name = flags.network ?? onlyName(chainNames(file) ?? [])
+  const known = chainNetwork(file, data, name)
+  if (known.kind === 'history' || known.kind === 'gateway')
+    throw new UsageError(
+      `network ${name} is of kind ${known.kind}, which executes no blocks; name another one`,
+    )
+  return {
+    ...known,
+    kind: 'archive',
+    genesisPath: genesis === undefined ? known.genesisPath : existingFile(genesis),
+    source: consensusFlags({
+      host: engineHost,
+      port: enginePort,
+      jwtSecret: jwtSecret === undefined ? undefined : existingFile(jwtSecret),
+    }),
   }
 }
 

@@ -97,10 +97,24 @@ const developSource = object({
   accounts: integer(0, knownAccountsMax).default(knownAccountsDefault),
 })
 
-const types = '"file", "replay", "follow", "develop" or "feed"'
+/** The blocks of a consensus client, which calls a listener of their own. */
+const consensusSource = object({
+  type: z.literal('consensus'),
+  /** Address of the listener. Only this machine can connect to the default. */
+  host: text('a host name or IP address').default('127.0.0.1'),
+  /** Port of the listener; the one that consensus clients call by default. 0 takes a free one. */
+  port: integer(0, 65_535).default(8551),
+  /**
+   * The file of the secret that the consensus client has too, 32 bytes in hex; absent: `node/jwt.hex` in the data folder,
+   * which is made.
+   */
+  jwtSecret: text('the path of a file').optional(),
+})
+
+const types = '"file", "replay", "follow", "develop", "consensus" or "feed"'
 export const sourceSchema = z.discriminatedUnion(
   'type',
-  [fileSource, replaySource, followSource, developSource, feedSource],
+  [fileSource, replaySource, followSource, developSource, consensusSource, feedSource],
   {
     error: ({ code }) => (code === 'invalid_union' ? `expected ${types}` : 'expected an object'),
   },
@@ -111,10 +125,19 @@ export function followUrl(url: string, beacon: BeaconConfig | undefined): Source
   return { ...followSource.parse({ type: 'follow', upstreams: [url] }), beacon }
 }
 
+/** The source for a consensus client on the command line. */
+export function consensusFlags(flags: {
+  readonly host: string | undefined
+  readonly port: number | undefined
+  readonly jwtSecret: string | undefined
+}): SourceConfig {
+  return consensusSource.parse({ type: 'consensus', ...flags })
+}
+
 export type SourceConfig = z.output<typeof sourceSchema>
 
 export function withAbsoluteSource(source: SourceConfig, folder: string): SourceConfig {
-  const absolute = withAbsolute(source, folder, 'path', 'file', 'recorded')
+  const absolute = withAbsolute(source, folder, 'path', 'file', 'recorded', 'jwtSecret')
   if (absolute.type !== 'replay') return absolute
   return { ...absolute, script: absolute.script.map((step) => withAbsolute(step, folder, 'file')) }
 }
@@ -125,6 +148,7 @@ const crossSchema = z
     path: rawPath,
     file: rawPath,
     recorded: rawPath,
+    jwtSecret: rawPath,
     from: z.number().catch(0),
     script: z
       .array(
@@ -142,8 +166,11 @@ const crossSchema = z
 
 /** Finds missing files and steps that contradict each other. Each line begins with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
-  const { path, file, recorded, from, script } = crossSchema.parse(raw)
-  const faults = [...findUpstreamFaults(raw), ...findMissingFiles({ path, file, recorded }, folder)]
+  const { path, file, recorded, jwtSecret, from, script } = crossSchema.parse(raw)
+  const faults = [
+    ...findUpstreamFaults(raw),
+    ...findMissingFiles({ path, file, recorded, jwtSecret }, folder),
+  ]
   let last: number | undefined
   for (const [index, { after, back, file }] of script.entries()) {
     const key = `script[${index}]`

@@ -170,7 +170,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
 
 /** Whether the source takes transactions and calls of clients: it passes them to its nodes, or makes blocks itself. */
 function takesCalls({ gateway, source }: NetworkConfig): boolean {
-  return gateway !== undefined || source?.type === 'follow' || source?.type === 'develop'
+  return gateway !== undefined || ['follow', 'develop', 'consensus'].includes(source?.type ?? '')
 }
 
 function passThroughOf({ gateway, source }: NetworkConfig): readonly string[] {

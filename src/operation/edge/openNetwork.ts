@@ -101,6 +101,7 @@ function openStore(
       supportsSafe: config.safe,
       safeLag: config.safeLag,
       finalizedLag: config.finalizedLag,
+      onlyMarked: config.source?.type === 'consensus',
       answerCacheBytes: options.answerCacheBytes,
     },
     execution: {

@@ -38,6 +38,7 @@ function taskOf(
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   if (source.type === 'develop') return { ...store, develop: source }
+  if (source.type === 'consensus') return { ...store, consensus: true }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the stored history.
   const reorgDepthMax = smallest([source.reorgDepthMax, ...Object.values(historyLimits(history))])
@@ -78,7 +79,7 @@ export class NetworkSource extends ChainFeed {
   readonly opened: Promise<void>
   /** Resolves when the source has delivered all its blocks; rejects if it failed for good. */
   readonly ingested: Promise<void>
-  /** For a source with upstreams and for a developer chain. */
+  /** For a source with upstreams, for a developer chain, and under a consensus client. */
   readonly calls = sourceCallsBy((name, args) => this.#thread.call(name, args))
   readonly #task: SourceTask
   readonly #listeners: SourceListeners

@@ -35,6 +35,8 @@ import { readNetworkLayouts } from '../edge/storageLayouts.js'
 import type { Io } from '../process/io.js'
 import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
+import type { EngineListener } from './engine/engineListener.js'
+import { openEngines } from './engine/openEngines.js'
 import { importView } from './importProgress.js'
 import { type NetworkSource, startSource } from './networkSource.js'
 import { obeySignals } from './obeySignals.js'
@@ -117,6 +119,7 @@ class ServedProcess {
   #edge: Edge | undefined
   #port = 0
   #others: EdgeThreads | undefined
+  #engines: readonly EngineListener[] = []
   #admin: AdminListener | undefined
   #notices: SystemdNotices | undefined
   #isStopping = false
@@ -164,6 +167,7 @@ class ServedProcess {
     const parts = { pool, rollups, sources, networks: edge.networks, usage }
     this.#others = shared && startOtherEdges(config, { ...shared, transport, ...keyOptions }, parts)
     await this.#others?.listening
+    this.#engines = await openEngines(config, { edge, sources, log })
     this.#admin = await openAdmin(config, {
       edge,
       port: this.#port,
@@ -250,6 +254,7 @@ class ServedProcess {
 
   async stopListening(): Promise<void> {
     this.#isStopping = true
+    await Promise.all(this.#engines.map((engine) => engine.close()))
     await Promise.all([this.#edge?.server.close(), this.#others?.close()])
     await Promise.all([this.#admin?.close(), this.#notices?.close()])
     await this.#usage.close()

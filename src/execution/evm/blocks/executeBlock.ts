@@ -21,7 +21,7 @@ import { type AncestorHash, BlockRunner, checkBlobGas, sendersOf } from './block
 import { BlockTally } from './blockTally.js'
 import { InvalidBlockError } from './invalidBlock.js'
 import type { StateChanges } from './stateChanges.js'
-import { beginBlock, requestsHashOf } from './systemCalls.js'
+import { beginBlock, requestsHash, requestsOf } from './systemCalls.js'
 
 export interface ExecutedBlock {
   readonly changes: StateChanges
@@ -32,7 +32,8 @@ export interface ExecutedBlock {
   /** Consensus encoding of each receipt. */
   readonly receipts: readonly Uint8Array[]
   readonly receiptsRoot: Hash32
-  /** EIP-7685; undefined before Prague. */
+  /** EIP-7685: type and data of each request, and their hash; undefined before Prague. */
+  readonly requests: readonly Uint8Array[] | undefined
   readonly requestsHash: Hash32 | undefined
   /** Set on forks where it is the root of an account's storage after the block. */
   readonly withdrawalsRoot?: Hash32
@@ -109,8 +110,8 @@ export class BlockExecutor {
     kernel.setAccessIndex(transactions.length + 1)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
-    const requestsHash = includesFork(fork, 'prague')
-      ? requestsHashOf(kernel, tally.logs, schedule, fork, this.#isDevelopment)
+    const requests = includesFork(fork, 'prague')
+      ? requestsOf(kernel, tally.logs, schedule, fork, this.#isDevelopment)
       : undefined
     const { gasUsed, logsBloom, receipts } = tally
     const changes = tally.changes()
@@ -122,7 +123,8 @@ export class BlockExecutor {
       logsBloom,
       receipts,
       receiptsRoot: receiptsRootOf(receipts, fork),
-      requestsHash,
+      requests,
+      requestsHash: requests && requestsHash(requests),
       blockAccessList: isRecorded ? buildBlockAccessList(kernel) : undefined,
       senders: sendersOf(transactions),
     }

@@ -5,7 +5,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { familyOf } from '../../../data/chain/families/families.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
-import { emptyRequestsHash, type Header } from '../../../data/chain/header.js'
+import type { Header } from '../../../data/chain/header.js'
 import { beaconRoots, parentHashes, systemContracts } from '../../../data/chain/protocolContracts.js'
 import {
   bytesToBigInt,
@@ -45,18 +45,18 @@ export function beginBlock(kernel: Kernel, header: Header, fork: ForkName, { con
 }
 
 /**
- * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. Throws
- * {@link InvalidBlockError} if a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282). On a development chain,
- * which anvil creates without these contracts, a contract without code has no requests.
+ * EIP-7685: a block's requests, each its type and its data, from the block's logs and the system calls after its
+ * transactions. Throws {@link InvalidBlockError} if a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282). On a
+ * development chain, which anvil creates without these contracts, a contract without code has no requests.
  */
-export function requestsHashOf(
+export function requestsOf(
   kernel: Kernel,
   logs: readonly KernelLog[],
   { config }: ForkSchedule,
   fork: ForkName,
   isDevelopment: boolean,
-): Hash32 {
-  if (familyOf(fork).execution?.hasRequests !== true) return emptyRequestsHash
+): readonly Uint8Array[] {
+  if (familyOf(fork).execution?.hasRequests !== true) return []
   // As in go-ethereum, a chain whose genesis names no deposit contract has no deposits.
   const { depositContractAddress } = config
   const deposits =
@@ -72,10 +72,14 @@ export function requestsHashOf(
     if (outcome?.isSuccess === false) throw new InvalidBlockError(`${contract} fails`)
     lists.push([type, outcome?.output ?? noBytes])
   }
-  const hashes = lists
+  return lists
     .filter(([, requests]) => requests.length > 0)
-    .map(([type, requests]) => sha256(concatBytes(Uint8Array.of(type), requests)))
-  return hashes.length === 0 ? emptyRequestsHash : toHash32(sha256(joinBytes(hashes)))
+    .map(([type, requests]) => concatBytes(Uint8Array.of(type), requests))
+}
+
+/** EIP-7685: the hash in the header of a block with these requests. */
+export function requestsHash(requests: readonly Uint8Array[]): Hash32 {
+  return toHash32(sha256(joinBytes(requests.map((request) => sha256(request)))))
 }
 
 function callSystem(

@@ -22,7 +22,7 @@ import { receiptsRootOf } from '../blocks/blockParts.js'
 import { payRewards, payWithdrawals } from '../blocks/blockPayments.js'
 import { BlockTally } from '../blocks/blockTally.js'
 import { InvalidBlockError } from '../blocks/invalidBlock.js'
-import { beginBlock, requestsHashOf } from '../blocks/systemCalls.js'
+import { beginBlock, requestsHash, requestsOf } from '../blocks/systemCalls.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
@@ -180,7 +180,7 @@ export class BlockSimulator {
   #requestsHash(logs: readonly KernelLog[], fork: ForkName): Hash32 {
     const { kernel, schedule, isDevelopment } = this.#settings
     try {
-      return requestsHashOf(kernel, logs, schedule, fork, isDevelopment)
+      return requestsHash(requestsOf(kernel, logs, schedule, fork, isDevelopment))
     } catch (error) {
       if (!(error instanceof InvalidBlockError)) throw error
       throw messageRefused(error.message)

@@ -116,6 +116,7 @@ const sources = {
   follow: 'nodes',
   feed: 'a feed',
   develop: 'makes its own blocks',
+  consensus: 'takes the blocks of a consensus client',
   gateway: 'a gateway to nodes',
   none: 'no new blocks',
 } as const

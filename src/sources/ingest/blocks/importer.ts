@@ -31,6 +31,7 @@ import {
   checkSize,
 } from './blockRules.js'
 import { compareWithHeader } from './compareWithHeader.js'
+import { ExecutedBeside } from './executedBeside.js'
 import { checkUncles } from './uncleRules.js'
 
 /**
@@ -41,6 +42,8 @@ const branchBlocksMaxDefault = 1024
 
 export interface ImporterOptions {
   readonly branchBlocksMax?: number
+  /** Bytes of block diffs that {@link ChainImporter.importBeside} keeps; {@link besideBytesDefault} unless given. */
+  readonly besideBytesMax?: number
   /** {@link BlockExecutor} unless given. */
   readonly executor?: Executor
 }
@@ -52,6 +55,9 @@ export interface Executor {
 
 /** Outcome of importing a block: stored before, canonical, or on another branch. */
 type ImportOutcome = 'known' | 'canonical' | 'side'
+
+/** Outcome for a block beside the canonical chain; `unexecuted`: the state of its parent is not kept. */
+type BesideOutcome = 'known' | 'executed' | 'unexecuted'
 
 export interface ImportedBlock {
   readonly outcome: ImportOutcome
@@ -72,6 +78,16 @@ export class BadBlockError extends Error {
   }
 }
 
+/** The branch of a block parts from the canonical chain where no state is kept, or is too long to be executed. */
+class UnkeptBranchError extends InvalidBlockError {}
+
+/** A canonical block, and the blocks from it to the end of a branch. */
+interface Branch {
+  readonly base: Header
+  /** Of each block its diff if it is in memory. */
+  readonly members: readonly (BlockDiff | Candidate)[]
+}
+
 /** A block with values that follow from its parent. */
 interface Candidate extends Block {
   readonly totalDifficulty: bigint
@@ -88,6 +104,7 @@ export class ChainImporter {
   readonly #development: Development | undefined
   readonly #start: Start | undefined
   readonly #firstHeader: number
+  readonly #beside: ExecutedBeside
   #last: BlockName | undefined
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
@@ -103,6 +120,7 @@ export class ChainImporter {
     const known = { recent: new RecentTries(), isDevelopment }
     this.#executor = options.executor ?? new BlockExecutor(schedule, this.#keys, known)
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
+    this.#beside = new ExecutedBeside(options.besideBytesMax)
   }
 
   /**
@@ -120,6 +138,42 @@ export class ChainImporter {
    */
   importAsHead(block: Block): Promise<ImportedBlock> {
     return this.#take(block, () => true)
+  }
+
+  /**
+   * Checks and executes a block on its parent, which is stored, on any branch. Stores the block; the head stays. A
+   * known block is not executed again. Throws as {@link importBlock} does.
+   */
+  async importBeside(parsed: Block): Promise<BesideOutcome> {
+    const { hash, header } = parsed
+    try {
+      if (this.#isKnown(parsed)) return 'known'
+      this.#keys.hold(await parsed.takeKeys?.())
+      const block = this.#timed('check', () => this.#checkBlock(parsed))
+      const diffs = await this.#executeBranch(this.#branchOf(block))
+      const executed = diffs.at(-1) as BlockDiff
+      this.#beside.add(executed)
+      this.#timed('write', () =>
+        this.#store.writeSideBlock({ ...blockRows(block), senders: executed.senders }),
+      )
+      return 'executed'
+    } catch (error) {
+      if (error instanceof UnkeptBranchError) return 'unexecuted'
+      throw asNamed(error, header.number, hash)
+    }
+  }
+
+  /**
+   * Makes a stored block the head: an ancestor of the head, or the end of a branch, which is executed unless its block
+   * diffs are in memory. Throws as {@link importBlock} does, and OperatorError if the store cannot go back that far.
+   */
+  async makeHead({ number, hash }: BlockName): Promise<void> {
+    try {
+      if (!this.#store.isCanonical(number, hash)) await this.#switchTo(this.#storedBlock(hash))
+      else if (number < this.#store.head.number) this.#timed('write', () => this.#store.apply(number, []))
+    } catch (error) {
+      throw asNamed(error, number, hash)
+    }
   }
 
   /** `takesAgain` decides whether a known block that is not canonical takes part in fork choice again. */
@@ -183,47 +237,62 @@ export class ChainImporter {
 
   /** Executes the branch that ends with `block` and makes it canonical in one transaction. Returns its gas. */
   async #switchTo(block: Candidate): Promise<bigint> {
-    const branch = [block]
-    let parentHash = block.header.parentHash
+    const branch = this.#branchOf(block)
+    const blockDiffs = await this.#executeBranch(branch)
+    this.#timed('write', () => this.#store.apply(branch.base.number, blockDiffs))
+    return branch.members.reduce((sum, member) => sum + ('items' in member ? member.header.gasUsed : 0n), 0n)
+  }
+
+  /** Throws {@link UnkeptBranchError}. */
+  #branchOf(block: Candidate): Branch {
+    const members: (BlockDiff | Candidate)[] = [this.#beside.find(block.hash) ?? block]
+    let { parentHash } = block.header
     let number = block.header.number - 1
     while (!this.#store.isCanonical(number, parentHash)) {
-      if (branch.length === this.#branchBlocksMax) {
-        throw new InvalidBlockError(
+      if (members.length === this.#branchBlocksMax) {
+        throw new UnkeptBranchError(
           `it ends a branch of more than ${this.#branchBlocksMax} blocks, too long to replace canonical ones`,
         )
       }
-      const parent = this.#storedBlock(parentHash)
-      branch.unshift(parent)
-      parentHash = parent.header.parentHash
+      const parent = this.#beside.find(parentHash) ?? this.#storedBlock(parentHash)
+      members.unshift(parent)
+      parentHash = 'items' in parent ? parent.header.parentHash : parent.parentHash
       number--
     }
     const base = decodeHeader(this.#header(parentHash))
-    const { state: oldestState, trie } = this.#store.readOldestKept()
-    const oldest = Math.max(oldestState, trie)
+    const { state, trie } = this.#store.readOldestKept()
+    const oldest = Math.max(state, trie)
     if (base.number < oldest) {
-      throw new InvalidBlockError(
+      throw new UnkeptBranchError(
         `it ends a branch from before block ${oldest}, the oldest whose state is kept`,
       )
     }
+    return { base, members }
+  }
+
+  /** Block diffs of a branch, in order; only blocks without one are executed. */
+  async #executeBranch({ base, members }: Branch): Promise<readonly BlockDiff[]> {
+    const { head } = this.#store
+    const root = stateRootOf(base, this.#development)
     const state = new BranchState(
-      historicalState(this.#store, base.number, stateRootOf(base, this.#development)),
+      base.number === head.number
+        ? headState(this.#store, this.#store.readRootByHand(head.hash) ?? root)
+        : historicalState(this.#store, base.number, root),
     )
     const blockDiffs: BlockDiff[] = []
     const ancestorHash = (n: number) =>
       n > base.number ? blockDiffs[n - base.number - 1]?.hash : this.#store.readCanonicalHash(n)
-    let gasUsed = 0n
-    for (const member of branch) {
+    for (const member of members) {
+      const parent = blockDiffs.at(-1)
+      if (parent !== undefined) state.add(parent, decodeHeader(parent.header).stateRoot)
       try {
-        const blockDiff = await this.#execute(member, state, ancestorHash)
-        blockDiffs.push(blockDiff)
-        state.add(blockDiff, member.header.stateRoot)
+        blockDiffs.push('items' in member ? await this.#execute(member, state, ancestorHash) : member)
       } catch (error) {
-        throw asNamed(error, member.header.number, member.hash)
+        const number = 'items' in member ? member.header.number : member.number
+        throw asNamed(error, number, member.hash)
       }
-      gasUsed += member.header.gasUsed
     }
-    this.#timed('write', () => this.#store.apply(base.number, blockDiffs))
-    return gasUsed
+    return blockDiffs
   }
 
   #timed<T>(phase: keyof ChainImporter['seconds'], work: () => T): T {

@@ -13,6 +13,7 @@ import {
   type Header,
   headerHash,
   stateRootOf,
+  type Timestamp,
 } from '../../../data/chain/header.js'
 import { buildPendingHeader, withNext } from '../../../data/chain/pendingHeader.js'
 import { type Account, decodeAccount } from '../../../data/state/account.js'
@@ -32,6 +33,7 @@ import {
   bytesToBigInt,
   bytesToHex,
   type Hash32,
+  latin1Key,
   noBytes,
   padLeft,
   toMinimalBytes,
@@ -54,6 +56,26 @@ export interface Payment {
   readonly gwei: bigint
 }
 
+/** What a consensus client chooses for a block. */
+export interface BuildAttributes {
+  /** Header fields that do not follow from the parent. */
+  readonly fields: Partial<Header> & Pick<Header, 'timestamp'>
+  /** Index, validator, address and amount of each; empty before Shanghai. */
+  readonly withdrawals: readonly RlpItem[]
+  /** Mandatory transactions; undefined if the family has none. */
+  readonly opening: Opening | undefined
+  /** Whether the block can have a waiting transaction; if not, it has no later ones of the sender. */
+  mayInclude(transaction: SentTransaction, fork: ForkName): boolean
+}
+
+export interface MadeBlock {
+  readonly diff: BlockDiff
+  /** EIP-7685; undefined before Prague. */
+  readonly requests: readonly Uint8Array[] | undefined
+  /** Its transactions that waited, in order. */
+  readonly sent: readonly SentTransaction[]
+}
+
 /** A block to be made, still empty. */
 interface Draft {
   readonly header: Header
@@ -69,8 +91,7 @@ interface Draft {
 interface OpenedDraft extends Draft {
   /** Undefined if the block has only sent transactions. */
   readonly opening: Opening | undefined
-  /** Set if no opening pays. */
-  readonly withdrawn: Payment | undefined
+  readonly withdrawals: readonly RlpItem[]
 }
 
 export class BlockMaker {
@@ -175,18 +196,34 @@ export class BlockMaker {
   make(timestamp: number, payment?: Payment): void {
     const draft = this.#open(this.#draft(timestamp), payment)
     const { number, withdrawalsRoot } = draft.header
-    if (draft.withdrawn !== undefined && withdrawalsRoot === undefined) {
+    if (draft.withdrawals.length > 0 && withdrawalsRoot === undefined) {
       throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
-    const chosen = payment === undefined ? this.#choose(draft) : []
-    this.#store.apply(number - 1, [this.#executeSome(draft, chosen)])
+    const chosen = payment === undefined ? this.#choose(draft, this.#ready(draft)) : []
+    this.#store.apply(number - 1, [this.#executeSome(draft, chosen).diff])
     this.waiting.removePast()
   }
 
+  /**
+   * Makes a block on the head with these attributes, which the store does not get. Drops transactions as {@link make}
+   * does. Throws OperatorError if the chain's own rules allow no block.
+   */
+  build({ fields, withdrawals, opening, mayInclude }: BuildAttributes): MadeBlock {
+    const draft = { ...this.#draft(fields.timestamp, fields), withdrawals, opening }
+    const left = new Set<string>()
+    const ready = this.#ready(draft).filter((tx) => {
+      const sender = latin1Key(tx.sender)
+      if (!left.has(sender) && mayInclude(tx, draft.fork)) return true
+      left.add(sender)
+      return false
+    })
+    return this.#executeSome(draft, this.#choose(draft, ready))
+  }
+
   /** Executes a block of as many transactions as possible, in order; see {@link make}. */
-  #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): BlockDiff {
+  #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): MadeBlock {
     const { number } = draft.header
-    let made: BlockDiff | undefined
+    let made: Omit<MadeBlock, 'sent'> | undefined
     let failure: unknown
     // `runs` transactions are known to succeed, and `fails` to fail. Not every failure names its transaction, so a
     // binary search finds it.
@@ -214,10 +251,10 @@ export class BlockMaker {
       )
       this.waiting.remove(bad)
     }
-    return made
+    return { ...made, sent: chosen.slice(0, runs) }
   }
 
-  #draft(timestamp: number): Draft {
+  #draft(timestamp: Timestamp, fields: Partial<Header> = {}): Draft {
     const { hash } = this.#store.head
     const parentTotal = bytesToBigInt(this.#store.readTotalDifficulty(hash) as Uint8Array)
     const parent = this.head
@@ -226,7 +263,7 @@ export class BlockMaker {
     // Replaces the beacon chain's randomness.
     const random = isMerged ? { ...empty, mixHash: keccak256(hash) } : empty
     const next = this.#store.readByHand()?.next
-    const header = withNext(random, next)
+    const header = { ...withNext(random, next), ...fields }
     const fork = this.#schedule.forkAt(header.number, timestamp, isMerged)
     const isByHand = next?.baseFeePerGas !== undefined || next?.gasLimit !== undefined
     return { header, parent, fork, isMerged, isByHand, totalDifficulty: parentTotal + header.difficulty }
@@ -236,7 +273,9 @@ export class BlockMaker {
   #open(draft: Draft, payment: Payment | undefined): OpenedDraft {
     const { fork, header, parent } = draft
     const open = this.#schedule.family.execution?.openBlock
-    if (open === undefined) return { ...draft, opening: undefined, withdrawn: payment }
+    if (open === undefined) {
+      return { ...draft, opening: undefined, withdrawals: payment ? [withdrawalOf(payment, header)] : [] }
+    }
     const opening = open({
       fork,
       number: header.number,
@@ -245,18 +284,17 @@ export class BlockMaker {
         padLeft(this.#store.readSlot(address as Address, slot as Hash32) ?? noBytes, 32),
       payment: payment && { address: payment.address, wei: payment.gwei * weiPerGwei },
     })
-    return { ...draft, opening, withdrawn: undefined }
+    return { ...draft, opening, withdrawals: [] }
   }
 
   #ready({ header }: Draft): readonly SentTransaction[] {
     return this.waiting.ready(header.baseFeePerGas ?? 0n, this.#schedule.blobGasPrice(header) ?? 0n)
   }
 
-  /** The first transactions that can run and whose gas limits fit in one block; at least one, which may be invalid. */
-  #choose(draft: OpenedDraft): readonly SentTransaction[] {
+  /** The first transactions whose gas limits fit in one block; at least one, which may be invalid. */
+  #choose(draft: OpenedDraft, ready: readonly SentTransaction[]): readonly SentTransaction[] {
     const { header, fork, opening } = draft
     if (opening?.isAlone === true) return []
-    const ready = this.#ready(draft)
     const blobsMax = this.#schedule.blobParametersAt(fork)?.max ?? 0
     let gas = 0n
     let blobs = 0
@@ -275,19 +313,15 @@ export class BlockMaker {
 
   /** Executes a block. Throws InvalidBlockError. */
   #execute(
-    { header: empty, parent, fork, isMerged, isByHand, totalDifficulty, opening, withdrawn }: OpenedDraft,
+    { header: empty, parent, fork, isMerged, isByHand, totalDifficulty, opening, withdrawals }: OpenedDraft,
     chosen: readonly SentTransaction[],
-  ): BlockDiff {
+  ): Omit<MadeBlock, 'sent'> {
     const { number, parentHash } = empty
     const hasWithdrawals = empty.withdrawalsRoot !== undefined
     const hasBlobs = empty.blobGasUsed !== undefined
     const blobGasUsed =
       blobGasOf(opening, chosen, fork) ??
       gasPerBlob * BigInt(chosen.reduce((sum, { blobCount }) => sum + blobCount, 0))
-    // Index, validator, address and amount.
-    const withdrawals = withdrawn
-      ? [[toMinimalBytes(number), toMinimalBytes(0), withdrawn.address, toMinimalBytes(withdrawn.gwei)]]
-      : []
     const encoded = [...(opening?.transactions ?? []), ...chosen.map(({ bytes }) => bytes)]
     const planned: Header = {
       ...empty,
@@ -304,7 +338,7 @@ export class BlockMaker {
       (number) => this.#store.readCanonicalHash(number),
     )
     const { stateRoot, ...state } = changes
-    const { gasUsed, receiptsRoot, logsBloom, requestsHash, withdrawalsRoot } = outcome
+    const { gasUsed, receiptsRoot, logsBloom, requests, requestsHash, withdrawalsRoot } = outcome
     const header: Header = {
       ...planned,
       stateRoot,
@@ -318,7 +352,7 @@ export class BlockMaker {
     if (!isByHand) checkHeader(header, parent, { schedule: this.#schedule, fork, isMerged })
     if (blockAccessList !== undefined) checkAccessListLength(blockAccessList, header.gasLimit)
     const headerRlp = encodeHeader(header)
-    return {
+    const diff = {
       number,
       parentHash,
       hash: headerHash(headerRlp),
@@ -330,7 +364,12 @@ export class BlockMaker {
       totalDifficulty: toMinimalBytes(totalDifficulty),
       ...state,
     }
+    return { diff, requests }
   }
+}
+
+function withdrawalOf({ address, gwei }: Payment, { number }: Header): RlpItem {
+  return [toMinimalBytes(number), toMinimalBytes(0), address, toMinimalBytes(gwei)]
 }
 
 function itemOf(bytes: Uint8Array): BlockItem {

@@ -25,6 +25,7 @@ export class WaitingTransactions {
   /** By hash, oldest first; within {@link sentBounds}. */
   readonly #entries = new Map<string, SentTransaction>()
   #bytes = 0
+  #arrivals = 0
 
   constructor(accountOf: AccountOf) {
     this.#accountOf = accountOf
@@ -56,6 +57,17 @@ export class WaitingTransactions {
     if (rival !== undefined) this.remove(rival)
     this.#entries.set(latin1Key(tx.hash), tx)
     this.#bytes += tx.raw.length
+    this.#arrivals++
+  }
+
+  /** Number of transactions that were accepted so far. */
+  get arrivals(): number {
+    return this.#arrivals
+  }
+
+  /** All of them, by arrival. */
+  get all(): readonly SentTransaction[] {
+    return this.#list()
   }
 
   /** The JSON object of a transaction, as if in no block. */

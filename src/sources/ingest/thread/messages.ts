@@ -85,6 +85,11 @@ export interface DevelopPlan {
   readonly accounts: number
 }
 
+/** `workerData` of a thread whose blocks a consensus client gives and chooses. */
+export interface ConsensusTask extends IngestStore {
+  readonly consensus: true
+}
+
 /** `workerData` of a thread that takes the blocks published by another process. */
 export interface FeedTask extends IngestStore {
   readonly feed: FeedPlan
@@ -194,7 +199,7 @@ export interface ReplayStep {
 }
 
 /** Tasks of a thread that executes blocks. */
-export type ChainTask = IngestTask | ReplayTask | FollowTask | DevelopTask
+export type ChainTask = IngestTask | ReplayTask | FollowTask | DevelopTask | ConsensusTask
 
 /** All tasks of an ingest thread. */
 export type SourceTask = ChainTask | FeedTask | ArchiveTask | GatewayTask

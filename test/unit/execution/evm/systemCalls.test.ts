@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type ForkName, forkNames, includesFork } from '../../../../src/data/chain/forks.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
-import { beginBlock, requestsHashOf } from '../../../../src/execution/evm/blocks/systemCalls.js'
+import { beginBlock, requestsOf } from '../../../../src/execution/evm/blocks/systemCalls.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import {
   precompileAddress,
@@ -97,7 +97,7 @@ for (const fork of forkNames.filter((name) => includesFork(name, 'cancun'))) {
     const header = { ...demoHeader, parentBeaconBlockRoot: demoHeader.parentHash }
     const { schedule } = parseGenesis(JSON.stringify(testGenesis(mergedConfig(), { difficulty: '0x0' })))
     beginBlock(kernel, header, fork, schedule)
-    requestsHashOf(kernel, [], schedule, fork, false)
+    requestsOf(kernel, [], schedule, fork, false)
     const first = includesFork(fork, 'amsterdam') ? 3_000n : 2_600n
     const expected = addresses.flatMap(() => [first, 100n])
     for (const address of called) {

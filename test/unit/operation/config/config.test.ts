@@ -129,6 +129,7 @@ t.test('paths of a file are relative to its folder', async (t) => {
     pepper: join(folder, 'stores/node/pepper'),
     demoKey: join(folder, 'stores/node/demo-key'),
     adminToken: join(folder, 'stores/node/admin-token'),
+    jwtSecret: join(folder, 'stores/node/jwt.hex'),
     sharedKeys: join(folder, 'stores/node/shared-keys.mdb'),
   })
 })

@@ -56,7 +56,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  networks[1].safe: expected true or false, got 0',
       '  networks[1].finalizedLag: expected a non-negative integer, got "x"',
       '  networks[2].genesis: expected the path of a genesis.json, got nothing',
-      '  networks[2].source.type: expected "file", "replay", "follow", "develop" or "feed", got "http"',
+      '  networks[2].source.type: expected "file", "replay", "follow", "develop", "consensus" or "feed", got "http"',
       '  networks[2].finalisedLag: unknown key; did you mean finalizedLag?',
       '  networks[3].chainId: expected an integer of at least 1, got 0',
       '  networks[4]: expected an object, got 7',
@@ -95,7 +95,7 @@ t.test('every fault of a source is named with its path', async (t) => {
   const step = { after: 7, back: 2, file: 'chain.rlp' }
   const cases: readonly (readonly [unknown, readonly string[]])[] = [
     ['chain.rlp', [': expected an object, got "chain.rlp"']],
-    [{ path: 'chain.rlp' }, ['.type: expected "file", "replay", "follow", "develop" or "feed", got nothing']],
+    [{ path: 'chain.rlp' }, ['.type: expected "file", "replay", "follow", "develop", "consensus" or "feed", got nothing']],
     [
       { type: 'file', path: '', from: 1 },
       ['.path: expected the path of a chain file, got ""', '.from: unknown key; remove it'],

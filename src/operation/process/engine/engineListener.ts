@@ -1,0 +1,193 @@
+/**
+ * The listener for the consensus client of a network: JSON-RPC over HTTP with tokens, on an address of its own. Owns
+ * which requests are acceptable, and who answers them: the source of the network the methods of the Engine API, the
+ * endpoint of the public listener those of `eth_`. It is node:http on the main thread: a client makes a few calls a slot.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { FaultError, OperatorError } from '../../../primitives/faults.js'
+import { httpOrigin } from '../../../primitives/httpOrigin.js'
+import { isObject } from '../../../primitives/jsonType.js'
+import { RequestContext } from '../../../serving/rpc/contexts/requestContext.js'
+import type { Endpoint } from '../../../serving/rpc/dispatch/endpoint.js'
+import { whyRefused } from './engineToken.js'
+
+export interface EngineListenerOptions {
+  readonly host: string
+  /** 0 for any free port. */
+  readonly port: number
+  readonly secret: Uint8Array
+  readonly limits: EngineLimits
+  /** Answers the methods of `eth_`. */
+  readonly endpoint: Endpoint
+  /** Answers a method of the Engine API: parameters and the object with `result` or `error` are JSON. */
+  call(method: string, params: string): Promise<string>
+  logDefect(error: unknown): void
+}
+
+interface EngineLimits {
+  readonly bodyBytesMax: number
+  readonly connectionsMax: number
+  /** Time for a body to arrive. */
+  readonly bodyMsMax: number
+  readonly batchCallsMax: number
+}
+
+/** Time for the request's head: the client is near. */
+const headMsMax = 5_000
+/** Bytes of headers; a token is short. */
+const headerBytesMax = 16 * 1024
+/** Clients that call once a slot keep their connections between two calls. */
+const idleMsMax = 60_000
+
+class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+export class EngineListener {
+  readonly #options: EngineListenerOptions
+  readonly #server: Server
+
+  constructor(options: EngineListenerOptions) {
+    this.#options = options
+    const { bodyMsMax, connectionsMax } = options.limits
+    this.#server = createServer(
+      {
+        requestTimeout: bodyMsMax + headMsMax,
+        headersTimeout: headMsMax,
+        keepAliveTimeout: idleMsMax,
+        maxHeaderSize: headerBytesMax,
+      },
+      (request, response) => void this.#serve(request, response),
+    )
+    this.#server.maxConnections = connectionsMax
+  }
+
+  /** `http://HOST:PORT`, once it listens. */
+  get url(): string {
+    return httpOrigin(this.#options.host, (this.#server.address() as AddressInfo).port)
+  }
+
+  /** Rejects with OperatorError if it cannot listen on the address. */
+  async listen(): Promise<void> {
+    const { host, port } = this.#options
+    this.#server.listen({ host, port, exclusive: true })
+    try {
+      await once(this.#server, 'listening')
+    } catch (error) {
+      const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message
+      throw new OperatorError(
+        `the listener for the consensus client cannot listen on ${host}:${port} (${why})`,
+      )
+    }
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      this.#admit(request)
+      const body = await readBody(request, this.#options.limits.bodyBytesMax)
+      send(response, 200, 'application/json', await this.#answer(body))
+    } catch (error) {
+      // The client left before its body was complete; no answer is needed.
+      if (request.errored !== null && request.errored === error) return
+      if (error instanceof Refusal) {
+        // The rest of a refused body is not read.
+        response.setHeader('connection', 'close')
+        return send(response, error.status, 'text/plain', error.message)
+      }
+      this.#options.logDefect(error)
+      send(response, 500, 'text/plain', 'internal error; see the log')
+    }
+  }
+
+  /** Throws Refusal. The token is looked at first: others learn nothing of this listener. */
+  #admit({ method, headers }: IncomingMessage): void {
+    const why = whyRefused(headers.authorization, this.#options.secret, Date.now() / 1_000)
+    if (why !== undefined) throw new Refusal(401, why)
+    if (headers.upgrade !== undefined) throw new Refusal(426, 'WebSocket is not served here; use http')
+    if (method !== 'POST') throw new Refusal(405, 'method not allowed: use POST')
+    const [type] = (headers['content-type'] ?? '').split(';')
+    if (type?.trim().toLowerCase() !== 'application/json')
+      throw new Refusal(415, 'invalid content type, only application/json is supported')
+    if (Number(headers['content-length'] ?? 0) > this.#options.limits.bodyBytesMax)
+      throw new Refusal(413, `the body is longer than ${this.#options.limits.bodyBytesMax} bytes`)
+  }
+
+  async #answer(body: Buffer): Promise<string> {
+    let read: unknown
+    try {
+      read = JSON.parse(body.toString('utf8'))
+    } catch {
+      return errorText(null, -32700, 'parse error')
+    }
+    if (!Array.isArray(read)) return this.#call(read, () => body)
+    if (read.length === 0) return errorText(null, -32600, 'empty batch')
+    if (read.length > this.#options.limits.batchCallsMax) return errorText(null, -32600, 'batch too large')
+    const answers: string[] = []
+    for (const call of read) answers.push(await this.#call(call, () => Buffer.from(JSON.stringify(call))))
+    return `[${answers.filter((answer) => answer !== '').join(',')}]`
+  }
+
+  /** `bytes` returns the call as it was sent. */
+  async #call(call: unknown, bytes: () => Buffer): Promise<string> {
+    const { id = null, method, params = [] } = isObject(call) ? call : {}
+    if (typeof method !== 'string') return errorText(id, -32600, 'invalid request')
+    if (method.startsWith('eth_')) return this.#callEndpoint(bytes())
+    if (!method.startsWith('engine_'))
+      return errorText(id, -32601, `the method ${method} does not exist/is not available`)
+    try {
+      const answer = await this.#options.call(method, JSON.stringify(params))
+      return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${answer.slice(1)}`
+    } catch (error) {
+      if (error instanceof FaultError) return errorText(id, -32000, error.message)
+      throw error
+    }
+  }
+
+  async #callEndpoint(call: Buffer): Promise<string> {
+    const context = new RequestContext()
+    try {
+      const { body } = await this.#options.endpoint.handle(call, context)
+      return typeof body === 'string'
+        ? body
+        : Buffer.concat(body.map((piece) => Buffer.from(piece))).toString()
+    } finally {
+      context.finish()
+    }
+  }
+}
+
+function errorText(id: unknown, code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })
+}
+
+/** Throws Refusal for a longer body. */
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > bytesMax) throw new Refusal(413, `the body is longer than ${bytesMax} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  if (response.headersSent) return void response.destroy()
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) })
+  response.end(body)
+}

@@ -1,0 +1,80 @@
+/** A node under a consensus client: starts it, and calls its Engine API as such a client does. */
+import { createHmac, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { makeFolder, writeInto } from '../library/folder.js'
+import { waitFor } from '../library/until.js'
+import { post } from './httpClient.js'
+import { type RpcAnswer, type Service, startService } from './service.js'
+
+/** Recorded exchanges of a consensus client with go-ethereum, the program that replays them, and their genesis files. */
+export const engineRecordings = join(packageRoot(), '../shared/engine')
+/** Reason to skip tests that need them; false if they are available. */
+export const withoutEngineRecordings =
+  !existsSync(join(engineRecordings, 'run.mjs')) && `there are no recordings at ${engineRecordings}`
+
+export interface EngineNode {
+  readonly service: Service
+  /** Of the listener for the consensus client. */
+  readonly url: string
+  /** File of the secret. */
+  readonly jwt: string
+  /** Calls a method of the listener with a right token. */
+  call(method: string, params?: readonly unknown[]): Promise<RpcAnswer>
+  /** Sends a body with this `Authorization`; undefined: with a right one. */
+  send(
+    body: string,
+    authorization?: string | null,
+  ): Promise<{ readonly status: number; readonly text: string }>
+}
+
+interface EngineFlags {
+  /** Path of the genesis; absent: the store of the folder has one. */
+  readonly genesis?: string
+  /** Data folder; absent: a new one. */
+  readonly data?: string
+  /** More flags of `serve`. */
+  readonly flags?: readonly string[]
+}
+
+export function tokenOf(secret: Uint8Array, claims: object, alg = 'HS256'): string {
+  const part = (json: object) => Buffer.from(JSON.stringify(json)).toString('base64url')
+  const signed = `${part({ alg, typ: 'JWT' })}.${part(claims)}`
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+}
+
+/** Starts a node with the network `engine` on free ports. It stops when the test ends. */
+export async function startEngine(t: Test, { genesis, data, flags = [] }: EngineFlags): Promise<EngineNode> {
+  const folder = makeFolder(t)
+  const secret = randomBytes(32)
+  const jwt = writeInto(folder, 'jwt.hex', secret.toString('hex'))
+  const named = genesis === undefined ? [] : ['--genesis', genesis]
+  const place = ['--data', data ?? join(folder, 'data'), '--network', 'engine', '--admin-port', '0']
+  const listener = ['--engine-port', '0', '--jwt-secret', jwt, '--no-auth']
+  const service = await startService([...place, ...named, ...listener, ...flags])
+  t.teardown(() => service.stop())
+  const url = await waitFor(
+    'the listener of the consensus client',
+    () => /may call (http:\S+?)"/.exec(service.said.err)?.[1],
+  )
+  const now = () => Math.floor(Date.now() / 1_000)
+  const send: EngineNode['send'] = async (body, authorization) => {
+    const given = authorization === undefined ? `Bearer ${tokenOf(secret, { iat: now() })}` : authorization
+    const headers: Record<string, string> = { 'content-type': 'application/json' }
+    if (given !== null) headers.authorization = given
+    const { status, text } = await post(url, body, headers)
+    return { status, text }
+  }
+  return {
+    service,
+    url,
+    jwt,
+    send,
+    async call(method, params = []) {
+      const { text } = await send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+      return JSON.parse(text) as RpcAnswer
+    },
+  }
+}
