@@ -44,6 +44,14 @@ const isNamed =
 const isUnknownToGeth = ({ geth, ours }: Exchange) =>
   (geth.error !== undefined || geth.result === null || geth.result === '0x') && ours.error === undefined
 
+/** geth may have removed the state that a question needs. */
+const isPruned = ({ geth, ours }: Exchange) =>
+  /^(historical state \w+ is not available|missing trie node)/.test(geth.error?.message ?? '') &&
+  ours.error === undefined
+
+/** geth compares itself with its peers; without a consensus client it never catches up. */
+const isSyncing = ({ geth, ours }: Exchange) => isObject(geth.result) && ours.result === false
+
 const withoutTotal = ({ totalDifficulty: _, ...rest }: Json): Json => rest
 
 const zeroHash = `0x${'0'.repeat(64)}`
@@ -207,6 +215,18 @@ function overridesPrecompile(overrides: unknown): boolean {
 const namesPrecompiles = /^(4byteTracer|flatCallTracer|muxTracer)$/
 
 export const knownDifferences: readonly KnownDifference[] = [
+  {
+    page: 'correctness.md',
+    reason: 'A go-ethereum that is no archive node has removed the states of older blocks',
+    methods: /^(eth|debug|trace)_/,
+    even: takenWhere(isPruned),
+  },
+  {
+    page: 'correctness.md',
+    reason: "`eth_syncing` reports the progress of the network's source, not of peers.",
+    methods: /^eth_syncing$/,
+    even: takenWhere(isSyncing),
+  },
   {
     page: 'correctness.md',
     reason: "go-ethereum's handler crashes where BLOBBASEFEE runs and a block override leads past Cancun",

@@ -173,6 +173,7 @@ t.test('transactions in full are those whose hashes the block has', async (t) =>
     { from: bea, to: cal, value: '0x1', maxFeePerGas: '0x9', maxPriorityFeePerGas: '0x2' },
     { from: bea, to: cal, gasPrice: '0x7', input: '0x01' },
     { from: bea, input: '0x00' },
+    { from: bea, to: cal, gasPrice: '0x7', accessList: [{ address: bea, storageKeys: [] }] },
   ]
   const payload = { blockStateCalls: [{ blockOverrides: { baseFeePerGas: '0x3' }, calls }] }
   const [short] = (await simulate(t, payload)) as [Json]
@@ -186,6 +187,7 @@ t.test('transactions in full are those whose hashes the block has', async (t) =>
     { type: '0x2', from: bea, gasPrice: '0x5', nonce: /^0x/, blockHash: full.hash, r: '0x0', yParity: '0x0' },
     { type: '0x0', gasPrice: '0x7', transactionIndex: '0x1' },
     { type: '0x2', to: null },
+    { type: '0x1', gasPrice: '0x7', accessList: [{ address: bea, storageKeys: [] }] },
   ])
   t.equal(Number(transactions[2]?.nonce), Number(transactions[0]?.nonce) + 2)
 })

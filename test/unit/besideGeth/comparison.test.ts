@@ -70,6 +70,22 @@ t.test('the tags that go-ethereum does not know are known only where it fails', 
   t.match(await judge('eth_getBalance', geth, ours, ['0xaa', 'safe']), { kind: 'different' })
 })
 
+t.test('a state that go-ethereum has removed is known, and another error is not', async (t) => {
+  const verdict = async (message: string, ours: Answer = { result: '0x1' }) =>
+    (await judge('eth_getBalance', { error: { code: -32000, message } }, ours, ['0xaa', 'earliest'])).kind
+  t.equal(await verdict(`historical state ${'a8'.repeat(32)} is not available`), 'known')
+  t.equal(await verdict(`missing trie node ${'a8'.repeat(32)} (owner 3a)`), 'known')
+  t.equal(await verdict('header not found'), 'different')
+  const refused = { error: { code: -32602, message: 'invalid argument' } }
+  t.equal(await verdict('missing trie node', refused), 'different')
+})
+
+t.test('a go-ethereum that waits for peers is known, and two answers of one form are not', async (t) => {
+  const progress = { result: { currentBlock: '0x1' } }
+  t.match(await judge('eth_syncing', progress, { result: false }), { kind: 'known' })
+  t.match(await judge('eth_syncing', { result: false }, progress), { kind: 'different' })
+})
+
 t.test("another estimate is known if go-ethereum's own calls say that it is the least", async (t) => {
   const estimate = (ours: string) =>
     judge(

@@ -1,4 +1,5 @@
 /** The protocol's own calls begin with nothing accessed: no precompiled contract, caller or contract is warm in them. */
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -12,6 +13,7 @@ import {
 } from '../../../../src/execution/evm/precompiles/precompiles.js'
 import {
   bytesToBigInt,
+  bytesToHex,
   concatBytes,
   hexToBytes,
   padLeft,
@@ -112,3 +114,32 @@ for (const fork of forkNames.filter((name) => includesFork(name, 'cancun'))) {
     for (const address of precompiles) t.ok(kernel.warm(kernel.account(address)))
   })
 }
+
+t.test('deposits are those of the contract that the genesis names', async (t) => {
+  const contract = new Uint8Array(20).fill(0x42)
+  const word = (value: number) => padLeft(Uint8Array.of(value >> 8, value & 0xff), 32)
+  const lengths = [48, 32, 8, 96, 8]
+  const parts = lengths.map((length) => {
+    return concatBytes(word(length), new Uint8Array(Math.ceil(length / 32) * 32).fill(length))
+  })
+  const offsets = [160, 256, 320, 384, 512].map(word)
+  const topic = hexToBytes('649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5')
+  const log = { address: contract, topics: [topic], data: concatBytes(...offsets, ...parts) }
+  const hashWith = (config: object) => {
+    const kernel = new Kernel()
+    kernel.attach('prague', { state: emptyState, ancestorHash: () => undefined, watch: undefined })
+    const genesis = testGenesis({ ...mergedConfig(), ...config }, { difficulty: '0x0' })
+    const { schedule } = parseGenesis(JSON.stringify(genesis))
+    return bytesToHex(requestsHashOf(kernel, [log], schedule, 'prague', true))
+  }
+  const own = concatBytes(Uint8Array.of(0), ...lengths.map((length) => new Uint8Array(length).fill(length)))
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+  const none = `0x${sha256(new Uint8Array(0)).toString('hex')}`
+  t.equal(hashWith({}), none, 'a genesis that names none')
+  t.equal(hashWith({ depositContractAddress: `0x${'43'.repeat(20)}` }), none, 'one that names another')
+  t.equal(
+    hashWith({ depositContractAddress: bytesToHex(contract) }),
+    `0x${sha256(sha256(own)).toString('hex')}`,
+    'one that names it',
+  )
+})
