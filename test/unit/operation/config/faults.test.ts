@@ -95,7 +95,10 @@ t.test('every fault of a source is named with its path', async (t) => {
   const step = { after: 7, back: 2, file: 'chain.rlp' }
   const cases: readonly (readonly [unknown, readonly string[]])[] = [
     ['chain.rlp', [': expected an object, got "chain.rlp"']],
-    [{ path: 'chain.rlp' }, ['.type: expected "file", "replay", "follow", "develop", "consensus" or "feed", got nothing']],
+    [
+      { path: 'chain.rlp' },
+      ['.type: expected "file", "replay", "follow", "develop", "consensus" or "feed", got nothing'],
+    ],
     [
       { type: 'file', path: '', from: 1 },
       ['.path: expected the path of a chain file, got ""', '.from: unknown key; remove it'],
