@@ -2,13 +2,12 @@
 import t, { type Test } from 'tap'
 import { bytesToHex, toHash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
-import { encodeRlpListOfEncoded, rlpListSpans, rlpSpanAt } from '../../../../src/primitives/rlp.js'
 import { BlockMaker } from '../../../../src/sources/ingest/develop/blockMaker.js'
 import { Engine } from '../../../../src/sources/ingest/engine/engine.js'
 import { callEngine, engineMethods } from '../../../../src/sources/ingest/engine/engineMethods.js'
-import { payloadJson } from '../../../../src/sources/ingest/engine/payload.js'
 import { RejectedBlocks } from '../../../../src/sources/ingest/engine/rejectedBlocks.js'
 import type { ChainMaker, MadeBlock } from '../../../ingest/chainMaker.js'
+import { payloadOf } from '../../../ingest/payloads.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { differences, dumpStore } from '../../../store/storeDump.js'
 import { change, make, merged, mustBeSound, openImporter, writes } from './importing.js'
@@ -46,13 +45,6 @@ async function openEngine(t: Test, maker: ChainMaker) {
       attributes,
     )
   return { store, call, give, choose, said, choices: () => choices }
-}
-
-function payloadOf({ rlp }: MadeBlock): Record<string, unknown> {
-  const [header, ...body] = rlpListSpans(rlp, rlpSpanAt(rlp, 0)).map(({ start, end }) =>
-    rlp.subarray(start, end),
-  )
-  return { ...payloadJson(header as Uint8Array, encodeRlpListOfEncoded(body), undefined) }
 }
 
 t.test(
