@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
 import { parseBlock } from '../../../../src/sources/ingest/blocks/block.js'
 import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
-import { ChainImporter } from '../../../../src/sources/ingest/blocks/importer.js'
+import { ChainImporter, type ImporterOptions } from '../../../../src/sources/ingest/blocks/importer.js'
 import { verifyChain } from '../../../../src/sources/ingest/verify/verifyChain.js'
 import {
   type BlockPlan,
@@ -36,13 +36,16 @@ export const writes = (tag: bigint, count: number, more: BlockPlan = {}): BlockP
 let stores = 0
 
 /** A store of the chain's genesis, and an importer into it. */
-export async function openImporter(t: Test, maker: ChainMaker) {
+export async function openImporter(t: Test, maker: ChainMaker, options: ImporterOptions = {}) {
   const path = join(t.testdirName, `${stores++}.mdb`)
   const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
   t.teardown(() => store.close())
   const { identity, blockDiff, schedule } = parseGenesis(maker.genesisText)
   store.initialize(identity, blockDiff)
-  const importer = new ChainImporter(store, schedule, { executor: new ComparedExecutor(schedule) })
+  const importer = new ChainImporter(store, schedule, {
+    executor: new ComparedExecutor(schedule),
+    ...options,
+  })
   const importRlp = async (rlp: Uint8Array) => importer.importBlock(parseBlock(rlp))
   const importAll = async (blocks: readonly MadeBlock[]) => {
     const outcomes = []
@@ -50,7 +53,7 @@ export async function openImporter(t: Test, maker: ChainMaker) {
     await importer.finish()
     return outcomes.join(' ')
   }
-  return { store, importer, importRlp, importAll }
+  return { store, schedule, importer, importRlp, importAll }
 }
 
 export function mustBeSound(t: Test, store: ChainWriter): void {

@@ -1,0 +1,122 @@
+// @scene a node under a consensus client, over its own listener
+/** The listener for a consensus client: tokens, limits, what it answers, and what the public one does not. */
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { payloadOf } from '../../ingest/payloads.js'
+import { makeFolder, writeInto } from '../../library/folder.js'
+import { once, waitFor } from '../../library/until.js'
+import { type EngineNode, startEngine, tokenOf } from '../../service/engineNode.js'
+import { get, post } from '../../service/httpClient.js'
+import { writeConfig } from '../../service/program.js'
+
+const zero = `0x${'00'.repeat(32)}`
+const beaconRoot = `0x${'be'.repeat(32)}`
+const chainIdCall = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
+
+const genesis = testGenesis(mergedConfig(), { difficulty: '0x0' })
+
+async function startNode(t: Test, flags: readonly string[] = [], data?: string) {
+  const folder = makeFolder(t)
+  const path = writeInto(folder, 'genesis.json', genesis)
+  return startEngine(t, { genesis: path, flags, ...(data !== undefined && { data }) })
+}
+
+const stateOf = (head: MadeBlock, safe?: MadeBlock, finalized?: MadeBlock) => ({
+  headBlockHash: bytesToHex(head.hash),
+  safeBlockHash: safe === undefined ? zero : bytesToHex(safe.hash),
+  finalizedBlockHash: finalized === undefined ? zero : bytesToHex(finalized.hash),
+})
+
+async function giveAndChoose(node: EngineNode, blocks: readonly MadeBlock[]): Promise<void> {
+  for (const made of blocks) await node.call('engine_newPayloadV4', [payloadOf(made), [], beaconRoot, []])
+  await node.call('engine_forkchoiceUpdatedV3', [stateOf(blocks.at(-1) as MadeBlock, blocks[0], blocks[0])])
+}
+
+t.test(
+  'blocks and choices over the listener are what the public one serves, also after a restart',
+  async (t) => {
+    const maker = await ChainMaker.create(genesis)
+    const blocks = await maker.extendBy(maker.genesis, [{}, {}, {}])
+    const data = makeFolder(t)
+    const node = await startNode(t, [], data)
+    const tagOf = async ({ service }: EngineNode, tag: string) =>
+      service.call('eth_getBlockByNumber', [tag, false])
+    t.equal((await tagOf(node, 'safe')).error?.message, 'safe block not found')
+    t.equal((await tagOf(node, 'finalized')).error?.message, 'finalized block not found')
+    await giveAndChoose(node, blocks)
+    const tags = { latest: blocks[2], safe: blocks[0], finalized: blocks[0] }
+    for (const [tag, made] of Object.entries(tags))
+      t.equal((await tagOf(node, tag)).result.hash, bytesToHex((made as MadeBlock).hash), tag)
+    t.equal((await node.call('eth_blockNumber')).result, '0x3', 'eth_ methods stand on both')
+    await node.service.stop()
+    const again = await startEngine(t, { data })
+    for (const [tag, made] of Object.entries(tags))
+      t.equal(
+        (await tagOf(again, tag)).result.hash,
+        bytesToHex((made as MadeBlock).hash),
+        `${tag} after a restart`,
+      )
+    t.equal(
+      (await again.call('engine_newPayloadV4', [payloadOf(blocks[1] as MadeBlock), [], beaconRoot, []]))
+        .result.status,
+      'VALID',
+    )
+  },
+)
+
+t.test('only a right token is heard, and the public listener has no engine', async (t) => {
+  const node = await startNode(t)
+  t.equal((await node.send(chainIdCall)).status, 200)
+  const stale = tokenOf(new Uint8Array(32), { iat: Math.floor(Date.now() / 1_000) })
+  for (const authorization of [null, 'Bearer', `Bearer ${stale}`]) {
+    const { status, text } = await node.send('{ no JSON', authorization)
+    t.equal(status, 401, text)
+  }
+  t.equal((await get(node.url)).status, 401, 'whatever the method')
+  for (const method of ['engine_exchangeCapabilities', 'engine_newPayloadV4', 'engine_forkchoiceUpdatedV3']) {
+    const { text } = await node.service.post(
+      '/',
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [[]] }),
+    )
+    t.equal(JSON.parse(text).error.code, -32601, method)
+  }
+  t.equal((await node.call('admin_nodeInfo')).error?.code, -32601, 'nor has this one other methods')
+})
+
+t.test('bodies, batches and connections are bounded', async (t) => {
+  const folder = makeFolder(t)
+  const path = writeInto(folder, 'genesis.json', genesis)
+  const limits = { engineBodyBytesMax: 2 ** 20, engineConnectionsMax: 3, batchCallsMax: 2 }
+  const config = writeConfig(folder, { limits })
+  const node = await startEngine(t, { genesis: path, flags: ['--config', config] })
+  t.equal((await node.send('x'.repeat(2 ** 20 + 1))).status, 413)
+  t.match(JSON.parse((await node.send(`[${chainIdCall},${chainIdCall}]`)).text), [
+    { result: /^0x/ },
+    { result: /^0x/ },
+  ])
+  const three = JSON.parse((await node.send(`[${chainIdCall},${chainIdCall},${chainIdCall}]`)).text)
+  t.equal(three.error.code, -32600)
+  const { hostname, port } = new URL(node.url)
+  const sockets: Socket[] = []
+  t.teardown(() => sockets.map((socket) => socket.destroy()))
+  for (let count = 0; count < 3; count++) {
+    const socket = connect(Number(port), hostname)
+    sockets.push(socket)
+    await once(socket, 'connect')
+  }
+  // The fourth is ended at once; a place that is left is free again.
+  const fourth = connect(Number(port), hostname)
+  sockets.push(fourth)
+  fourth.on('error', () => undefined)
+  fourth.resume()
+  await once(fourth, 'close')
+  for (const socket of sockets) socket.destroy()
+  const answered = () =>
+    post(node.url, chainIdCall).then(
+      ({ status }) => status,
+      () => undefined,
+    )
+  t.equal(await waitFor('a free place', answered), 401)
+})
