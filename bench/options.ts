@@ -35,7 +35,7 @@ const modes = {
   check: {
     rounds: 9,
     seconds: 0.2,
-    warmUpSecondsMax: 2,
+    warmUpSecondsMax: 1,
     latencyRounds: 1,
     latencySeconds: 2,
     accounts: 250_000,

@@ -10,10 +10,10 @@ import { saturate, targetOf, withConnections } from './load/httpLoader.js'
 import { type Contestant, measureHttp, startBare } from './load/httpRun.js'
 import type { Scenario } from './load/scenarios.js'
 import type { BenchOptions } from './options.js'
-import { networkPlan, networkPlans, networksOf, planOf } from './plan.js'
-import type { Finding, Outcome } from './report/outcome.js'
+import { networkPlan, networkPlans, networksOf, type Plan, planOf } from './plan.js'
+import type { Failed, Finding, Outcome } from './report/outcome.js'
 import { rivalsIn, type Target } from './report/targets.js'
-import type { RunContext } from './scenarios/specialScenario.js'
+import { type RunContext, Skipped } from './scenarios/specialScenario.js'
 import { startAnvil } from './servers/anvil.js'
 import { gethProgram, gethVersion, startGeth } from './servers/geth.js'
 import { cores, isPinned, onServerCore, pinLoader, type ServerProcess } from './servers/serverProcess.js'
@@ -42,7 +42,7 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
   const plan = planOf(options, targets)
   // Before the loader is pinned, so that all cores take part.
   await makeMissing(networkPlans(plan, options))
-  const geth = plan.geth.length === 0 ? undefined : await gethProgram()
+  const geth = usesGeth(plan, options) ? await gethProgram() : undefined
   pinLoader()
   tell({ type: 'begun', ...facts(options, geth), loaderCeiling: await measureCeiling(folder, options) })
   const known = new Map<string, Promise<BenchNetwork>>()
@@ -55,13 +55,18 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
       known.set(name, network)
       return network
     },
+    geth,
   }
   await measureAllHttp(plan.http, targets, context)
-  if (geth !== undefined) await measureBesideGeth(plan.geth, geth, context)
+  if (geth !== undefined && plan.geth.length > 0) await measureBesideGeth(plan.geth, geth, context)
   for (const scenario of plan.special) {
     const alone = { name: scenario.name, title: scenario.title, rivals: {}, ratios: {} }
     await attempt(scenario, async () => ({ ...alone, ...(await scenario.run(context)) }))
   }
+}
+
+function usesGeth({ geth, special }: Plan, { withGeth }: BenchOptions): boolean {
+  return withGeth && (geth.length > 0 || special.some(({ besideGeth }) => besideGeth === true))
 }
 
 function tell(message: RunMessage): void {
@@ -160,7 +165,10 @@ async function attempt(
   measure: () => Promise<Outcome>,
 ): Promise<void> {
   tell({ type: 'scenario', name })
-  const failed = (error: Error) => ({ name, title, failed: error.message })
+  const failed = (error: Error): Failed => {
+    const alone = { name, title, failed: error.message }
+    return error instanceof Skipped ? { ...alone, isSkipped: true } : alone
+  }
   tell({ type: 'finding', finding: await measure().catch(failed) })
 }
 

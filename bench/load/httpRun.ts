@@ -43,7 +43,7 @@ const slowConnections = 4
  * answers. If a server takes a second per answer, its rounds are limited to this many seconds, but to at least
  * `roundsMin`.
  */
-const roundsSecondsMax = 10
+const roundsSecondsMax = 6
 const roundsMin = 3
 /** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500

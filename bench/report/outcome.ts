@@ -64,6 +64,8 @@ export interface Failed {
   readonly name: string
   readonly title: string
   readonly failed: string
+  /** Whether the machine lacks what it needs. */
+  readonly isSkipped?: true
 }
 
 export type Finding = Outcome | Failed
@@ -80,6 +82,18 @@ export interface Report {
 /** A side by its rates in the rounds. */
 export function sideOf(rates: readonly number[]): Side {
   return { rate: median(rates) ?? 0, rateSpread: spread(rates), rounds: rates.map((rate) => ({ rate })) }
+}
+
+/** A side by its rounds, of which each has the CPU time of a server of its own. */
+export function sideOfRounds(rounds: readonly Round[]): Side {
+  const rates = rounds.map(({ rate }) => rate)
+  const cpuMicros = median(rounds.map(({ cpuMicros }) => cpuMicros))
+  return { rounds, rate: median(rates) ?? 0, rateSpread: spread(rates), cpuMicros }
+}
+
+/** Rate and CPU time of a round in which the server used so many seconds of CPU for so many answers. */
+export function roundOf(answers: number, seconds: number, cpuSeconds: number | undefined): Round {
+  return { rate: answers / seconds, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / answers }
 }
 
 /** A server that used more of its core than this was saturated; otherwise the loader was the limit. */

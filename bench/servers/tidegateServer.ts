@@ -19,6 +19,8 @@ export interface TidegateOptions {
   readonly keyNames?: readonly string[]
   /** PEM text of the public key that signs tokens for each of these keys; absent: there are no tokens. */
   readonly signer?: string
+  /** Listening threads; absent: one. */
+  readonly edges?: number
   /** Assigns its command line to cores; absent: to the servers' core ({@link onServerCore}). */
   readonly onCores?: (command: readonly string[]) => readonly string[]
 }
@@ -49,6 +51,7 @@ export async function startTidegate(
       ...(options.moreNetworks ?? []),
     ],
     limits: options.limits ?? {},
+    edges: options.edges ?? 1,
   }
   const configPath = join(home, 'tidegate.json')
   writeFileSync(configPath, JSON.stringify(config))

@@ -151,6 +151,20 @@ t.test('a target that takes more cores than there are is not demanded', async (t
   t.match(verdict(64), { isReached: false })
 })
 
+t.test('targets of a scenario for which the machine lacks something do not count', async (t) => {
+  const targets = parseTargets(
+    `[{"scenario":"slot-cached","rival":"bare","min":0.8},{"scenario":"replicas","rival":"one","min":0.9}]`,
+  )
+  const verdict = (isSkipped: boolean) => {
+    const alone = { name: 'replicas', title: 'replicas', failed: 'no PostgreSQL' }
+    const other: Finding = isSkipped ? { ...alone, isSkipped: true } : alone
+    const ratios = { bare: { value: 0.9, by: 'cpu' } } as const
+    return verdictOf({ ...report, findings: [{ ...measured, ratios }, other] }, targets)
+  }
+  t.same(verdict(true), { isReached: true, text: 'All 1 targets are reached. Skipped: replicas.' })
+  t.match(verdict(false), { isReached: false, text: /^1 of 2 targets are not reached\./ })
+})
+
 t.test('a ratio whose rounds spread by more than 40 % is not measured, whatever it is', async (t) => {
   const verdict = (value: number, spread: number, more: readonly object[] = []) => {
     const ratios = { bare: { value, by: 'cpu' as const, spread } }
