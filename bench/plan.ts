@@ -133,6 +133,7 @@ function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: reado
   const bare = Math.min(own, bareWarmUpSeconds)
   const sides = [own, ...(hasBare ? [bare] : []), ...(hasAnvil ? [compiledWarmUpSeconds] : [])]
   if (beside !== undefined) sides.push(own)
+  if (options.base !== undefined) sides.push(own)
   const timed = wanted === undefined ? sides.length : wanted.timed.length === 0 ? 0 : 2
   const latency = isSlow ? 0 : options.latencyRounds * timed * (options.latencySeconds + latencyStartSeconds)
   const warmUp = sides.reduce((sum, seconds) => sum + seconds, 0)

@@ -4,7 +4,7 @@
  */
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type BenchNetwork, findNetwork, makeMissing, readThrough } from './data/networks.js'
+import { type BenchNetwork, findNetwork, makeMissing, programOf, readThrough } from './data/networks.js'
 import { type GethScenario, readChainFacts, toScenario, withoutAnswers } from './load/gethScenarios.js'
 import { saturate, targetOf, withConnections } from './load/httpLoader.js'
 import { type Contestant, measureHttp, startBare } from './load/httpRun.js'
@@ -17,7 +17,7 @@ import { type RunContext, Skipped } from './scenarios/specialScenario.js'
 import { startAnvil } from './servers/anvil.js'
 import { gethProgram, gethVersion, startGeth } from './servers/geth.js'
 import { cores, isPinned, onServerCore, pinLoader, type ServerProcess } from './servers/serverProcess.js'
-import { startTidegate, withoutCaches } from './servers/tidegateServer.js'
+import { startTidegate, type TidegateOptions, withoutCaches } from './servers/tidegateServer.js'
 
 /** The task of this process, as JSON on its command line. */
 export interface RunTask {
@@ -84,25 +84,32 @@ async function measureAllHttp(
   { folder, settings, server, network }: RunContext,
 ): Promise<void> {
   if (scenarios.length === 0) return
-  const { url: endpoint, withAnvil } = settings
+  const { url: endpoint, withAnvil, base } = settings
   const servers: ServerProcess[] = []
   const started = async <S extends ServerProcess>(server: Promise<S>) => {
     servers.push(await server)
     return server
   }
   try {
-    let ownOf = (_scenario: Scenario): Contestant => ({ name: 'endpoint', url: endpoint as string })
-    let anvil: Contestant | undefined
-    if (endpoint === undefined) {
-      const served = await Promise.all(['demo', ...networksOf(scenarios)].map(network))
-      const usual = await started(startTidegate(folder, served, server))
-      const limits = { ...server.limits, ...withoutCaches }
-      const uncached = await started(startTidegate(folder, served, { ...server, limits }))
-      ownOf = ({ network, isUncached }) => {
+    const served =
+      endpoint === undefined ? await Promise.all(['demo', ...networksOf(scenarios)].map(network)) : []
+    /** Starts a build with its caches and without them, and returns the server of a scenario. */
+    const serve = async (name: string, options: TidegateOptions) => {
+      const usual = await started(startTidegate(folder, served, options))
+      const limits = { ...options.limits, ...withoutCaches }
+      const uncached = await started(startTidegate(folder, served, { ...options, limits }))
+      return ({ network, isUncached }: Scenario): Contestant => {
         const process = isUncached === true ? uncached : usual
-        return { name: 'tidegate', url: new URL(`/${network}`, process.said).href, process }
+        return { name, url: new URL(`/${network}`, process.said).href, process }
       }
     }
+    const ownOf =
+      endpoint === undefined
+        ? await serve('tidegate', server)
+        : (): Contestant => ({ name: 'endpoint', url: endpoint })
+    const baseOf =
+      base === undefined ? undefined : await serve('base', { ...server, program: programOf(base) })
+    let anvil: Contestant | undefined
     if (withAnvil) {
       const url = ownOf(scenarios[0] as Scenario).url
       const process = await started(startAnvil(folder, await network('demo'), new URL('/demo', url).href))
@@ -119,6 +126,7 @@ async function measureAllHttp(
         hasBare: isWanted('bare'),
         node: isWanted('anvil') ? anvil : undefined,
         beside: scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name },
+        base: baseOf?.(scenario),
         timed: wanted && (wanted.timed.length === 0 ? [] : [own.name, ...wanted.timed]),
         hasSpun: aims.timed.includes('spun'),
       }
@@ -132,20 +140,30 @@ async function measureAllHttp(
 /** Both on one chain, with one start for all scenarios. No latencies are measured. */
 async function measureBesideGeth(
   scenarios: readonly GethScenario[],
-  program: string,
+  gethPath: string,
   { folder, settings, server, network }: RunContext,
 ): Promise<void> {
   const chain = await network('mixed')
   const files = { genesis: chain.genesisPath, blocks: join(chain.folder, 'chain.rlp') }
   const limits = { ...server.limits, ...withoutAnswers }
   const ours = await startTidegate(folder, [chain], { ...server, limits })
+  const program = settings.base && programOf(settings.base)
+  const base = program ? await startTidegate(folder, [chain], { ...server, limits, program }) : undefined
   try {
-    const url = new URL(`/${chain.name}`, ours.said).href
-    const geth = await startGeth(program, files, folder, onServerCore)
+    const urlOf = ({ said }: ServerProcess) => new URL(`/${chain.name}`, said).href
+    const url = urlOf(ours)
+    const geth = await startGeth(gethPath, files, folder, onServerCore)
     try {
       const facts = await readChainFacts(url)
       const node = { name: 'geth', url: geth.said, process: geth }
-      const rivals = { hasBare: false, node, beside: undefined, timed: [], hasSpun: false }
+      const rivals = {
+        hasBare: false,
+        node,
+        beside: undefined,
+        base: base && { name: 'base', url: urlOf(base), process: base },
+        timed: [],
+        hasSpun: false,
+      }
       for (const scenario of scenarios) {
         const own = { name: 'tidegate', url, process: ours }
         const measure = () => measureHttp(toScenario(scenario, facts), own, rivals, settings, folder)
@@ -155,6 +173,7 @@ async function measureBesideGeth(
       await geth.stop()
     }
   } finally {
+    await base?.stop()
     await ours.stop()
   }
 }

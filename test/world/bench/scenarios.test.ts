@@ -20,3 +20,17 @@ t.test('requests of a gateway are counted, and submissions are measured', async 
   t.equal(followed.failures, 0, 'its values are those of the upstream')
   t.ok(followed.own.rate > 0, 'each head takes requests')
 })
+
+t.test('another build is measured in turns, and a summary in Markdown says what moved', async (t) => {
+  const folder = t.testdir()
+  const summary = join(folder, 'summary.md')
+  const program = join(packageRoot(), 'dist/modules/bench/main.js')
+  const bench = (...words: readonly string[]) =>
+    spawnSync(process.execPath, [program, ...words], { encoding: 'utf8' })
+  const short = ['--quick', '--rounds', '5', '--seconds', '0.1', '--only', 'slot-cached', '--out', folder]
+  const run = bench(...short, '--base', packageRoot(), '--summary', summary)
+  t.equal(run.status, 0, run.stdout + run.stderr)
+  t.match(readFileSync(summary, 'utf8'), /^[01] of 1 scenarios moved against the base/)
+  t.match(run.stdout, /of 1 scenarios moved against the base/)
+  t.match(bench('--base', folder), { status: 2, stderr: /^--base: .* has no program; run npm ci and/ })
+})
