@@ -7,18 +7,20 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { removeDrafts } from './data/keptFolders.js'
+import { programOf } from './data/networks.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { Progress, planOf, type Step } from './plan.js'
+import { movedTable } from './report/moved.js'
 import { type Finding, isFailed, type Report } from './report/outcome.js'
 import { publish, readReport, writeReport } from './report/publish.js'
 import { detailLines, findingLine, footLines, headLine } from './report/table.js'
-import { parseTargets, verdictOf } from './report/targets.js'
+import { parseTargets, type Target, verdictOf } from './report/targets.js'
 import type { RunMessage, RunTask } from './run.js'
 import { whyNoGeth } from './servers/geth.js'
 
@@ -35,10 +37,12 @@ async function main(given: BenchOptions): Promise<number> {
   const all = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const { steps } = planOf(options, all)
   const chosen = new Set(steps.map(({ name }) => name))
-  const targets = all.filter(({ scenario }) => chosen.has(scenario))
+  const isAsked = (target: Target) => options.withGeth || !('rival' in target) || target.rival !== 'geth'
+  const targets = all.filter((target) => chosen.has(target.scenario) && isAsked(target))
   const verdict = (report: Report, asked = targets): number => {
     const { text, isReached } = verdictOf(report, asked)
     console.log(`\n${text}`)
+    if (options.summary !== undefined) appendFileSync(options.summary, `\`\`\`\n${text}\n\`\`\`\n\n`)
     return isReached ? 0 : 1
   }
   if (options.isList) {
@@ -46,7 +50,14 @@ async function main(given: BenchOptions): Promise<number> {
     console.log(`\nabout ${Math.ceil(steps.reduce((sum, { seconds }) => sum + seconds, 0) / 60)} min`)
     return 0
   }
-  if (options.report !== undefined) return verdict(readReport('--report', options.report))
+  if (options.base !== undefined && !existsSync(programOf(options.base))) {
+    throw new RangeError(`--base: ${options.base} has no program; run npm ci and npm run program there`)
+  }
+  if (options.report !== undefined) {
+    const report = readReport('--report', options.report)
+    showMoved(report, options)
+    return verdict(report)
+  }
   const { report, signal } = await measure(options, all, steps)
   const done = new Set(report.findings.map(({ name }) => name))
   if (signal !== undefined) {
@@ -54,10 +65,20 @@ async function main(given: BenchOptions): Promise<number> {
     if (done.size === 0) return signalStatus + constants.signals[signal]
   }
   console.log(`\nWritten: ${writeReport(report, options.out ?? join(packageRoot(), 'bench/results'))}`)
-  const falls = (finding: Finding) => isFailed(finding) || (finding.missed ?? []).length > 0
+  showMoved(report, options)
+  const falls = (finding: Finding) =>
+    isFailed(finding) ? finding.isSkipped !== true : (finding.missed ?? []).length > 0
   if (!options.isCheck) return report.findings.some(falls) ? 1 : 0
   // A scenario that was not measured has no verdict.
   return verdict(report, signal && targets.filter(({ scenario }) => done.has(scenario)))
+}
+
+/** Prints what moved against another build, if one was measured, and appends it to the summary. */
+function showMoved({ findings }: Report, { summary }: BenchOptions): void {
+  const moved = movedTable(findings)
+  if (moved === undefined) return
+  console.log(`\n${moved}`)
+  if (summary !== undefined) appendFileSync(summary, `${moved}\n\n`)
 }
 
 /** Undefined where it is not. */
@@ -80,6 +101,8 @@ async function measure(
   steps: readonly Step[],
 ): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
+  // PostgreSQL does not run as root: its user has to enter this folder.
+  chmodSync(folder, 0o711)
   const runId = basename(folder)
   const task: RunTask = { options, targets, folder }
   const env = { ...process.env, TMPDIR: folder, TIDEGATE_BENCH_RUN: runId }

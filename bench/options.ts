@@ -35,7 +35,7 @@ const modes = {
   check: {
     rounds: 9,
     seconds: 0.2,
-    warmUpSecondsMax: 2,
+    warmUpSecondsMax: 1,
     latencyRounds: 1,
     latencySeconds: 2,
     accounts: 250_000,
@@ -84,6 +84,10 @@ export interface BenchOptions {
   readonly publish: string | undefined
   /** A report to compare with the targets, without a run. */
   readonly report: string | undefined
+  /** Another checkout whose build is measured in turns with this one. */
+  readonly base: string | undefined
+  /** File to which a summary in Markdown is appended. */
+  readonly summary: string | undefined
   /** Folder of the gas benchmarks; undefined if there is none. */
   readonly gasFolder: string | undefined
 }
@@ -122,6 +126,9 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
                                    some of its speed
   --out DIR                        where the reports go
   --publish FILE                   no run: write this report into bench/README.md
+  --base DIR                       another checkout, with its program built: scenarios over HTTP are measured in turns with
+                                   it, and the run ends with a table in Markdown of what moved
+  --summary FILE                   append that table, and in a check the verdict, to this file
   --report FILE                    with --check, no run: whether this report reaches the targets
   --help                           this text
 
@@ -153,6 +160,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   if (values.url !== undefined && !/^http:\/\/./.test(values.url)) {
     throw new RangeError(`--url: expected an http URL, got ${values.url}`)
   }
+  if (values.base !== undefined && values.url !== undefined) throw new RangeError('--base: not with --url')
   if (values.report !== undefined && !values.check) throw new RangeError('--report: only with --check')
   return {
     isHelp: values.help,
@@ -176,6 +184,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     out: values.out,
     publish: values.publish,
     report: values.report,
+    base: values.base,
+    summary: values.summary,
     gasFolder: positionals[0] ?? (existsSync(usualGasFolder) ? usualGasFolder : undefined),
   }
 }
@@ -209,6 +219,8 @@ function parse(args: readonly string[]) {
         out: text,
         publish: text,
         report: text,
+        base: text,
+        summary: text,
         limit: { type: 'string', multiple: true, default: [] },
       },
     })

@@ -5,21 +5,29 @@ import { type GethScenario, gethScenarios } from './load/gethScenarios.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
 import { neighbours } from './neighbours/neighbours.js'
 import { type BenchOptions, warmUpSecondsOf } from './options.js'
-import { rivalsIn, type Target } from './report/targets.js'
+import { isOf, rivalsIn, type Target } from './report/targets.js'
+import { cold } from './scenarios/cold.js'
 import { readsUnderProofs } from './scenarios/disturbedReads.js'
+import { edges } from './scenarios/edges.js'
 import { gas } from './scenarios/gas.js'
 import { gatewayCached } from './scenarios/gatewayRun.js'
 import { fewLogs, manyLogs, rivalBlocks } from './scenarios/logRun.js'
 import { memory, traceStream } from './scenarios/memoryRun.js'
 import { prices } from './scenarios/prices.js'
+import { replicas } from './scenarios/replicas.js'
 import type { SpecialScenario } from './scenarios/specialScenario.js'
 import { stateSize } from './scenarios/stateSize.js'
 import { stateStart } from './scenarios/stateStart.js'
+import { streams } from './scenarios/streams.js'
+import { submissions } from './scenarios/submissions.js'
+import { workingSet } from './scenarios/workingSet.js'
+import { cores } from './servers/serverProcess.js'
 
 /** All scenarios that are more than requests over HTTP, in the order of the run; `gas` only if its folder is known. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
   ...[readsUnderProofs, ...importScenarios, stateSize, stateStart, gatewayCached, memory, traceStream],
   ...[neighbours, prices, fewLogs, manyLogs],
+  ...[streams, submissions, workingSet, edges, replicas, cold],
   ...(gasFolder === undefined ? [] : [gas(gasFolder)]),
 ]
 
@@ -44,7 +52,7 @@ export interface Step {
  */
 export function planOf(options: BenchOptions, targets: readonly Target[]): Plan {
   const { url, only, isCheck } = options
-  const targeted = new Set(targets.map(({ scenario }) => scenario))
+  const targeted = new Set(targets.filter((target) => isOf(target, cores)).map(({ scenario }) => scenario))
   const offered = (scenario: { readonly name: string }) => !isCheck || targeted.has(scenario.name)
   const all = httpScenarios(options)
     .filter((scenario) => url === undefined || isOfAnyEndpoint(scenario))
@@ -93,7 +101,8 @@ export function networkPlans({ http, geth, special }: Plan, options: BenchOption
   const names = new Set(special.map(({ name }) => name))
   const plans = ['demo', ...networksOf(http)].map((name) => networkPlan(name, options))
   for (const chain of ['transfers', 'tokens', 'mixed'] as const) {
-    const isImported = names.has(`import-${chain}`) || (chain === 'mixed' && geth.length > 0)
+    const isMixedNeeded = geth.length > 0 || names.has('cold') || names.has('replicas')
+    const isImported = names.has(`import-${chain}`) || (chain === 'mixed' && isMixedNeeded)
     if (isImported) plans.push(importPlan(chain, options.isQuick))
   }
   if (names.has('logs') || names.has('logs-many')) plans.push({ kind: 'logs', count: options.logBlocks })
@@ -112,8 +121,8 @@ const latencyStartSeconds = 1.6
 /** For starting the bare server, and for comparing answers. */
 const startSeconds = 1
 
-/** Rounds of anvil in a slow scenario, as many as fit into ten seconds, and its first answer. */
-const slowAnvilSeconds = 15
+/** Rounds of anvil in a slow scenario, as many as fit into six seconds, and its first answer. */
+const slowAnvilSeconds = 10
 
 function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: readonly Target[]): number {
   const { name, node, beside, isSlow } = scenario
@@ -121,8 +130,10 @@ function secondsOfHttp(scenario: Scenario, options: BenchOptions, targets: reado
   const hasBare = wanted?.all.includes('bare') ?? true
   const hasAnvil = options.withAnvil && node !== 'none' && (wanted?.all.includes('anvil') ?? true)
   const own = warmUpSecondsOf(options)
-  const sides = [own, ...(hasBare ? [bareWarmUpSeconds] : []), ...(hasAnvil ? [compiledWarmUpSeconds] : [])]
+  const bare = Math.min(own, bareWarmUpSeconds)
+  const sides = [own, ...(hasBare ? [bare] : []), ...(hasAnvil ? [compiledWarmUpSeconds] : [])]
   if (beside !== undefined) sides.push(own)
+  if (options.base !== undefined) sides.push(own)
   const timed = wanted === undefined ? sides.length : wanted.timed.length === 0 ? 0 : 2
   const latency = isSlow ? 0 : options.latencyRounds * timed * (options.latencySeconds + latencyStartSeconds)
   const warmUp = sides.reduce((sum, seconds) => sum + seconds, 0)

@@ -4,20 +4,20 @@
  */
 import { arch, cpus, platform, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type BenchNetwork, findNetwork, makeMissing, readThrough } from './data/networks.js'
+import { type BenchNetwork, findNetwork, makeMissing, programOf, readThrough } from './data/networks.js'
 import { type GethScenario, readChainFacts, toScenario, withoutAnswers } from './load/gethScenarios.js'
 import { saturate, targetOf, withConnections } from './load/httpLoader.js'
 import { type Contestant, measureHttp, startBare } from './load/httpRun.js'
 import type { Scenario } from './load/scenarios.js'
 import type { BenchOptions } from './options.js'
-import { networkPlan, networkPlans, networksOf, planOf } from './plan.js'
-import type { Finding, Outcome } from './report/outcome.js'
+import { networkPlan, networkPlans, networksOf, type Plan, planOf } from './plan.js'
+import type { Failed, Finding, Outcome } from './report/outcome.js'
 import { rivalsIn, type Target } from './report/targets.js'
-import type { RunContext } from './scenarios/specialScenario.js'
+import { type RunContext, Skipped } from './scenarios/specialScenario.js'
 import { startAnvil } from './servers/anvil.js'
 import { gethProgram, gethVersion, startGeth } from './servers/geth.js'
 import { cores, isPinned, onServerCore, pinLoader, type ServerProcess } from './servers/serverProcess.js'
-import { startTidegate, withoutCaches } from './servers/tidegateServer.js'
+import { startTidegate, type TidegateOptions, withoutCaches } from './servers/tidegateServer.js'
 
 /** The task of this process, as JSON on its command line. */
 export interface RunTask {
@@ -42,7 +42,7 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
   const plan = planOf(options, targets)
   // Before the loader is pinned, so that all cores take part.
   await makeMissing(networkPlans(plan, options))
-  const geth = plan.geth.length === 0 ? undefined : await gethProgram()
+  const geth = usesGeth(plan, options) ? await gethProgram() : undefined
   pinLoader()
   tell({ type: 'begun', ...facts(options, geth), loaderCeiling: await measureCeiling(folder, options) })
   const known = new Map<string, Promise<BenchNetwork>>()
@@ -55,13 +55,18 @@ async function run({ options, targets, folder }: RunTask): Promise<void> {
       known.set(name, network)
       return network
     },
+    geth,
   }
   await measureAllHttp(plan.http, targets, context)
-  if (geth !== undefined) await measureBesideGeth(plan.geth, geth, context)
+  if (geth !== undefined && plan.geth.length > 0) await measureBesideGeth(plan.geth, geth, context)
   for (const scenario of plan.special) {
     const alone = { name: scenario.name, title: scenario.title, rivals: {}, ratios: {} }
     await attempt(scenario, async () => ({ ...alone, ...(await scenario.run(context)) }))
   }
+}
+
+function usesGeth({ geth, special }: Plan, { withGeth }: BenchOptions): boolean {
+  return withGeth && (geth.length > 0 || special.some(({ besideGeth }) => besideGeth === true))
 }
 
 function tell(message: RunMessage): void {
@@ -79,25 +84,32 @@ async function measureAllHttp(
   { folder, settings, server, network }: RunContext,
 ): Promise<void> {
   if (scenarios.length === 0) return
-  const { url: endpoint, withAnvil } = settings
+  const { url: endpoint, withAnvil, base } = settings
   const servers: ServerProcess[] = []
   const started = async <S extends ServerProcess>(server: Promise<S>) => {
     servers.push(await server)
     return server
   }
   try {
-    let ownOf = (_scenario: Scenario): Contestant => ({ name: 'endpoint', url: endpoint as string })
-    let anvil: Contestant | undefined
-    if (endpoint === undefined) {
-      const served = await Promise.all(['demo', ...networksOf(scenarios)].map(network))
-      const usual = await started(startTidegate(folder, served, server))
-      const limits = { ...server.limits, ...withoutCaches }
-      const uncached = await started(startTidegate(folder, served, { ...server, limits }))
-      ownOf = ({ network, isUncached }) => {
+    const served =
+      endpoint === undefined ? await Promise.all(['demo', ...networksOf(scenarios)].map(network)) : []
+    /** Starts a build with its caches and without them, and returns the server of a scenario. */
+    const serve = async (name: string, options: TidegateOptions) => {
+      const usual = await started(startTidegate(folder, served, options))
+      const limits = { ...options.limits, ...withoutCaches }
+      const uncached = await started(startTidegate(folder, served, { ...options, limits }))
+      return ({ network, isUncached }: Scenario): Contestant => {
         const process = isUncached === true ? uncached : usual
-        return { name: 'tidegate', url: new URL(`/${network}`, process.said).href, process }
+        return { name, url: new URL(`/${network}`, process.said).href, process }
       }
     }
+    const ownOf =
+      endpoint === undefined
+        ? await serve('tidegate', server)
+        : (): Contestant => ({ name: 'endpoint', url: endpoint })
+    const baseOf =
+      base === undefined ? undefined : await serve('base', { ...server, program: programOf(base) })
+    let anvil: Contestant | undefined
     if (withAnvil) {
       const url = ownOf(scenarios[0] as Scenario).url
       const process = await started(startAnvil(folder, await network('demo'), new URL('/demo', url).href))
@@ -114,6 +126,7 @@ async function measureAllHttp(
         hasBare: isWanted('bare'),
         node: isWanted('anvil') ? anvil : undefined,
         beside: scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name },
+        base: baseOf?.(scenario),
         timed: wanted && (wanted.timed.length === 0 ? [] : [own.name, ...wanted.timed]),
         hasSpun: aims.timed.includes('spun'),
       }
@@ -127,20 +140,30 @@ async function measureAllHttp(
 /** Both on one chain, with one start for all scenarios. No latencies are measured. */
 async function measureBesideGeth(
   scenarios: readonly GethScenario[],
-  program: string,
+  gethPath: string,
   { folder, settings, server, network }: RunContext,
 ): Promise<void> {
   const chain = await network('mixed')
   const files = { genesis: chain.genesisPath, blocks: join(chain.folder, 'chain.rlp') }
   const limits = { ...server.limits, ...withoutAnswers }
   const ours = await startTidegate(folder, [chain], { ...server, limits })
+  const program = settings.base && programOf(settings.base)
+  const base = program ? await startTidegate(folder, [chain], { ...server, limits, program }) : undefined
   try {
-    const url = new URL(`/${chain.name}`, ours.said).href
-    const geth = await startGeth(program, files, folder, onServerCore)
+    const urlOf = ({ said }: ServerProcess) => new URL(`/${chain.name}`, said).href
+    const url = urlOf(ours)
+    const geth = await startGeth(gethPath, files, folder, onServerCore)
     try {
       const facts = await readChainFacts(url)
       const node = { name: 'geth', url: geth.said, process: geth }
-      const rivals = { hasBare: false, node, beside: undefined, timed: [], hasSpun: false }
+      const rivals = {
+        hasBare: false,
+        node,
+        beside: undefined,
+        base: base && { name: 'base', url: urlOf(base), process: base },
+        timed: [],
+        hasSpun: false,
+      }
       for (const scenario of scenarios) {
         const own = { name: 'tidegate', url, process: ours }
         const measure = () => measureHttp(toScenario(scenario, facts), own, rivals, settings, folder)
@@ -150,6 +173,7 @@ async function measureBesideGeth(
       await geth.stop()
     }
   } finally {
+    await base?.stop()
     await ours.stop()
   }
 }
@@ -160,7 +184,10 @@ async function attempt(
   measure: () => Promise<Outcome>,
 ): Promise<void> {
   tell({ type: 'scenario', name })
-  const failed = (error: Error) => ({ name, title, failed: error.message })
+  const failed = (error: Error): Failed => {
+    const alone = { name, title, failed: error.message }
+    return error instanceof Skipped ? { ...alone, isSkipped: true } : alone
+  }
   tell({ type: 'finding', finding: await measure().catch(failed) })
 }
 

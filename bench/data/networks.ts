@@ -45,11 +45,13 @@ export type NetworkPlan =
 /**
  * Blocks of these chains without those that set them up; enough, also in a short run, for a second thread to take part.
  */
-export function importPlan(chain: ImportChainKind, isQuick: boolean): NetworkPlan {
-  return { kind: 'import', chain, blocks: isQuick ? 300 : chain === 'mixed' ? 600 : 1_000 }
+export function importPlan(chain: ImportChainKind, isQuick: boolean) {
+  return { kind: 'import', chain, blocks: isQuick ? 300 : chain === 'mixed' ? 600 : 1_000 } as const
 }
 
-export const programPath = join(packageRoot(), 'dist/src/main.js')
+/** The program of a checkout. */
+export const programOf = (checkout: string) => join(checkout, 'dist/src/main.js')
+export const programPath = programOf(packageRoot())
 
 /** Makes a network: its folder gets `genesis.json`, `chain.mdb`, and `chain.rlp` if it is imported. */
 interface Recipe {

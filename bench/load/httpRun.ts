@@ -43,7 +43,7 @@ const slowConnections = 4
  * answers. If a server takes a second per answer, its rounds are limited to this many seconds, but to at least
  * `roundsMin`.
  */
-const roundsSecondsMax = 10
+const roundsSecondsMax = 6
 const roundsMin = 3
 /** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500
@@ -61,6 +61,8 @@ export interface Rivals {
   readonly node: Contestant | undefined
   /** The measured server under the scenario `beside`. */
   readonly beside: Contestant | undefined
+  /** The build of another checkout, under the same requests. */
+  readonly base: Contestant | undefined
   /** Names of the servers measured at a fixed rate as well; undefined: all of the above. */
   readonly timed: readonly string[] | undefined
   /** Whether to measure `spun` at that rate, too: a bare server that works as long per answer as the measured one. */
@@ -74,7 +76,7 @@ export interface Rivals {
 export async function measureHttp(
   scenario: Scenario,
   contestant: Contestant,
-  { hasBare, node, beside, timed, hasSpun }: Rivals,
+  { hasBare, node, beside, base, timed, hasSpun }: Rivals,
   options: BenchOptions,
   folder: string,
 ): Promise<Outcome> {
@@ -94,6 +96,7 @@ export async function measureHttp(
     if (beside !== undefined && scenario.beside !== undefined) {
       tracks.push(new Track(scenario.beside, beside, settings))
     }
+    if (base !== undefined) tracks.push(new Track({ question, variety, acceptEncoding }, base, settings))
     for (const track of tracks) await track.warmUp()
     if (acceptEncoding !== undefined) await requireCompressed(contestant.url, question(0), acceptEncoding)
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
@@ -117,7 +120,10 @@ export async function measureHttp(
       own,
       rivals: { ...Object.fromEntries(others), ...(spun && { spun: spun.side() }) },
       ratios: Object.fromEntries(
-        others.map(([rival, side]) => [rival, compareSides(own, side, scenario.isByCpu)]),
+        others.map(([rival, side]) => [
+          rival,
+          compareSides(own, side, scenario.isByCpu || rival === base?.name),
+        ]),
       ),
       note:
         typeof scenario.node === 'function' && node !== undefined ? 'anvil holds the demo chain' : undefined,

@@ -7,6 +7,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import { madeNetwork } from '../data/madeChain.js'
 import { targetOf, warmUp, withConnections } from '../load/httpLoader.js'
 import type { RunContext, SpecialScenario } from '../scenarios/specialScenario.js'
 import { endWithThisProcess, type Memory, messageOf } from '../servers/serverProcess.js'
@@ -14,7 +15,6 @@ import { startTidegate, type TidegateProcess } from '../servers/tidegateServer.j
 import { attacks } from './attacks.js'
 import type { Attack } from './attackTools.js'
 import { outcomeOf, type Phase, phaseOf, servedOf } from './phases.js'
-import { madeNetwork } from './subscriptionAttacks.js'
 import { type Reported, Tally } from './tally.js'
 import { Victims } from './victims.js'
 

@@ -64,6 +64,8 @@ export interface Failed {
   readonly name: string
   readonly title: string
   readonly failed: string
+  /** Whether the machine lacks what it needs. */
+  readonly isSkipped?: true
 }
 
 export type Finding = Outcome | Failed
@@ -82,6 +84,18 @@ export function sideOf(rates: readonly number[]): Side {
   return { rate: median(rates) ?? 0, rateSpread: spread(rates), rounds: rates.map((rate) => ({ rate })) }
 }
 
+/** A side by its rounds, of which each has the CPU time of a server of its own. */
+export function sideOfRounds(rounds: readonly Round[]): Side {
+  const rates = rounds.map(({ rate }) => rate)
+  const cpuMicros = median(rounds.map(({ cpuMicros }) => cpuMicros))
+  return { rounds, rate: median(rates) ?? 0, rateSpread: spread(rates), cpuMicros }
+}
+
+/** Rate and CPU time of a round in which the server used so many seconds of CPU for so many answers. */
+export function roundOf(answers: number, seconds: number, cpuSeconds: number | undefined): Round {
+  return { rate: answers / seconds, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / answers }
+}
+
 /** A server that used more of its core than this was saturated; otherwise the loader was the limit. */
 export const saturatedMin = 0.9
 
@@ -91,17 +105,31 @@ export const saturatedMin = 0.9
  * because a busy machine affects both.
  */
 export function compareSides(own: Side, rival: Side, isByCpu = false): Ratio {
+  const { by, compare } = measureOf(own, rival, isByCpu)
+  const pairs = pairsOf(own, rival, compare)
+  const value = median(pairs ?? [])
+  return value === undefined ? { value: compare(own, rival), by } : { value, by, spread: spread(pairs ?? []) }
+}
+
+/** The ratio of each round, where sides were measured in turns. */
+export function ratiosOfRounds(own: Side, rival: Side, isByCpu: boolean): readonly number[] {
+  return pairsOf(own, rival, measureOf(own, rival, isByCpu).compare) ?? []
+}
+
+function pairsOf(own: Side, rival: Side, compare: (a: Round, b: Round) => number) {
+  return own.rounds?.flatMap((round, at) => {
+    const other = rival.rounds?.[at]
+    return other === undefined ? [] : [compare(round, other)]
+  })
+}
+
+function measureOf(own: Side, rival: Side, isByCpu: boolean) {
   const isSaturated = (own.busy ?? 0) >= saturatedMin && (rival.busy ?? 0) >= saturatedMin
   const byRate = (isSaturated && !isByCpu) || own.cpuMicros === undefined || rival.cpuMicros === undefined
   const compare = (a: Round, b: Round): number =>
     byRate ? a.rate / b.rate : (b.cpuMicros as number) / (a.cpuMicros as number)
-  const pairs = own.rounds?.flatMap((round, at) => {
-    const other = rival.rounds?.[at]
-    return other === undefined ? [] : [compare(round, other)]
-  })
-  const by = byRate ? 'rate' : 'cpu'
-  const value = median(pairs ?? [])
-  return value === undefined ? { value: compare(own, rival), by } : { value, by, spread: spread(pairs ?? []) }
+  const by: Ratio['by'] = byRate ? 'rate' : 'cpu'
+  return { by, compare }
 }
 
 /**

@@ -1,5 +1,13 @@
 /** A run as a table: row by row on a terminal, and as a whole in Markdown. */
-import { type Finding, isFailed, latencyTimes, type Ratio, type Report, saturatedMin } from './outcome.js'
+import {
+  type Failed,
+  type Finding,
+  isFailed,
+  latencyTimes,
+  type Ratio,
+  type Report,
+  saturatedMin,
+} from './outcome.js'
 
 const nameWidth = 64
 const columns = [
@@ -26,7 +34,7 @@ export function headLine(): string {
 
 export function findingLine(finding: Finding): string {
   const name = `${finding.name}: ${finding.title}`.padEnd(nameWidth)
-  if (isFailed(finding)) return `${name}  failed: ${finding.failed}`
+  if (isFailed(finding)) return `${name}  ${failureText(finding)}`
   const cells = cellsOf(finding).map((cell, at) => cell.padStart(columns[at]?.[1] ?? 0))
   return `${name}${cells.join('')}  ${remarksOf(finding)}`.trimEnd()
 }
@@ -40,7 +48,7 @@ export function detailLines(finding: Finding): string[] {
 export function markdownTable(findings: readonly Finding[]): string {
   const rows = findings.map((finding) =>
     isFailed(finding)
-      ? [finding.title, ...columns.map(() => '–'), `failed: ${finding.failed}`]
+      ? [finding.title, ...columns.map(() => '–'), failureText(finding)]
       : [finding.title, ...cellsOf(finding), remarksOf(finding)],
   )
   const alignment = ['---', ...columns.map(() => '--:'), '---']
@@ -67,6 +75,10 @@ export function footLines(report: Report): string[] {
     "the stores, which are the system's file cache; what is the process' own stands beside it. CPU time and page faults",
     'are of the whole server, for each answer.',
   ]
+}
+
+function failureText({ failed, isSkipped }: Failed): string {
+  return `${isSkipped ? 'skipped' : 'failed'}: ${failed}`
 }
 
 type Measured = Exclude<Finding, { readonly failed: string }>

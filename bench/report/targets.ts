@@ -113,15 +113,22 @@ export interface Verdict {
   readonly text: string
 }
 
+/** Whether a target counts on a machine with so many cores. */
+export function isOf(target: Target, cores: number): boolean {
+  return !('min' in target) || (target.coresMin ?? 0) <= cores
+}
+
 /** The verdict of a report on these targets, without those not required on its machine. */
 export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
-  const demanded = targets.filter(
-    (target) => !('min' in target) || (target.coresMin ?? 0) <= Number(report.machine.cores),
+  const skipped = new Set(
+    report.findings.filter((finding) => isFailed(finding) && finding.isSkipped).map(({ name }) => name),
   )
+  const measurable = targets.filter(({ scenario }) => !skipped.has(scenario))
+  const demanded = measurable.filter((target) => isOf(target, Number(report.machine.cores)))
   const found = findShortfalls(report, demanded)
   const open = found.filter(({ isOpen }) => isOpen)
   const missed = found.filter(({ isOpen }) => !isOpen)
-  const spared = targets.length - demanded.length
+  const spared = measurable.length - demanded.length
   const judged = demanded.length - open.length
   const sentences = [
     missed.length > 0
@@ -131,6 +138,7 @@ export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
         : `All ${demanded.length} targets are reached.`,
     open.length > 0 &&
       `${open.length} are not measured: their rounds spread by more than ${spreadMax * 100} %.`,
+    skipped.size > 0 && `Skipped: ${[...skipped].join(', ')}.`,
     spared > 0 && `${spared} of machines with more cores were not asked for.`,
   ]
   const text = sentences.filter((sentence) => sentence !== false).join(' ')

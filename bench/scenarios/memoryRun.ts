@@ -11,12 +11,12 @@ import { onDemo, type SpecialScenario } from './specialScenario.js'
 
 /** Memory stops growing well before the end of a whole run; a short one sees most of it. */
 const secondsWhole = 60
-const secondsQuick = 15
+const secondsQuick = 10
 
 export const memory: SpecialScenario = {
   name: 'memory',
   title: 'memory under the production profile',
-  seconds: ({ isQuick }) => (isQuick ? 20 : 65),
+  seconds: ({ isQuick }) => (isQuick ? 15 : 65),
   run: (context) =>
     onDemo(context, async (server) => {
       const { connections, isQuick } = context.settings

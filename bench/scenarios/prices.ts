@@ -9,8 +9,8 @@ import { type TidegateProcess, withoutCaches } from '../servers/tidegateServer.j
 import { type PricedKind, pricedKinds } from './pricedKinds.js'
 import { type Found, onDemo, type SpecialScenario } from './specialScenario.js'
 
-/** Time for each kind of call in a short run: the system counts CPU time in hundredths of a second. */
-const secondsQuick = 0.15
+/** Time for each kind of call in a short run. */
+const secondsQuick = 0.08
 
 /** A kind of call, its charge and its CPU time. */
 export interface PricedCall {

@@ -12,16 +12,23 @@ export interface RunContext {
   readonly server: TidegateOptions
   /** Networks of the scenarios over HTTP, by name. */
   network(name: string): Promise<BenchNetwork>
+  /** The program of go-ethereum; undefined where nothing is compared with it. */
+  readonly geth: string | undefined
 }
 
 /** The result of a scenario, without its name and title, and without rivals if it has none. */
 export type Found = Omit<Outcome, 'name' | 'title' | 'rivals' | 'ratios'> &
   Partial<Pick<Outcome, 'rivals' | 'ratios'>>
 
+/** Thrown by a scenario for which the machine lacks something; its targets do not count then. */
+export class Skipped extends Error {}
+
 export interface SpecialScenario {
   /** As in `--only` and targets.json. */
   readonly name: string
   readonly title: string
+  /** Whether go-ethereum is measured beside it where it is at hand. */
+  readonly besideGeth?: true
   /** Approximate duration. */
   seconds(options: BenchOptions): number
   run(context: RunContext): Promise<Found>

@@ -75,10 +75,37 @@ export async function startGeth(
   await runGeth([program, 'init', ...data, '--state.scheme', 'hash', '--cache.preimages', genesis])
   await runGeth([program, 'import', ...data, ...archive, blocks])
   const [port, authPort] = (await freePorts(2)).map(String) as [string, string]
-  const alone = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--nat', 'none', '--ipcdisable']
   const ports = ['--http.port', port, '--authrpc.port', authPort]
-  const http = ['--http', '--http.api', 'eth,debug,net,web3,txpool', ...ports]
-  const [first = '', ...rest] = onCores([program, ...data, ...archive, ...alone, ...http])
+  return await serve(program, onCores([program, ...data, ...archive, ...ports, ...alone]), port)
+}
+
+/**
+ * Starts geth on a new chain of which it makes a block for each transaction. The server's word is its URL and that of its
+ * WebSockets, with a space between.
+ */
+export async function startGethDeveloper(
+  program: string,
+  genesis: string,
+  folder: string,
+  onCores: (command: readonly string[]) => readonly string[],
+): Promise<ServerProcess> {
+  const data = ['--datadir', join(folder, 'geth')]
+  await runGeth([program, 'init', ...data, genesis])
+  const [port, socketPort] = (await freePorts(2)).map(String) as [string, string]
+  const sockets = ['--ws', '--ws.port', socketPort, '--ws.api', 'eth']
+  const words = [program, '--dev', '--rpc.txfeecap', '0', ...data, '--http.port', port, ...sockets, ...alone]
+  const server = await serve(program, onCores(words), port)
+  return { ...server, said: `${server.said} ws://127.0.0.1:${socketPort}` }
+}
+
+const alone = [
+  ...['--nodiscover', '--maxpeers', '0', '--port', '0', '--nat', 'none', '--ipcdisable'],
+  ...['--http', '--http.api', 'eth,debug,net,web3,txpool'],
+]
+
+/** Runs the command line of `program` until it answers. */
+async function serve(program: string, command: readonly string[], port: string): Promise<ServerProcess> {
+  const [first = '', ...rest] = command
   const child = endWithThisProcess(spawn(first, rest, { stdio: 'ignore' }))
   const url = `http://127.0.0.1:${port}`
   await waitFor('geth to listen', async () => {

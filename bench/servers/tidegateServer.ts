@@ -15,10 +15,14 @@ export interface TidegateOptions {
   readonly moreNetworks?: readonly object[]
   /** Flags of Node.js itself. */
   readonly nodeFlags?: readonly string[]
+  /** Its main file; absent: that of this checkout. */
+  readonly program?: string
   /** Names of API keys to create; without any, none is required. */
   readonly keyNames?: readonly string[]
   /** PEM text of the public key that signs tokens for each of these keys; absent: there are no tokens. */
   readonly signer?: string
+  /** Listening threads; absent: one. */
+  readonly edges?: number
   /** Assigns its command line to cores; absent: to the servers' core ({@link onServerCore}). */
   readonly onCores?: (command: readonly string[]) => readonly string[]
 }
@@ -49,6 +53,7 @@ export async function startTidegate(
       ...(options.moreNetworks ?? []),
     ],
     limits: options.limits ?? {},
+    edges: options.edges ?? 1,
   }
   const configPath = join(home, 'tidegate.json')
   writeFileSync(configPath, JSON.stringify(config))
@@ -56,7 +61,15 @@ export async function startTidegate(
   const flags = ['--config', configPath, '--data', join(home, 'data'), '--port', '0']
   if (keys.length === 0) flags.push('--no-auth')
   const server = await startServer(
-    [process.execPath, ...(options.nodeFlags ?? []), programPath, 'serve', ...flags, '--log-level', 'error'],
+    [
+      process.execPath,
+      ...(options.nodeFlags ?? []),
+      options.program ?? programPath,
+      'serve',
+      ...flags,
+      '--log-level',
+      'error',
+    ],
     /listens on (http:\S+)/,
     options.onCores ?? onServerCore,
   )

@@ -71,8 +71,8 @@ export async function startPostgres(t: Test, options: PostgresOptions = {}): Pro
   return postgres
 }
 
-/** A new PostgreSQL with `settings` in its configuration. */
-async function launchPostgres(
+/** A new PostgreSQL with `settings` in its configuration, which the caller must end. It flushes what it commits. */
+export async function launchPostgres(
   settings: readonly string[] = [],
   options: PostgresOptions = {},
 ): Promise<RunningPostgres> {

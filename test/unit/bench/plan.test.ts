@@ -4,14 +4,15 @@ import t from 'tap'
 import { secondsToMake } from '../../../bench/data/networks.js'
 import { parseOptions } from '../../../bench/options.js'
 import { networkPlans, Progress, planOf } from '../../../bench/plan.js'
-import { parseTargets } from '../../../bench/report/targets.js'
+import { isOf, parseTargets } from '../../../bench/report/targets.js'
+import { cores } from '../../../bench/servers/serverProcess.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
 const namesOf = (args: readonly string[]) => planOf(parseOptions(args), targets).steps.map(({ name }) => name)
 
 t.test('a check measures what has targets, and nothing else', async (t) => {
-  const targeted = new Set(targets.map(({ scenario }) => scenario))
+  const targeted = new Set(targets.filter((one) => isOf(one, cores)).map(({ scenario }) => scenario))
   t.strictSame(new Set(namesOf(['--check'])), targeted)
   t.ok(namesOf(['--against', 'geth']).length > targeted.size)
   t.notOk(

@@ -5,12 +5,14 @@ import { gethScenarios } from '../../../bench/load/gethScenarios.js'
 import { httpScenarios } from '../../../bench/load/scenarios.js'
 import { parseOptions } from '../../../bench/options.js'
 import { specialScenarios } from '../../../bench/plan.js'
+import { movedTable } from '../../../bench/report/moved.js'
 import {
   compareSides,
   type Finding,
   latencyTimes,
   type Outcome,
   type Report,
+  sideOfRounds,
 } from '../../../bench/report/outcome.js'
 import { logScale, picture, withFigures } from '../../../bench/report/publish.js'
 import { detailLines, findingLine, headLine } from '../../../bench/report/table.js'
@@ -149,6 +151,46 @@ t.test('a target that takes more cores than there are is not demanded', async (t
   })
   t.match(verdict(4), { isReached: false, text: /^1 of 2 targets are not reached\.\n\n.*\n.*idle +≥ 0\.5/ })
   t.match(verdict(64), { isReached: false })
+})
+
+t.test('a scenario moved where each round lies on one side of the base', async (t) => {
+  const finding = (title: string, own: readonly number[], base: readonly number[]): Finding => {
+    const side = (micros: readonly number[]) =>
+      sideOfRounds(micros.map((cpuMicros) => ({ rate: 1_000, cpuMicros })))
+    return { ...measured, title, own: side(own), rivals: { base: side(base) } }
+  }
+  const five = [10, 10, 10, 10, 10]
+  const better = finding('better', five, [11, 12, 11, 40, 11])
+  const worse = finding('worse', [20, 21, 20, 22, 20], five)
+  const noisy = finding('noisy', five, [90, 90, 90, 90, 9.9])
+  const short = finding('short', [10], [20])
+  t.equal(
+    movedTable([better, worse, noisy, short, measured]),
+    `2 of 4 scenarios moved against the base: each round lies on one side of it.
+
+|  | base, µs of CPU | here | times as fast | rounds |
+| --- | --: | --: | --: | --: |
+| worse | 10.0 | 20.0 | 0.50 | 0.45 to 0.50 |
+| better | 11.0 | 10.0 | 1.10 | 1.10 to 4.00 |`,
+  )
+  t.match(movedTable([noisy]), /^0 of 1 scenarios moved [^|]*$/)
+  t.equal(movedTable([measured]), undefined, 'no base was measured')
+  const failed = { name: 'slot', title: 'slot', failed: 'its server ended' }
+  t.match(movedTable([noisy, failed]), /Not measured: slot: its server ended$/)
+})
+
+t.test('targets of a scenario for which the machine lacks something do not count', async (t) => {
+  const targets = parseTargets(
+    `[{"scenario":"slot-cached","rival":"bare","min":0.8},{"scenario":"replicas","rival":"one","min":0.9}]`,
+  )
+  const verdict = (isSkipped: boolean) => {
+    const alone = { name: 'replicas', title: 'replicas', failed: 'no PostgreSQL' }
+    const other: Finding = isSkipped ? { ...alone, isSkipped: true } : alone
+    const ratios = { bare: { value: 0.9, by: 'cpu' } } as const
+    return verdictOf({ ...report, findings: [{ ...measured, ratios }, other] }, targets)
+  }
+  t.same(verdict(true), { isReached: true, text: 'All 1 targets are reached. Skipped: replicas.' })
+  t.match(verdict(false), { isReached: false, text: /^1 of 2 targets are not reached\./ })
 })
 
 t.test('a ratio whose rounds spread by more than 40 % is not measured, whatever it is', async (t) => {
