@@ -20,6 +20,8 @@ const colon = 0x3a
 const openBracket = 0x5b
 const backslash = 0x5c
 const closeBracket = 0x5d
+const letterD = 0x64
+const letterI = 0x69
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
@@ -66,10 +68,8 @@ class BodyPass implements BodyMembers {
   readonly #bytes: Buffer
   readonly #limits: BodyLimits
   readonly #first: number
-  #values = 0
-  /** Of the current member: its start, its names, and its id as in {@link BodyMember}. */
+  /** Of the current member: its start, and its id as in {@link BodyMember}. */
   #start: number
-  #names = 0
   #idStart = 0
   #idEnd = 0
   #isInId = false
@@ -85,10 +85,13 @@ class BodyPass implements BodyMembers {
   run(): void {
     const bytes = this.#bytes
     const { length } = bytes
-    if (!this.isBatch) this.#checkBytes(length)
+    const { isBatch } = this
+    if (!isBatch) this.#checkBytes(length)
     /** Nesting of the members of a call. */
-    const depth = this.isBatch ? 2 : 1
+    const depth = isBatch ? 2 : 1
     let nesting = 0
+    let values = 0
+    let names = 0
     let nameStart = 0
     let nameEnd = 0
     for (let at = this.#first; at < length; at++) {
@@ -98,34 +101,28 @@ class BodyPass implements BodyMembers {
         nameEnd = stringEnd(bytes, at + 1)
         at = nameEnd - 1
       } else if (byte === comma) {
-        this.#countValue()
+        if (++values > valuesMax) throw tooManyValues()
         if (nesting === depth) this.#endId(at)
-        else if (nesting === 1 && this.isBatch) this.#endMember(at)
-        if (this.isTooLong) return
+        else if (nesting === 1 && isBatch) {
+          this.#endMember(at)
+          if (this.isTooLong) return
+          names = 0
+        }
       } else if (byte === colon) {
-        this.#countValue()
-        this.#countName()
+        if (++values > valuesMax) throw tooManyValues()
+        if (++names > namesMax) throw invalidFault(`a call of more than ${namesMax} names`)
         if (nesting === depth && isIdName(bytes, nameStart, nameEnd)) this.#beginId(at + 1)
       } else if (byte === openBracket || byte === openBrace) {
-        this.#countValue()
+        if (++values > valuesMax) throw tooManyValues()
         if (++nesting > nestingMax) throw invalidFault(`arrays and objects nest deeper than ${nestingMax}`)
       } else if (byte === closeBracket || byte === closeBrace) {
         if (nesting === depth) this.#endId(at)
-        if (--nesting === 0 && this.isBatch) return this.#endBatch(at)
+        if (--nesting === 0 && isBatch) return this.#endBatch(at)
       }
     }
     this.#checkBytes(length)
-    if (this.isBatch) throw parseFault()
+    if (isBatch) throw parseFault()
     this.#addMember(this.#start, length)
-  }
-
-  #countValue(): void {
-    if (++this.#values > valuesMax)
-      throw invalidFault(`more than ${valuesMax} values; ask in several requests`)
-  }
-
-  #countName(): void {
-    if (++this.#names > namesMax) throw invalidFault(`a call of more than ${namesMax} names`)
   }
 
   #beginId(valueAt: number): void {
@@ -163,7 +160,6 @@ class BodyPass implements BodyMembers {
 
   #addMember(start: number, end: number): void {
     this.members.push({ start, end, idStart: this.#idStart, idEnd: this.#idEnd })
-    this.#names = 0
     this.#idStart = 0
     this.#idEnd = 0
   }
@@ -178,12 +174,22 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** The forms of the name `id` in JSON: each letter may be an escape, whose digits have one form only. */
-const idNames = ['"id"', '"\\u0069d"', '"i\\u0064"', '"\\u0069\\u0064"'].map((text) => Buffer.from(text))
+/** Bytes of `"id"`. */
+const idNameBytes = 4
+/** The name `id` with escapes: each letter may be one, whose digits have one form only. */
+const escapedIdNames = ['"\\u0069d"', '"i\\u0064"', '"\\u0069\\u0064"'].map((text) => Buffer.from(text))
 
+/** Whether the string between `start` and `end` is the name `id`. */
 function isIdName(bytes: Buffer, start: number, end: number): boolean {
+  const first = bytes[start + 1]
+  const second = bytes[start + 2]
+  if (first !== letterI && first !== backslash) return false
   const length = end - start
-  return idNames.some((name) => name.length === length && bytes.compare(name, 0, length, start, end) === 0)
+  if (length === idNameBytes) return first === letterI && second === letterD
+  if (first === letterI && second !== backslash) return false
+  return escapedIdNames.some(
+    (name) => name.length === length && bytes.compare(name, 0, length, start, end) === 0,
+  )
 }
 
 /** Bytes of a string that are checked one by one; a native search then finds the end. */
@@ -210,6 +216,10 @@ function stringEnd(bytes: Buffer, start: number): number {
     if ((found - escapes) % 2 === 0) return at
   }
   return length
+}
+
+function tooManyValues(): FaultError {
+  return invalidFault(`more than ${valuesMax} values; ask in several requests`)
 }
 
 export function invalidFault(why: string): FaultError {
