@@ -1,11 +1,11 @@
 /**
  * The caller of a request: its identity, its allowance, the units it spent, and whether it still waits. Owns the
- * account of one request, and the failure of a call that may not run or cannot be paid. Prices are in price.ts, the
+ * account of one request, and the fault of a call that may not run or cannot be paid. Prices are in price.ts, the
  * limits of keys in `access`.
  */
+import type { Fault } from '../../../primitives/faults.js'
 import type { JobOwner } from '../../pool/jobs.js'
 import type { Subscriber } from '../../streams/subscriber.js'
-import { Failure } from '../answers/outcome.js'
 import { bodyUnits, bytesPerUnit, unitsMin, unitsPerMs } from './price.js'
 
 /** The spending limits of a caller; see `access/meter.ts`. */
@@ -88,10 +88,10 @@ export class RequestContext implements JobOwner {
   }
 
   /**
-   * Charges for a call that is about to start. Returns the failure if the caller cannot pay, or may not call `method`; a
+   * Charges for a call that is about to start. Returns the fault if the caller cannot pay, or may not call `method`; a
    * method that is not allowed costs the same as an invalid call.
    */
-  pay(units: number, method?: string): Failure | undefined {
+  pay(units: number, method?: string): Fault | undefined {
     if (method !== undefined && !this.#allows(method)) return this.notAllowed(method)
     const waitMs = this.identity.allowance?.charge(units) ?? 0
     if (waitMs > 0) return this.#limitExceeded('this call', units, waitMs)
@@ -100,10 +100,10 @@ export class RequestContext implements JobOwner {
     return undefined
   }
 
-  /** Charges for a call of a method outside the scope of the key, and returns its failure; undefined if it is within. */
-  notAllowed(method: string): Failure | undefined {
+  /** Charges for a call of a method outside the scope of the key, and returns its fault; undefined if it is within. */
+  notAllowed(method: string): Fault | undefined {
     if (this.#allows(method)) return undefined
-    return this.pay(unitsMin) ?? Failure.of({ kind: 'MethodNotAllowed', method })
+    return this.pay(unitsMin) ?? { kind: 'MethodNotAllowed', method }
   }
 
   #allows(method: string): boolean {
@@ -111,8 +111,8 @@ export class RequestContext implements JobOwner {
     return methods === undefined || methods.allows(method)
   }
 
-  /** Charges for reading a request of `bytes` bytes; returns the failure if the request must not be read. */
-  payReading(bytes: number): Failure | undefined {
+  /** Charges for reading a request of `bytes` bytes; returns the fault if the request must not be read. */
+  payReading(bytes: number): Fault | undefined {
     const units = bodyUnits(bytes)
     const waitMs = this.chargeReading(units)
     if (waitMs === 0) return undefined
@@ -121,15 +121,15 @@ export class RequestContext implements JobOwner {
     return undefined
   }
 
-  /** The failure of work that costs `units` and could be paid for in `retryAfterMs` milliseconds. */
-  #limitExceeded(subject: string, units: number, retryAfterMs: number): Failure {
+  /** The fault of work that costs `units` and could be paid for in `retryAfterMs` milliseconds. */
+  #limitExceeded(subject: string, units: number, retryAfterMs: number): Fault {
     const { allowance } = this.identity
     const lack = allowance?.exceededLimit
-    if (lack !== undefined) return Failure.of({ kind: 'LimitExceeded', ...lack, retryAfterMs })
+    if (lack !== undefined) return { kind: 'LimitExceeded', ...lack, retryAfterMs }
     const limit = allowance?.unitsPerSecond ?? 0
     const left = Math.max(Math.floor(units - (retryAfterMs * limit) / 1_000), 0)
     const what = `${subject} costs ${units} compute units, ${left} are left, and ${limit} come in a second`
-    return Failure.of({ kind: 'LimitExceeded', what, limit, retryAfterMs })
+    return { kind: 'LimitExceeded', what, limit, retryAfterMs }
   }
 
   get spentUnits(): number {

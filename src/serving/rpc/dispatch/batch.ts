@@ -7,7 +7,6 @@ import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, type Outcome, renderOutcome } from '../answers/outcome.js'
 import { renderError, renderErrorAnswer } from '../answers/wireErrors.js'
 import { Deadline } from '../contexts/deadline.js'
-import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { RequestSlices } from '../contexts/requestSlices.js'
 import type { RpcNetwork } from '../method.js'
@@ -129,7 +128,7 @@ const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
  * and returns the failure.
  */
 export function noRoom(context: RequestContext): Failure | undefined {
-  return context.admit() ? undefined : (context.pay(unitsMin) ?? busy)
+  return context.admit() ? undefined : busy.chargedTo(context)
 }
 
 /** The call's own member `at`, as written; undefined if it has none. */

@@ -52,14 +52,15 @@ export function refuseUnread(
   context: RequestContext,
 ): Failure | undefined {
   const fault = jobClass && network.refusal?.(jobClass, context)
-  return fault && (context.pay(unitsMin) ?? Failure.of(fault))
+  return fault && Failure.of(fault).chargedTo(context)
 }
 
 /** Charges the price of the first call for a stored answer. */
 function repeat({ json, price, method }: CachedAnswer, context: RequestContext): Outcome {
-  const refusal = context.pay(price, method)
-  if (refusal === undefined) context.answered(json.length)
-  return refusal ?? json
+  const refused = context.pay(price, method)
+  if (refused !== undefined) return Failure.of(refused)
+  context.answered(json.length)
+  return json
 }
 
 export class CallRunner<N extends RpcNetwork> {
@@ -110,7 +111,7 @@ export class CallRunner<N extends RpcNetwork> {
 
   /** Charges the price of a refused call for a call that is not started, and counts it. */
   refuse(call: Member, why: Failure, context: RequestContext): Failure {
-    const failure = context.pay(unitsMin) ?? why
+    const failure = why.chargedTo(context)
     if (call.kind === 'known') this.#counter?.failedAt(call.known.slot, failure, context)
     else this.#counter?.failed(call.kind === 'call' ? call.method : '', failure, context)
     return failure
@@ -119,7 +120,7 @@ export class CallRunner<N extends RpcNetwork> {
   #start(call: Member, request: RpcRequest<N>): Outcome | Promise<Streamed> {
     const { context, views } = request
     if (call.kind === 'known') return repeat(call.known, context)
-    if (call.kind === 'invalid') return context.pay(unitsMin) ?? invalidRequest(call.why)
+    if (call.kind === 'invalid') return invalidRequest(call.why).chargedTo(context)
     const method = this.#methodOf(call.method)
     if (method === undefined || method.isRelayed) {
       const passed = this.#pass(call, request)
@@ -127,7 +128,9 @@ export class CallRunner<N extends RpcNetwork> {
     }
     const { reported } = views
     if (reported?.asks(method.name)) return this.#tell(reported, method, call, request)
-    const refused = context.notAllowed(method.name) ?? refuseUnread(method, views.current, context)
+    const notAllowed = context.notAllowed(method.name)
+    if (notAllowed !== undefined) return Failure.of(notAllowed)
+    const refused = refuseUnread(method, views.current, context)
     if (refused !== undefined) return refused
     // On a network that may have to fetch data, every call may wait.
     if (method.cost === 'inline' && views.fetchMissing === undefined) {
@@ -188,8 +191,8 @@ export class CallRunner<N extends RpcNetwork> {
   }
 
   #unknown({ method }: MethodCall, context: RequestContext): Failure {
-    const refusal = context.pay(unitsMin)
-    if (refusal !== undefined) return refusal
+    const unpaid = context.pay(unitsMin)
+    if (unpaid !== undefined) return Failure.of(unpaid)
     const meant = nearest(method, this.#methods.keys(), misspellingsMax)
     return Failure.of({ kind: 'MethodNotFound', method, meant })
   }
@@ -204,11 +207,11 @@ export class CallRunner<N extends RpcNetwork> {
     let isPaid = false
     try {
       const network = request.viewAt(call.at)
-      if (network instanceof Failure) return context.pay(unitsMin) ?? network
+      if (network instanceof Failure) return network.chargedTo(context)
       const args = call.args ?? decodeParams(method, call.params)
       const price = priceOf(method.price, args)
-      const refusal = context.pay(price)
-      if (refusal !== undefined) return refusal
+      const unpaid = context.pay(price)
+      if (unpaid !== undefined) return Failure.of(unpaid)
       isPaid = true
       const isLong = request.turns === undefined && this.#isLong(method, price)
       const { fetchMissing, readFaith } = request.views
@@ -230,7 +233,7 @@ export class CallRunner<N extends RpcNetwork> {
       const again = isFinal ? undefined : this.#afterFetch(thrown, method, call, request, fetches)
       if (again !== undefined) return again
       const failure = this.#failed(thrown, method.name, context)
-      return isPaid ? failure : (context.pay(unitsMin) ?? failure)
+      return isPaid ? failure : failure.chargedTo(context)
     }
   }
 

@@ -13,7 +13,7 @@ import { AnswerMemo, type AskedCall, type CachedAnswer } from '../answers/answer
 import { collected } from '../answers/jsonStream.js'
 import { Failure, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from '../answers/outcome.js'
 import { Deadline } from '../contexts/deadline.js'
-import { bodyBytesPerUnit, unitsMin } from '../contexts/price.js'
+import { bodyBytesPerUnit } from '../contexts/price.js'
 import { RequestContext } from '../contexts/requestContext.js'
 import { countForSlice, inOneSlice, isSliceOver, RequestSlices } from '../contexts/requestSlices.js'
 import { type Method, MethodNames, type NetworkViews, type RpcNetwork } from '../method.js'
@@ -110,7 +110,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   ): Answer | Promise<Answer> {
     try {
       const unread = body.length < bodyBytesPerUnit ? undefined : context.payReading(body.length)
-      if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
+      if (unread !== undefined) {
+        return singleAnswer('null', undefined, Failure.of(unread), this.#blockNames.ofHead())
+      }
       const startedMs = this.#counter?.beginStored()
       // Stored answers belong to the head, not to a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
@@ -153,8 +155,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     startedMs: number | undefined,
   ): Answer {
     const block = this.#blockNames.of(network)
-    const refusal = context.pay(known.price, known.method)
-    if (refusal !== undefined) {
+    const refused = context.pay(known.price, known.method)
+    if (refused !== undefined) {
+      const refusal = Failure.of(refused)
       this.#counter?.failedAt(known.slot, refusal, context)
       return singleAnswer(id, undefined, refusal, block)
     }
@@ -316,7 +319,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** The answer to a request that failed as a whole. Never throws. */
   #refusal(thrown: unknown, context: RequestContext, isPaid = false): Answer {
     const failure = this.#runner.failure(thrown, 'request', context.keyId)
-    const refusal = (isPaid ? undefined : context.pay(unitsMin)) ?? failure
+    const refusal = isPaid ? failure : failure.chargedTo(context)
     this.#counter?.failed('', refusal, context)
     const { fault } = refusal
     if (fault?.kind !== 'BatchTooLarge') {

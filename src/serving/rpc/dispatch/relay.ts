@@ -8,7 +8,6 @@ import { parseQuantity, toQuantity } from '../../../primitives/bytes.js'
 import { reportedMethod, type UpstreamCalls } from '../../../primitives/upstreamCalls.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
-import { unitsMin } from '../contexts/price.js'
 import type { Json, MethodRelay, Param, ReportedAnswer, ReportedAnswers, RpcNetwork } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 import type { RpcRequest } from './rpcRequest.js'
@@ -130,19 +129,19 @@ export function passOn(
 ): Failure | Promise<Json> {
   const { context } = request
   const refused = context.notAllowed(method)
-  if (refused !== undefined) return refused
+  if (refused !== undefined) return Failure.of(refused)
   const given = params ?? []
   const isList = typeof given === 'object'
   const isPinned = request.isPinned(at)
   if (isPinned || !isList) {
-    return context.pay(unitsMin) ?? (isPinned ? pinned : Failure.of({ kind: 'ParamsNotArray' }))
+    return (isPinned ? pinned : Failure.of({ kind: 'ParamsNotArray' })).chargedTo(context)
   }
   const crowded = noRoom(context)
   if (crowded !== undefined) return crowded
-  const refusal = context.pay(relayUnits)
-  if (refusal !== undefined) {
+  const unpaid = context.pay(relayUnits)
+  if (unpaid !== undefined) {
     context.release()
-    return refusal
+    return Failure.of(unpaid)
   }
   return relay.ask(method, JSON.stringify(given)).finally(() => context.release())
 }
