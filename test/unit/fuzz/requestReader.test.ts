@@ -11,8 +11,8 @@ import { textBetween } from '../../../src/serving/rpc/reading/callText.js'
 import {
   type Call,
   type CallLookup,
+  CallReader,
   type MethodLookup,
-  RequestReader,
   readUsualCall,
 } from '../../../src/serving/rpc/reading/envelope.js'
 import { requestBody } from '../../fuzz/requestBody.js'
@@ -103,8 +103,7 @@ function readRequest(body: Uint8Array, memory: Memory): PlainRequest {
   try {
     const usual = readUsualCall(body, memory, names)
     if (usual !== undefined) return { isBatch: false, calls: [toPlain(usual, memory, body)] }
-    const reader = new RequestReader<Asked, string>(body, limits, { methods: names })
-    while (!reader.pass());
+    const reader = new CallReader<Asked, string>(body, limits, names)
     const calls: Plain[] = []
     while (reader.left > 0) {
       // From the second call on the body is gone, as after a pause.

@@ -20,14 +20,6 @@ const waitingBytesMax = 64 * 2 ** 20
 /** Memory counted for a request in addition to its body: 64 Ki requests without a body may wait. */
 const waitingBytes = 1_024
 
-/** Calls `goOn` in a later turn with true, or with false if too much work waits. */
-type TurnWait = (goOn: (hasTurn: boolean) => void) => void
-
-/**
- * Work as a generator: yields the event that it waits for, receives whether it got its turn, and returns its result.
- */
-export type SlicedWork<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
-
 interface WaitingRequest extends Work {
   readonly keyId: string
   readonly bytes: number
@@ -43,10 +35,31 @@ const slices = new TimeSlices<WaitingRequest>({
   msMaxOf: ({ msMax }) => msMax,
 })
 
+type Around = <T>(piece: () => T) => T
+
+/** The wrapper of the current piece of work; undefined for none. */
+let present: Around | undefined
+
+/** Does `work` in `around`, and also each later piece of {@link RequestSlices} that were made in it. */
+export function doAround<T>(around: Around, work: () => T): T {
+  const before = present
+  present = around
+  try {
+    return around(work)
+  } finally {
+    present = before
+  }
+}
+
+/**
+ * The turns of one request. A piece of work that waited for its turn is done before the turn goes on to other work, not
+ * by a promise.
+ */
 export class RequestSlices {
   readonly #msMax: number
   readonly #context: RequestContext
   readonly #bytes: number
+  readonly #around = present
   #readBytes = 0
   #isAdmitted = false
 
@@ -82,28 +95,128 @@ export class RequestSlices {
     return this.isOver || !slices.isEmpty
   }
 
-  /** Waits for another turn; false if the wait is refused. `keep` is called before the wait begins. */
-  *tryPause(keep?: () => void): SlicedWork<boolean> {
-    this.#isAdmitted ||= this.#context.admit()
-    if (!this.#isAdmitted) return false
-    return yield (goOn) => {
-      const { keyId } = this.#context
-      const request = { keyId, bytes: this.#bytes, msMax: this.#msMax, goOn, place: undefined }
-      if (slices.wait(request)) keep?.()
+  /**
+   * Does `work`, in a later turn if `mustWait`, and ends the turns with it. Throws FaultError if the wait is refused, or
+   * the caller has left; and what `work` throws.
+   */
+  run<T>(work: () => T | Promise<T>, mustWait = this.isOver): T | Promise<T> {
+    if (mustWait) return this.later(work).finally(() => this.end())
+    let result: T | Promise<T> | undefined
+    try {
+      this.begin()
+      result = this.#inside(work)
+    } finally {
+      if (!(result instanceof Promise)) this.end()
     }
+    return result instanceof Promise ? result.finally(() => this.end()) : result
   }
 
-  /** As {@link tryPause}, but throws FaultError if the wait is refused, or the caller has left. */
-  *pause(keep?: () => void): SlicedWork<void> {
-    if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
+  /** Does `work` in a later turn. Rejects with FaultError if the wait is refused, or the caller has left. */
+  later<T>(work: () => T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#wait((hasTurn) => {
+        try {
+          this.#check(hasTurn)
+          resolve(this.#counted(this.#inside(work)))
+        } catch (thrown) {
+          reject(thrown)
+        }
+      })
+    })
+  }
+
+  /**
+   * Does `piece` at once, and again until it returns a result, in as many turns as that takes. Returns no promise if it
+   * never waits. Throws FaultError if a wait is refused, or the caller has left.
+   */
+  repeat<T>(piece: () => T | undefined): T | Promise<T> {
+    return this.tryRepeat((hasTurn) => {
+      this.#check(hasTurn)
+      return piece()
+    })
+  }
+
+  /**
+   * As {@link repeat}, but calls `piece` with false if the wait before it was refused, and with true if the caller has
+   * left. If `piece` returns a promise, waits for it before the next piece.
+   */
+  tryRepeat<T>(piece: (hasTurn: boolean) => T | Promise<unknown> | undefined): T | Promise<T> {
+    let first = this.#inside(() => this.#goOn(piece, true))
+    if (first === undefined && !this.#admit()) first = this.#inside(() => this.#goOn(piece, false))
+    if (first !== undefined && !(first instanceof Promise)) return first
+    return new Promise((resolve, reject) => {
+      const goOn = (hasTurn: boolean): void => {
+        try {
+          const result = this.#inside(() => this.#goOn(piece, hasTurn))
+          if (result === undefined || result instanceof Promise) wait(result as Promise<unknown> | undefined)
+          else resolve(this.#counted(result))
+        } catch (thrown) {
+          reject(thrown)
+        }
+      }
+      const wait = (until: Promise<unknown> | undefined): void => {
+        if (until === undefined) this.#wait(goOn)
+        else until.then(() => (this.isOver ? this.#wait(goOn) : goOn(true)), reject)
+      }
+      wait(first as Promise<unknown> | undefined)
+    })
+  }
+
+  /** Does pieces until one returns a result or a promise, or the turn is over. */
+  #goOn<T>(piece: (hasTurn: boolean) => T | undefined, hasTurn: boolean): T | undefined {
+    this.begin()
+    let result = piece(hasTurn)
+    while (result === undefined && !this.isOver) result = piece(true)
+    return result
+  }
+
+  /** Calls `goOn` in a later turn with true, or with false if too much work waits. */
+  #wait(goOn: (hasTurn: boolean) => void): void {
+    if (!this.#admit()) return goOn(false)
+    const { keyId } = this.#context
+    slices.wait({ keyId, bytes: this.#bytes, msMax: this.#msMax, goOn, place: undefined })
+  }
+
+  /** Takes the place of a waiting call, if there is one. */
+  #admit(): boolean {
+    this.#isAdmitted ||= this.#context.admit()
+    return this.#isAdmitted
+  }
+
+  #check(hasTurn: boolean): void {
+    if (!hasTurn) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
     // The caller has left, so nobody sees this fault.
     if (this.#context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
+  }
+
+  /** Does `work` in the wrapper in which these turns were made. */
+  #inside<T>(work: () => T): T {
+    return this.#around === undefined || this.#around === present ? work() : doAround(this.#around, work)
+  }
+
+  /** Counts the time that the bytes of a result will take in this turn. */
+  #counted<T>(result: T): T {
+    slices.spend(answerBytes(result) / sentBytesPerMs)
+    return result
   }
 
   /** Call this when the work is over. */
   end(): void {
     if (this.#isAdmitted) this.#context.release()
+    this.#isAdmitted = false
   }
+}
+
+/** As {@link RequestSlices.run} for long work that cannot be cut. The turns end where the work waits for a job. */
+export function inOneSlice<T>(turns: RequestSlices, work: () => T | Promise<T>): T | Promise<T> {
+  if (turns.isOver) {
+    return turns.run(() => {
+      turns.end()
+      return work()
+    })
+  }
+  turns.begin()
+  return work()
 }
 
 /** Shorter work on one call is not counted: beginning and ending a turn would take a tenth of its time. */
@@ -117,22 +230,6 @@ export function countForSlice(startedAtMs: number, isRelayed: boolean): void {
 /** Whether long work has taken `msMax` of this turn. */
 export function isSliceOver(msMax: number): boolean {
   return slices.isOver(msMax)
-}
-
-type Around = <T>(piece: () => T) => T
-
-/** The wrapper of the current piece of work; undefined for none. */
-let present: Around | undefined
-
-/** Does `work` in `around`, and also each later piece of {@link doSliced} that begins in it. */
-export function doAround<T>(around: Around, work: () => T): T {
-  const before = present
-  present = around
-  try {
-    return around(work)
-  } finally {
-    present = before
-  }
 }
 
 /**
@@ -157,49 +254,4 @@ export function countLongAnswer(result: string | Uint8Array): void {
   if (result.length < longBytesMin) return
   slices.begin()
   slices.spend(result.length / sentBytesPerMs)
-}
-
-/** Does the work; without a promise if it never has to wait. Throws what it throws. */
-export function doSliced<T>(steps: SlicedWork<T>): T | Promise<Awaited<T>> {
-  const around = present
-  const first = steps.next(true)
-  if (first.done) return first.value
-  return new Promise((resolve, reject) => {
-    const goOn = (next: () => IteratorResult<Promise<unknown> | TurnWait, T>): void => {
-      try {
-        const step = around === undefined ? next() : doAround(around, next)
-        if (step.done) {
-          slices.spend(answerBytes(step.value) / sentBytesPerMs)
-          resolve(step.value as Awaited<T>)
-        } else wait(step.value)
-      } catch (thrown) {
-        reject(thrown)
-      }
-    }
-    const wait = (until: Promise<unknown> | TurnWait): void => {
-      if (!(until instanceof Promise)) until((hasTurn) => goOn(() => steps.next(hasTurn)))
-      else {
-        until.then(
-          () => goOn(() => steps.next(true)),
-          (thrown) => goOn(() => steps.throw(thrown)),
-        )
-      }
-    }
-    wait(first.value)
-  })
-}
-
-/** Does long work that cannot be cut: at once, or in a later turn. Throws FaultError if it may not wait. */
-export function inOneSlice<T>(turns: RequestSlices, work: () => T | Promise<T>): T | Promise<Awaited<T>> {
-  return doSliced(workInOneTurn(turns, work)) as T | Promise<Awaited<T>>
-}
-
-function* workInOneTurn<T>(turns: RequestSlices, work: () => T): SlicedWork<T> {
-  try {
-    if (turns.isOver) yield* turns.pause()
-    turns.begin()
-    return work()
-  } finally {
-    turns.end()
-  }
 }

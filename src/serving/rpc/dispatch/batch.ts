@@ -2,7 +2,7 @@
  * Runs the calls of a batch and joins their answers. Owns how many calls wait at the same time, when a batch pauses,
  * and when it starts no further call. Does not own the running of a call (callRunner.ts).
  */
-import type { Answer, AnswerBody } from '../answers/answer.js'
+import type { AnswerBody } from '../answers/answer.js'
 import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, type Outcome, renderOutcome } from '../answers/outcome.js'
 import { renderError, renderErrorAnswer } from '../answers/wireErrors.js'
@@ -10,9 +10,8 @@ import { Deadline } from '../contexts/deadline.js'
 import { unpaid } from '../contexts/payment.js'
 import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
-import type { RequestSlices, SlicedWork } from '../contexts/requestSlices.js'
+import type { RequestSlices } from '../contexts/requestSlices.js'
 import type { RpcNetwork } from '../method.js'
-import { parseFault } from '../reading/bodyScan.js'
 import type { Call } from '../reading/envelope.js'
 import type { RequestBasis } from './requestBasis.js'
 
@@ -139,11 +138,6 @@ export function pinOfCall(call: Member): unknown {
   return call.kind === 'call' ? call.at : undefined
 }
 
-/** Whether a call was not valid JSON, which makes its whole request invalid. */
-export function isParseError(outcome: unknown): boolean {
-  return outcome instanceof Failure && outcome.fault?.kind === 'ParseError'
-}
-
 interface BatchRun<N extends RpcNetwork> {
   readonly calls: readonly Member[]
   readonly basis: RequestBasis<N>
@@ -159,47 +153,52 @@ interface BatchRun<N extends RpcNetwork> {
 }
 
 /**
- * The body of a batch's answer; yields when it must wait. A call starts once fewer than {@link batchJobsMax} calls wait
- * for a job, so a long call delays only the end of the batch.
+ * The body of a batch's answer. A call starts once fewer than {@link batchJobsMax} calls wait for a job, so a long call
+ * delays only the end of the batch.
  */
-export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): SlicedWork<Answer['body']> {
+export function runBatch<N extends RpcNetwork>(run: BatchRun<N>): AnswerBody | Promise<AnswerBody> {
   const { calls, context, turns, limits } = run
   const answer = new BatchAnswer(calls.length, limits.batchBytesMax)
   const waiting = new Set<Promise<void>>()
   let deadline: Deadline<Outcome> | undefined
   let isRefused = false
-  /** A call was not valid JSON, so the batch is not either. */
-  let isBroken = false
-  for (const [index, call] of calls.entries()) {
-    // Stored answers, refusals and invalid calls take no time.
-    if (index > 0 && call.kind === 'call' && !isRefused && turns.isOver) {
-      deadline ??= new Deadline(limits.requestMsMax, timedOut)
-      isRefused = !(yield* turns.tryPause())
-    }
-    // A batch whose client has left runs no further calls; its answer is not sent.
-    if (context.isFinished || isBroken) break
-    let outcome: Outcome | Promise<Outcome>
+  let next = 0
+  const untilDeadline = () => {
+    deadline ??= new Deadline(limits.requestMsMax, timedOut)
+    return deadline
+  }
+  const start = (call: Member): Outcome | Promise<Outcome> => {
     const unbegun = answer.isFull ? tooLarge : deadline?.hasPassed ? timedOut : isRefused ? busy : undefined
-    if (unbegun !== undefined) outcome = run.refuse(call, unbegun)
-    else outcome = run.start(call)
-    if (outcome instanceof Promise) {
-      deadline ??= new Deadline(limits.requestMsMax, timedOut)
-      const done = deadline.race(outcome).then((settled) => {
+    return unbegun === undefined ? run.start(call) : run.refuse(call, unbegun)
+  }
+  const awaitOutcome = (index: number, outcome: Promise<Outcome>) => {
+    const done = untilDeadline()
+      .race(outcome)
+      .then((settled) => {
         waiting.delete(done)
-        isBroken ||= isParseError(settled)
         putOutcome(run, answer, index, settled)
       })
-      waiting.add(done)
-      if (waiting.size === batchJobsMax) {
-        yield Promise.race(waiting)
-        turns.begin()
-      }
-    } else putOutcome(run, answer, index, outcome)
+    waiting.add(done)
   }
-  if (waiting.size > 0) yield Promise.all(waiting)
-  deadline?.clear()
-  if (isBroken) throw parseFault()
-  return finishBatch(answer, calls)
+  return turns.tryRepeat((hasTurn): AnswerBody | Promise<unknown> | undefined => {
+    isRefused ||= !hasTurn
+    // A batch whose client has left runs no further calls; its answer is not sent.
+    while (next < calls.length && !context.isFinished) {
+      const index = next++
+      const outcome = start(calls[index] as Member)
+      if (outcome instanceof Promise) awaitOutcome(index, outcome)
+      else putOutcome(run, answer, index, outcome)
+      if (waiting.size === batchJobsMax) return Promise.race(waiting)
+      // Stored answers, refusals and invalid calls take no time.
+      if (calls[next]?.kind === 'call' && !isRefused && turns.isOver) {
+        untilDeadline()
+        return undefined
+      }
+    }
+    if (waiting.size > 0) return Promise.all(waiting)
+    deadline?.clear()
+    return finishBatch(answer, calls)
+  })
 }
 
 /** The answer to a batch; `outcomeOf` gives the outcome of each call. */
@@ -207,7 +206,7 @@ export function answerAll(
   calls: readonly Member[],
   bytesMax: number,
   outcomeOf: (call: Member) => Failure,
-): Answer['body'] {
+): AnswerBody {
   const answer = new BatchAnswer(calls.length, bytesMax)
   for (const [index, call] of calls.entries()) {
     if (call.id !== undefined) answer.putError(index, renderErrorAnswer(call.id, outcomeOf(call).error))
@@ -236,6 +235,6 @@ function putOutcome<N extends RpcNetwork>(
   }
 }
 
-function finishBatch(answer: BatchAnswer, calls: readonly Member[]): Answer['body'] {
+function finishBatch(answer: BatchAnswer, calls: readonly Member[]): AnswerBody {
   return answer.finish((index) => renderErrorAnswer(calls[index]?.id ?? 'null', tooLarge.error))
 }

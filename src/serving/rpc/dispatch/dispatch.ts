@@ -16,18 +16,10 @@ import { Deadline } from '../contexts/deadline.js'
 import { countBytes, notAllowed, unpaid, unpaidReading } from '../contexts/payment.js'
 import { bodyBytesPerUnit, unitsMin } from '../contexts/price.js'
 import { RequestContext } from '../contexts/requestContext.js'
-import {
-  countForSlice,
-  doSliced,
-  inOneSlice,
-  isSliceOver,
-  RequestSlices,
-  type SlicedWork,
-} from '../contexts/requestSlices.js'
+import { countForSlice, inOneSlice, isSliceOver, RequestSlices } from '../contexts/requestSlices.js'
 import { type Method, MethodNames, type NetworkViews, type RpcNetwork } from '../method.js'
-import { parseFault } from '../reading/bodyScan.js'
-import { RequestReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
-import { isParseError, type Member, pinOfCall, runBatch, timedOut } from './batch.js'
+import { CallReader, readUsualCall, usualBytesMax } from '../reading/envelope.js'
+import { type Member, pinOfCall, runBatch, timedOut } from './batch.js'
 import { CallCounter } from './callCounter.js'
 import { CallRunner, refuseUnread } from './callRunner.js'
 import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
@@ -130,7 +122,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const basis = new RequestBasis(this.#views, at)
       const answer =
         usual === undefined
-          ? doSliced(this.#answer(body, basis, context, lookup, ownsBody))
+          ? this.#general(body, basis, context, lookup, ownsBody)
           : this.#usual(usual, body.length, basis, context)
       return answer instanceof Promise ? this.#refusedLater(answer, context) : answer
     } catch (thrown) {
@@ -212,49 +204,80 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** Reads and answers a request of any form; yields when it must wait. */
-  *#answer(
+  /** Reads and answers a request of any form: at once, or in later turns. */
+  #general(
     body: Uint8Array,
     basis: RequestBasis<N>,
     context: RequestContext,
     lookup: AnswerMemo | undefined,
     ownsBody: boolean,
-  ): SlicedWork<Answer | Promise<Answer>> {
+  ): Answer | Promise<Answer> {
     const turns = new RequestSlices(this.#limits.turnMsMax, context, body.length)
-    try {
-      const reader = new RequestReader<CachedAnswer, AskedCall>(body, this.#limits, {
-        ownsBody,
-        methods: this.#names,
-      })
-      const keep = () => reader.keep()
-      if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
-      turns.begin()
-      while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
-      const calls: Member[] = []
+    const mustWait = body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver
+    let kept = body
+    const work = () => this.#answer(kept, basis, context, lookup, turns, ownsBody || mustWait)
+    const answer = turns.run(work, mustWait)
+    if (mustWait && !ownsBody) kept = new Uint8Array(body)
+    return answer
+  }
+
+  /** As {@link #general}, in a turn that has begun. */
+  #answer(
+    body: Uint8Array,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    lookup: AnswerMemo | undefined,
+    turns: RequestSlices,
+    ownsBody: boolean,
+  ): Answer | Promise<Answer> {
+    const reader = new CallReader<CachedAnswer, AskedCall>(body, this.#limits, this.#names)
+    const calls: Member[] = []
+    const read = turns.repeat(() => {
+      // Stored answers belong to the head, which may have changed since the last turn.
+      const known = basis.arrived === this.#views.current ? lookup : undefined
       while (reader.left > 0) {
-        // Stored answers belong to the head, which may have changed since the last turn.
-        const isHead = basis.arrived === this.#views.current
-        calls.push(reader.read(isHead ? lookup : undefined))
-        if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
+        calls.push(reader.read(known))
+        if (turns.isOverAfter(reader.bytesRead)) return undefined
       }
-      if (!reader.isBatch) {
-        if (turns.isOver) yield* turns.pause()
-        return this.#single(calls[0] as Member, basis, context, turns)
-      }
-      const answer = yield* runBatch({
-        calls,
-        basis,
-        context,
-        turns,
-        limits: this.#limits,
-        start: (call) => this.#whole(this.#runner.run(call, basis, context, turns), context),
-        refuse: (call, why) => this.#runner.refuse(call, why, context),
-        fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
-      })
-      return { ...this.#batchAnswer(answer, basis.used(undefined)), trust: basis.trust }
-    } finally {
-      turns.end()
-    }
+      return calls
+    })
+    const run = () => this.#run(calls, reader.isBatch, basis, context, turns)
+    if (!(read instanceof Promise)) return run()
+    if (!ownsBody) reader.keep()
+    return read.then(() => turns.later(run))
+  }
+
+  /** Runs the calls of a request that was read. */
+  #run(
+    calls: readonly Member[],
+    isBatch: boolean,
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices,
+  ): Answer | Promise<Answer> {
+    if (isBatch) return this.#batch(calls, basis, context, turns)
+    const run = () => this.#single(calls[0] as Member, basis, context, turns)
+    return turns.isOver ? turns.later(run) : run()
+  }
+
+  #batch(
+    calls: readonly Member[],
+    basis: RequestBasis<N>,
+    context: RequestContext,
+    turns: RequestSlices,
+  ): Answer | Promise<Answer> {
+    const body = runBatch({
+      calls,
+      basis,
+      context,
+      turns,
+      limits: this.#limits,
+      start: (call) => this.#whole(this.#runner.run(call, basis, context, turns), context),
+      refuse: (call, why) => this.#runner.refuse(call, why, context),
+      fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
+    })
+    const answer = (json: Answer['body']) => this.#batchAnswer(json, basis)
+    return body instanceof Promise ? body.then(answer) : answer(body)
   }
 
   /** `turns` is given if the request has already begun its turns. */
@@ -280,7 +303,6 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
-      if (isParseError(settled)) throw parseFault()
       return this.#finish(call, basis, context, settled)
     })
   }
@@ -307,8 +329,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     )
   }
 
-  #batchAnswer(body: Answer['body'], network: N = this.#views.current): Answer {
-    return { status: 200, body, retryAfterMs: undefined, block: this.#blockNames.of(network) }
+  #batchAnswer(body: Answer['body'], basis: RequestBasis<N>): Answer {
+    const block = this.#blockNames.of(basis.used(undefined))
+    return { status: 200, body, retryAfterMs: undefined, block, trust: basis.trust }
   }
 
   /** The answer to a request that failed as a whole. Never throws. */

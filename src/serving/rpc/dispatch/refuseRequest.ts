@@ -5,7 +5,7 @@ import { Failure, singleAnswer } from '../answers/outcome.js'
 import { bodyUnits, unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import { RequestSlices } from '../contexts/requestSlices.js'
-import { RequestReader, usualBytesMax } from '../reading/envelope.js'
+import { CallReader, usualBytesMax } from '../reading/envelope.js'
 import { answerAll, type Member } from './batch.js'
 import type { DispatchLimits } from './endpoint.js'
 
@@ -31,8 +31,7 @@ export function refuseRequest(
   }
   if (!isPaid) context.oweReading(units)
   turns.begin()
-  const reader = new RequestReader<CachedAnswer, AskedCall>(body, limits)
-  while (!reader.pass());
+  const reader = new CallReader<CachedAnswer, AskedCall>(body, limits)
   const calls: Member[] = []
   while (reader.left > 0) calls.push(reader.read(undefined))
   const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)

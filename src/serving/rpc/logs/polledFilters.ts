@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { ChainCursor } from '../../../data/chain/chainSteps.js'
 import { LogFilter } from '../../../data/chain/logFilter.js'
 import { removedLogJson } from '../../../data/chain/logJson.js'
-import { type FoundLogs, requireLogs } from '../../../data/chain/logSearch.js'
+import { requireLogs } from '../../../data/chain/logSearch.js'
 import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { setInterval } from '../../../primitives/timers.js'
@@ -15,7 +15,7 @@ import type { UpstreamCalls } from '../../../primitives/upstreamCalls.js'
 import type { ChainRequest } from '../../streams/chainRequest.js'
 import { hashesOf, wholePending } from '../../streams/pendingStreams.js'
 import { anonymousId, type RequestContext } from '../contexts/requestContext.js'
-import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
+import { RequestSlices } from '../contexts/requestSlices.js'
 import type { Json } from '../method.js'
 import type { Network } from '../network.js'
 import {
@@ -97,20 +97,27 @@ export class PolledFilters implements FilterService {
     return id
   }
 
-  changes(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json> {
+  async changes(id: string, context: RequestContext, turnMsMax: number): Promise<Json> {
     const filter = this.#find(id, context)
     if (filter === undefined) throw new FaultError({ kind: 'FilterNotFound' })
-    if (filter.reading !== undefined) return filter.reading.then(() => this.changes(id, context, turnMsMax))
-    const work = endingWith(changesOf(filter, this.#current(), context, turnMsMax), () =>
-      this.#forget(id, filter),
+    if (filter.reading !== undefined) {
+      await filter.reading
+      return this.changes(id, context, turnMsMax)
+    }
+    const changes = changesOf(filter, this.#current(), context, turnMsMax)
+    filter.reading = changes.then(
+      () => {},
+      () => {},
     )
-    const answer = doSliced(work)
-    if (!(answer instanceof Promise)) return answer
-    const done = () => {
+    try {
+      return await changes
+    } catch (thrown) {
+      // Some changes were pruned: the caller gets that fault once and must create a new filter.
+      if (thrown instanceof FaultError && thrown.fault.kind === 'HistoryPruned') this.#forget(id, filter)
+      throw thrown
+    } finally {
       filter.reading = undefined
     }
-    filter.reading = answer.then(done, done)
-    return answer
   }
 
   logs(id: string, context: RequestContext, turnMsMax: number): Json | Promise<Json> {
@@ -176,49 +183,43 @@ function withinOf({ blocks }: LogQuery): ChainRequest['within'] {
   return blocks instanceof Uint8Array ? undefined : decodeWithin(blocks.first, blocks.last)
 }
 
-/** Calls `onMissed` if some changes were pruned: the caller gets that fault once and must create a new filter. */
-function* endingWith(changes: SlicedWork<Json>, onMissed: () => void): SlicedWork<Json> {
-  try {
-    return yield* changes
-  } catch (error) {
-    if (error instanceof FaultError && error.fault.kind === 'HistoryPruned') onMissed()
-    throw error
-  }
-}
-
 /** The changes since the last poll. If this throws, the filter is unchanged. */
-function* changesOf(
+async function changesOf(
   filter: PolledFilter,
   network: Network,
   context: RequestContext,
   turnMsMax: number,
-): SlicedWork<Json> {
+): Promise<Json> {
   const { request } = filter
-  if (request.kind === 'transactions') return yield* newTransactions(filter, request.isWhole, network)
+  if (request.kind === 'transactions') return newTransactions(filter, request.isWhole, network)
   const turns = new RequestSlices(turnMsMax, context, 0)
-  try {
-    if (request.kind === 'blocks') return yield* newHashes(filter, network, turns)
-    return yield* newLogs(filter, request.query, network, { context, turns, turnMsMax })
-  } finally {
-    turns.end()
-  }
+  return turns.run(() =>
+    request.kind === 'blocks'
+      ? newHashes(filter, network, turns)
+      : newLogs(filter, request.query, network, { context, turns, turnMsMax }),
+  )
 }
 
-/** Reported blocks that a reorg has removed since, newest first; `base` is the block below them. */
-function* leftBlocks(
+interface LeftBlocks {
+  /** Reported blocks that a reorg has removed since, newest first. */
+  readonly left: readonly ChainCursor[]
+  /** The block below them. */
+  readonly base: ChainCursor
+}
+
+function leftBlocks(
   cursor: ChainCursor,
   { chain }: Network,
   turns: RequestSlices,
-): SlicedWork<{ left: readonly ChainCursor[]; base: ChainCursor }> {
+): LeftBlocks | Promise<LeftBlocks> {
   const left: ChainCursor[] = []
   let base = cursor
-  while (!isPartOf(chain, base)) {
-    if (turns.isOver) yield* turns.pause()
-    turns.begin()
+  return turns.repeat(() => {
+    if (isPartOf(chain, base)) return { left, base }
     left.push(base)
     base = parentOf(chain, base)
-  }
-  return { left, base }
+    return undefined
+  })
 }
 
 /** The position of the next announced transaction. */
@@ -229,41 +230,38 @@ async function startOf(calls: UpstreamCalls | undefined): Promise<number | undef
   )
 }
 
-function* newTransactions(
+async function newTransactions(
   filter: PolledFilter,
   isWhole: boolean,
   { upstreamCalls }: Network,
-): SlicedWork<string> {
+): Promise<string> {
   if (upstreamCalls === undefined) return '[]'
-  let json = '[]'
-  yield (async () => {
-    const { next, hashes } = await upstreamCalls.announced(await filter.announced, 0)
-    const all = hashesOf(hashes).slice(0, isWhole ? wholeMax : hashesMax)
-    filter.announced = Promise.resolve(next - hashes.length / 32 + all.length)
-    const found = isWhole
-      ? await Promise.all(all.map((hash) => wholePending(upstreamCalls, hash)))
-      : all.map((hash) => `"${bytesToHex(hash)}"`)
-    json = `[${found.filter((each) => each !== undefined).join()}]`
-  })()
-  return json
+  const { next, hashes } = await upstreamCalls.announced(await filter.announced, 0)
+  const all = hashesOf(hashes).slice(0, isWhole ? wholeMax : hashesMax)
+  filter.announced = Promise.resolve(next - hashes.length / 32 + all.length)
+  const found = isWhole
+    ? await Promise.all(all.map((hash) => wholePending(upstreamCalls, hash)))
+    : all.map((hash) => `"${bytesToHex(hash)}"`)
+  return `[${found.filter((each) => each !== undefined).join()}]`
 }
 
-function* newHashes(filter: PolledFilter, network: Network, turns: RequestSlices): SlicedWork<string> {
-  const { base } = yield* leftBlocks(filter.cursor, network, turns)
+async function newHashes(filter: PolledFilter, network: Network, turns: RequestSlices): Promise<string> {
+  const { base } = await leftBlocks(filter.cursor, network, turns)
   const hashes: string[] = []
   let at = base
-  while (at.number < network.head.number && hashes.length < hashesMax) {
-    if (turns.isOver) yield* turns.pause()
-    turns.begin()
-    at = blockAt(network, at.number + 1)
-    hashes.push(`"${bytesToHex(at.hash)}"`)
-  }
-  filter.cursor = at
-  return `[${hashes.join(',')}]`
+  return turns.repeat(() => {
+    if (at.number < network.head.number && hashes.length < hashesMax) {
+      at = blockAt(network, at.number + 1)
+      hashes.push(`"${bytesToHex(at.hash)}"`)
+      return undefined
+    }
+    filter.cursor = at
+    return `[${hashes.join(',')}]`
+  })
 }
 
 /** Removed logs, newest first, then new ones, as many as fit one answer; the next answer contains the rest. */
-function* newLogs(
+async function newLogs(
   filter: PolledFilter,
   { criteria }: LogQuery,
   network: Network,
@@ -272,23 +270,19 @@ function* newLogs(
     turns,
     turnMsMax,
   }: { readonly context: RequestContext; readonly turns: RequestSlices; readonly turnMsMax: number },
-): SlicedWork<Json> {
-  const { chain, head, limits } = network
-  const { left, base } = yield* leftBlocks(filter.cursor, network, turns)
+): Promise<Json> {
+  const { head, limits } = network
+  const { left, base } = await leftBlocks(filter.cursor, network, turns)
   const { first, last } = filter.within ?? { first: 0, last: Number.POSITIVE_INFINITY }
-  const matcher = new LogFilter(criteria)
-  const removed: string[] = []
-  for (const { number, hash } of left) {
-    if (number < first || number > last) continue
-    if (turns.isOver) yield* turns.pause()
-    turns.begin()
-    const gone: string[] = []
-    for (const log of chain.eachLog(hash) ?? []) {
-      if (turns.isOverAfter(log.json.length)) yield* turns.pause()
-      if (matcher.matches(log)) gone.push(removedLogJson(log.json))
+  const within = left.filter(({ number }) => number >= first && number <= last)
+  const reading = eachRemovedLog(within, new LogFilter(criteria), network)
+  const removed = await turns.repeat(() => {
+    for (;;) {
+      const step = reading.next()
+      if (step.done) return step.value
+      if (turns.isOverAfter(step.value)) return undefined
     }
-    for (const json of gone.reverse()) removed.push(json)
-  }
+  })
   const search = {
     criteria,
     head: { number: head.number, hash: head.hash as Hash32 },
@@ -299,19 +293,32 @@ function* newLogs(
     filter.cursor = { number: head.number, hash: head.hash }
     return `[${removed.join(',')}]`
   }
-  let found = findLogs(network, search, limits, context, turnMsMax)
-  if (found instanceof Promise) {
-    let settled: FoundLogs | undefined
-    yield found.then((logs) => {
-      settled = logs
-    })
-    found = settled as unknown as FoundLogs
+  const found = await findLogs(network, search, limits, context, turnMsMax)
+  return turns.repeat(() => {
+    // Blocks above the filter's last block do not matter, so the cursor may be the head.
+    filter.cursor = blockAt(network, found.last === search.last ? head.number : found.last)
+    if (removed.length === 0) return found.json
+    const before = `[${removed.join(',')}${found.count > 0 ? ',' : ''}`
+    return Buffer.concat([Buffer.from(before, 'latin1'), found.json.subarray(1)])
+  })
+}
+
+/** The logs of removed blocks that match, each block's newest first. Yields the bytes of each log that it reads. */
+function* eachRemovedLog(
+  left: readonly ChainCursor[],
+  matcher: LogFilter,
+  { chain }: Network,
+): Generator<number, readonly string[]> {
+  const removed: string[] = []
+  for (const { hash } of left) {
+    const gone: string[] = []
+    for (const log of chain.eachLog(hash) ?? []) {
+      if (matcher.matches(log)) gone.push(removedLogJson(log.json))
+      yield log.json.length
+    }
+    for (const json of gone.reverse()) removed.push(json)
   }
-  // Blocks above the filter's last block do not matter, so the cursor may be the head.
-  filter.cursor = blockAt(network, found.last === search.last ? head.number : found.last)
-  if (removed.length === 0) return found.json
-  const before = `[${removed.join(',')}${found.count > 0 ? ',' : ''}`
-  return Buffer.concat([Buffer.from(before, 'latin1'), found.json.subarray(1)])
+  return removed
 }
 
 function blockAt({ chain }: Network, number: number): ChainCursor {

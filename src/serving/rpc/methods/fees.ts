@@ -8,7 +8,7 @@ import { gasUsedByEach, transactionTips } from '../../../data/chain/transactionT
 import { toQuantity } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { typeName } from '../../../primitives/jsonType.js'
-import { doSliced, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
+import { RequestSlices } from '../contexts/requestSlices.js'
 import { chainMethod, type Network } from '../network.js'
 import { blockId, invalidArgument, list, optional, required } from '../params/params.js'
 import { listSchema, nullable, objectSchema, quantitySchema, type Schema } from '../params/schema.js'
@@ -91,7 +91,7 @@ export const feeMethods = {
       checkPercentiles(percentiles)
       const last = lastNumber(chain, newest)
       const first = Math.max(last + 1 - Math.min(count, blocksMax), chain.firstNumber)
-      return doSliced(history(chain, { first, last, percentiles }, new RequestSlices(turnMsMax, context, 0)))
+      return history(chain, { first, last, percentiles }, new RequestSlices(turnMsMax, context, 0))
     },
   }),
   /** The suggested tip plus the base fee of the head. */
@@ -102,9 +102,7 @@ export const feeMethods = {
     memo: 'head',
     result: quantitySchema,
     run: (network, _args, context, turnMsMax) =>
-      doSliced(
-        tip(network, network.head.header.baseFeePerGas ?? 0n, new RequestSlices(turnMsMax, context, 0)),
-      ),
+      tip(network, network.head.header.baseFeePerGas ?? 0n, new RequestSlices(turnMsMax, context, 0)),
   }),
   /** Computed from the lowest tips of the last blocks. */
   eth_maxPriorityFeePerGas: chainMethod({
@@ -113,8 +111,7 @@ export const feeMethods = {
     price: 20,
     memo: 'head',
     result: quantitySchema,
-    run: (network, _args, context, turnMsMax) =>
-      doSliced(tip(network, 0n, new RequestSlices(turnMsMax, context, 0))),
+    run: (network, _args, context, turnMsMax) => tip(network, 0n, new RequestSlices(turnMsMax, context, 0)),
   }),
 }
 
@@ -122,12 +119,14 @@ function feeJson(fee: bigint | undefined): string {
   return fee === undefined ? 'null' : `"${toQuantity(fee)}"`
 }
 
-function* tip(network: Network, baseFee: bigint, turns: RequestSlices): SlicedWork<string> {
-  return `"${toQuantity((yield* suggestedTip(network, turns)) + baseFee)}"`
+function tip(network: Network, baseFee: bigint, turns: RequestSlices): string | Promise<string> {
+  const render = (suggested: bigint) => `"${toQuantity(suggested + baseFee)}"`
+  const suggested = suggestedTip(network, turns)
+  return suggested instanceof Promise ? suggested.then(render) : render(suggested)
 }
 
 /** {@link suggestTip} at the head. Reading 40 full blocks takes at least 20 ms. */
-export function* suggestedTip({ chain }: Network, turns: RequestSlices): SlicedWork<bigint> {
+export function suggestedTip({ chain }: Network, turns: RequestSlices): bigint | Promise<bigint> {
   const { family } = chain.schedule
   const head = family.suggestTip && chain.readExecuted(chain.head.hash)
   if (family.suggestTip !== undefined && head !== undefined) {
@@ -140,16 +139,12 @@ export function* suggestedTip({ chain }: Network, turns: RequestSlices): SlicedW
     const block = chain.resolve({ kind: 'number', number }, 0)
     return block && chain.readBlock(block.hash)
   })
-  try {
-    for (;;) {
-      if (turns.isOver) yield* turns.pause()
-      turns.begin()
+  return turns.run(() =>
+    turns.repeat(() => {
       const step = suggesting.next()
-      if (step.done) return step.value
-    }
-  } finally {
-    turns.end()
-  }
+      return step.done ? step.value : undefined
+    }),
+  )
 }
 
 function checkPercentiles(percentiles: readonly number[]): void {
@@ -187,43 +182,50 @@ interface Range {
 }
 
 /** Works in turns: a full block with percentiles takes 0.5 ms. */
-function* history(
+function history(chain: ChainView, range: Range, turns: RequestSlices): string | Promise<string> {
+  const { first, last } = range
+  const blocks: BlockHistory[] = []
+  return turns.run(() =>
+    turns.repeat(() => {
+      if (first <= last) blocks.push(blockHistory(chain, first + blocks.length, range))
+      return first + blocks.length > last ? renderHistory(chain, range, blocks) : undefined
+    }),
+  )
+}
+
+interface BlockHistory {
+  readonly header: Header
+  readonly fees: ReturnType<typeof blockFees>
+  readonly tips: readonly bigint[]
+}
+
+function blockHistory(chain: ChainView, number: number, { percentiles }: Range): BlockHistory {
+  const isPending = number > chain.head.number
+  const { hash } = isPending ? chain.head : knownBlock(chain, { kind: 'number', number }, 1)
+  const header = isPending ? chain.pendingHeader() : chain.readHeader(hash)
+  if (header === undefined) throw new Error(`block ${number} is below the head and not there`)
+  const fees = blockFees(header, chain.schedule)
+  if (percentiles.length === 0) return { header, fees, tips: [] }
+  const executed = isPending ? undefined : chain.readExecuted(hash)
+  return { header, fees, tips: executed ? tipPercentiles(executed, percentiles) : percentiles.map(() => 0n) }
+}
+
+function renderHistory(
   chain: ChainView,
-  { first, last, percentiles }: Range,
-  turns: RequestSlices,
-): SlicedWork<string> {
-  const rewards: string[] = []
-  const prices: { baseFee: bigint; blobBaseFee: bigint }[] = []
-  const ratios: { gasUsedRatio: number; blobGasUsedRatio: number }[] = []
-  let newest: Header | undefined
-  try {
-    for (let number = first; number <= last; number++) {
-      if (turns.isOver) yield* turns.pause()
-      turns.begin()
-      const isPending = number > chain.head.number
-      const { hash } = isPending ? chain.head : knownBlock(chain, { kind: 'number', number }, 1)
-      const header = isPending ? chain.pendingHeader() : chain.readHeader(hash)
-      if (header === undefined) throw new Error(`block ${number} is below the head and not there`)
-      const fees = blockFees(header, chain.schedule)
-      prices.push(fees)
-      ratios.push(fees)
-      newest = header
-      if (percentiles.length === 0) continue
-      const executed = isPending ? undefined : chain.readExecuted(hash)
-      const tips = executed ? tipPercentiles(executed, percentiles) : percentiles.map(() => 0n)
-      rewards.push(`[${quantities(tips)}]`)
-    }
-  } finally {
-    turns.end()
-  }
+  { first, percentiles }: Range,
+  blocks: readonly BlockHistory[],
+): string {
+  const newest = blocks.at(-1)?.header
+  const prices: { baseFee: bigint; blobBaseFee: bigint }[] = blocks.map(({ fees }) => fees)
   if (newest !== undefined) prices.push(feesAfter(newest, chain.schedule))
+  const rewards = blocks.map(({ tips }) => `[${quantities(tips)}]`)
   return (
     `{"oldestBlock":"${toQuantity(first)}"` +
     (percentiles.length === 0 ? '' : `,"reward":[${rewards}]`) +
     `,"baseFeePerGas":[${quantities(prices.map(({ baseFee }) => baseFee))}]` +
-    `,"gasUsedRatio":[${ratios.map(({ gasUsedRatio }) => gasUsedRatio)}]` +
+    `,"gasUsedRatio":[${blocks.map(({ fees }) => fees.gasUsedRatio)}]` +
     `,"baseFeePerBlobGas":[${quantities(prices.map(({ blobBaseFee }) => blobBaseFee))}]` +
-    `,"blobGasUsedRatio":[${ratios.map(({ blobGasUsedRatio }) => blobGasUsedRatio)}]}`
+    `,"blobGasUsedRatio":[${blocks.map(({ fees }) => fees.blobGasUsedRatio)}]}`
   )
 }
 

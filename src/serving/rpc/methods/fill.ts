@@ -1,7 +1,7 @@
 /** Drafts of transactions, for callers that sign them. */
 import { toAddress, zeroAddress } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
-import { doSliced, RequestSlices } from '../contexts/requestSlices.js'
+import { RequestSlices } from '../contexts/requestSlices.js'
 import { chainMethod } from '../network.js'
 import { callObject } from '../params/callParams.js'
 import { executionRequest } from '../params/executionJob.js'
@@ -31,7 +31,7 @@ export const fillMethods = {
       const { state, head, upstreamCalls, jobs } = network
       const block = network.chain.hasSetNext ? pending : latest
       const request = executionRequest(network, { call, block, hasBlockGas: true })
-      const tip = await doSliced(suggestedTip(network, new RequestSlices(turnMsMax, context, 0)))
+      const tip = await suggestedTip(network, new RequestSlices(turnMsMax, context, 0))
       const sender = toAddress(call.message.from ?? zeroAddress)
       const next = state.readAccount(head, sender)?.nonce ?? 0n
       const waiting = call.message.nonce === undefined ? await upstreamCalls?.waiting(sender, next) : 0

@@ -6,7 +6,7 @@ import { VariableError } from '../../../data/state/variablePath.js'
 import type { WrittenKeys } from '../../../data/state/writtenKeys.js'
 import { type Address, bytesToHex, hexDigits, toHash32 } from '../../../primitives/bytes.js'
 import { JsonBytes } from '../../../primitives/jsonBytes.js'
-import { doSliced, inOneSlice, RequestSlices, type SlicedWork } from '../contexts/requestSlices.js'
+import { inOneSlice, RequestSlices } from '../contexts/requestSlices.js'
 import { defineMethod } from '../method.js'
 import { chainMethod, type JobNetwork } from '../network.js'
 import {
@@ -81,9 +81,8 @@ export const mappingMethods = {
         }
         return `[${rendered.join(',')}]`
       }
-      return doSliced(
-        readInTurns(entries, slots, new RequestSlices(turnMsMax, context, keys.length * entryBytes)),
-      )
+      const turns = new RequestSlices(turnMsMax, context, keys.length * entryBytes)
+      return slots.then((computed) => turns.run(() => readInTurns(entries, computed, turns)))
     },
   }),
 }
@@ -113,26 +112,13 @@ interface Entries {
 }
 
 /** The block is fixed by its hash, so that pauses between reads cannot mix two states. */
-function* readInTurns(
-  entries: Entries,
-  computed: Promise<Uint8Array>,
-  turns: RequestSlices,
-): SlicedWork<string> {
-  try {
-    let slots: Uint8Array = new Uint8Array(0)
-    yield computed.then((all) => {
-      slots = all
-    })
-    const rendered: string[] = []
-    for (const at of entries.keys.keys()) {
-      if (turns.isOver) yield* turns.pause()
-      turns.begin()
-      rendered.push(renderEntry(entries, slots, at))
-    }
-    return `[${rendered.join(',')}]`
-  } finally {
-    turns.end()
-  }
+function readInTurns(entries: Entries, slots: Uint8Array, turns: RequestSlices): string | Promise<string> {
+  const { length } = entries.keys
+  const rendered: string[] = []
+  return turns.repeat(() => {
+    if (rendered.length < length) rendered.push(renderEntry(entries, slots, rendered.length))
+    return rendered.length === length ? `[${rendered.join(',')}]` : undefined
+  })
 }
 
 function renderEntry({ state, block, account, keys }: Entries, slots: Uint8Array, at: number): string {

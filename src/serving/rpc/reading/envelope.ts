@@ -3,17 +3,25 @@
  * batches. Does not own methods or their parameters.
  *
  * There are two readers of a call. The fast one reads the common form without building values, so that a repeated call
- * needs no JSON.parse; the general one reads any form. Both give the same calls.
+ * needs no JSON.parse. The general one reads any form: a bounded pass over the bytes (bodyMembers.ts), then JSON.parse.
+ * Both give the same calls.
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { asBuffer, latin1Text } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { isObject } from '../../../primitives/jsonType.js'
 import { type NamedMethod, readParams } from '../method.js'
-import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
+import {
+  type BodyLimits,
+  type BodyMember,
+  type BodyMembers,
+  findMembers,
+  parseFault,
+  valuesMax,
+} from './bodyMembers.js'
 import { byteAt, callBytes, callBytesMax, spaceEnd, takeCall, textBetween } from './callText.js'
 import { findByLayout, keepLayout } from './layouts.js'
-import { arrayEnd, createCallSpans, memberSpan, scanCall, skipSpace } from './scan.js'
+import { arrayEnd, createCallSpans, scanCall } from './scan.js'
 
 export type Call<Known, Asked> =
   /** Not a call: answered with `invalid request`. */
@@ -61,9 +69,6 @@ export const cachedCallBytesMax = 1_024
  */
 const fastBytesMax = Math.min(valuesMax, callBytesMax)
 
-/** Maximum length of a body that is decoded to one string: each MiB takes a millisecond without a pause. */
-const wholeTextBytesMax = 1024 * 1024
-
 /** Maximum length of a body that is read without turns: a log filter of this length takes 0.5 ms in total. */
 export const usualBytesMax = 16 * 1024
 
@@ -74,8 +79,8 @@ const spans = createCallSpans()
 
 /**
  * Reads a short body that is a single call of the common form, as most bodies are; does not keep `body`. Returns
- * undefined for any other body, which {@link RequestReader} reads. `lookup` may only know calls returned by this
- * function or the reader.
+ * undefined for any other body, which {@link CallReader} reads. `lookup` may only know calls returned by this function
+ * or the reader.
  */
 export function readUsualCall<Known, Asked>(
   body: Uint8Array,
@@ -88,50 +93,37 @@ export function readUsualCall<Known, Asked>(
   return byteAt(start) === openBrace ? fastCall(start, body.length, lookup, methods) : undefined
 }
 
-export interface Reading {
-  /** Whether the reader takes over the body's memory. */
-  readonly ownsBody?: boolean
-  readonly methods?: MethodLookup | undefined
-}
-
 /**
- * Reads any body in short parts: first call {@link pass} until it returns true, then {@link read} for each call. The
- * body is not copied; call {@link keep} before continuing in another turn of the event loop.
+ * Reads the calls of any body, one after the other. The body is not copied: call {@link CallReader.keep} before its
+ * memory is used again.
  */
-export class RequestReader<Known, Asked> {
-  readonly #scan: BodyScan
-  #text: BodyText
+export class CallReader<Known, Asked> {
+  #body: Uint8Array
+  readonly #members: BodyMembers
   readonly #methods: MethodLookup | undefined
-  #isKept: boolean
   #read = 0
 
-  /** Throws FaultError: ParseError. */
-  constructor(body: Uint8Array, limits: BodyLimits, reading: Reading = {}) {
-    this.#scan = new BodyScan(limits)
-    this.#methods = reading.methods
-    this.#isKept = reading.ownsBody ?? false
-    this.#text = new BodyText(body, isAscii(body))
-    if (!this.#text.ascii && !isUtf8(body)) throw parseFault()
-  }
-
-  /** Scans the next part of the body; true at its end. Throws FaultError as {@link BodyScan.pass}. */
-  pass(): boolean {
-    return this.#scan.pass(this.#text.bytes)
+  /** Passes over the whole body. Throws FaultError as {@link findMembers}. */
+  constructor(body: Uint8Array, limits: BodyLimits, methods?: MethodLookup) {
+    if (!isUtf8(body)) throw parseFault()
+    this.#body = body
+    this.#members = findMembers(body, limits)
+    this.#methods = methods
   }
 
   get isBatch(): boolean {
-    return this.#scan.isBatch
+    return this.#members.isBatch
   }
 
   /** Number of calls not read yet. */
   get left(): number {
-    return this.#scan.bounds.length / 2 - this.#read
+    return this.#members.members.length - this.#read
   }
 
   /** Length of the last call read. */
   get bytesRead(): number {
-    const { bounds } = this.#scan
-    return (bounds[this.#read * 2 - 1] as number) - (bounds[this.#read * 2 - 2] as number)
+    const { start, end } = this.#members.members[this.#read - 1] as BodyMember
+    return end - start
   }
 
   /**
@@ -139,58 +131,37 @@ export class RequestReader<Known, Asked> {
    * an id throws BatchTooLarge, which answers that id. Without any id the last call throws it.
    */
   read(lookup: CallLookup<Known, Asked> | undefined): Call<Known, Asked> {
-    const call = this.#readNext(lookup)
-    if (!this.#scan.isTooLong) return call
+    const member = this.#members.members[this.#read++] as BodyMember
+    const call = this.#readFast(member, lookup) ?? generalCall(asBuffer(this.#body), member)
+    if (!this.#members.isTooLong) return call
     const id = call.kind === 'invalid' ? undefined : call.id
     if (id !== undefined || this.left === 0) throw new FaultError({ kind: 'BatchTooLarge', id })
     return call
   }
 
-  #readNext(lookup: CallLookup<Known, Asked> | undefined): Call<Known, Asked> {
-    const { bounds } = this.#scan
-    const from = bounds[this.#read * 2] as number
-    const to = bounds[this.#read * 2 + 1] as number
-    this.#read++
-    if (to - from > fastBytesMax) return generalCall(this.#text, from, to)
-    takeCall(this.#text.bytes.subarray(from, to))
-    return fastCall(0, to - from, lookup, this.#methods) ?? generalCall(this.#text, from, to)
+  #readFast(
+    { start, end }: BodyMember,
+    lookup: CallLookup<Known, Asked> | undefined,
+  ): Call<Known, Asked> | undefined {
+    if (end - start > fastBytesMax) return undefined
+    takeCall(this.#body.subarray(start, end))
+    return fastCall(0, end - start, lookup, this.#methods)
   }
 
-  /** Copies the part of the body that the reader still needs; the body's memory may then be reused. */
+  /** Copies the body. */
   keep(): void {
-    if (this.#isKept) return
-    this.#isKept = true
-    this.#text = new BodyText(new Uint8Array(this.#text.bytes), this.#text.ascii)
-  }
-}
-
-/**
- * Text of a body by byte offsets: cut from one string if the body is ASCII, otherwise decoded piece by piece. The
- * string is made when first needed; repeated calls never need it.
- */
-class BodyText {
-  #whole: string | undefined
-
-  constructor(
-    readonly bytes: Uint8Array,
-    readonly ascii: boolean,
-  ) {}
-
-  slice(start: number, end: number): string {
-    if (!this.ascii) return decodeUtf8(asBuffer(this.bytes).subarray(start, end))
-    if (this.bytes.length > wholeTextBytesMax) return latin1Text(this.bytes, start, end)
-    this.#whole ??= latin1Text(this.bytes)
-    return this.#whole.slice(start, end)
+    this.#body = new Uint8Array(this.#body)
   }
 }
 
 /** From this length on UTF-8 is converted to UTF-16 first: 15 ms for 5 MiB, while V8 takes 40 to 80. */
 const transcodedBytesMin = 64 * 1024
 
-/** Valid UTF-8 as text. */
-function decodeUtf8(bytes: Buffer): string {
-  if (bytes.length < transcodedBytesMin) return bytes.toString('utf8')
-  return transcode(bytes, 'utf8', 'utf16le').toString('utf16le')
+/** The text between `start` and `end` of valid UTF-8. */
+function decodeUtf8(bytes: Buffer, start: number, end: number): string {
+  if (end - start < transcodedBytesMin) return bytes.toString('utf8', start, end)
+  const part = bytes.subarray(start, end)
+  return isAscii(part) ? latin1Text(part) : transcode(part, 'utf8', 'utf16le').toString('utf16le')
 }
 
 /**
@@ -261,21 +232,15 @@ function parseJson(text: string): unknown {
 }
 
 /** Reads any JSON value as a call. Throws ParseError for invalid JSON. */
-function generalCall(text: BodyText, start: number, end: number): Call<never, never> {
-  const value = parseJson(text.slice(start, end))
+function generalCall(body: Buffer, { start, end, idStart, idEnd }: BodyMember): Call<never, never> {
+  const value = parseJson(decodeUtf8(body, start, end))
   if (!isObject(value)) return { kind: 'invalid', id: 'null' }
   const { jsonrpc, id, method, params, at } = value
   const hasId = Object.hasOwn(value, 'id')
-  if (hasId && id !== null && typeof id !== 'string' && typeof id !== 'number') {
-    return { kind: 'invalid', id: 'null' }
-  }
-  let idText: string | undefined
-  if (hasId) {
-    // The id is copied from the text, because JSON.parse may lose digits and escapes.
-    const span = memberSpan(asBuffer(text.bytes), skipSpace(text.bytes, start), 'id')
-    if (span !== undefined && span.end - span.start > idBytesMax) return { kind: 'invalid', id: 'null' }
-    if (span !== undefined) idText = text.slice(span.start, span.end)
-  }
+  const isId = id === null || typeof id === 'string' || typeof id === 'number'
+  if (hasId && (!isId || idEnd - idStart > idBytesMax)) return { kind: 'invalid', id: 'null' }
+  // The id is copied from the text, because JSON.parse may lose digits and escapes.
+  const idText = hasId ? decodeUtf8(body, idStart, idEnd) : undefined
   if (jsonrpc !== '2.0' || typeof method !== 'string' || method.length > methodLengthMax) {
     return { kind: 'invalid', id: idText ?? 'null' }
   }

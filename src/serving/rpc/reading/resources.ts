@@ -6,7 +6,7 @@ import { toQuantity } from '../../../primitives/bytes.js'
 import { excerpt } from '../../../primitives/excerpt.js'
 import { type Fault, FaultError } from '../../../primitives/faults.js'
 import { faultToHttpStatus, faultToWireError } from '../answers/wireErrors.js'
-import { invalidFault } from './bodyScan.js'
+import { invalidFault } from './bodyMembers.js'
 
 /** A path after the key, split at its slashes, and its query without the question mark. */
 interface ResourceName {

@@ -257,3 +257,69 @@ t.test('whatever is sent, JSON.parse gets no text that takes long', async (t) =>
     t.ok(bytes <= 2 * body.length, `${title}: ${bytes} of ${body.length} bytes are parsed`)
   }
 })
+
+t.test('an id is repeated byte for byte, and of several the last one counts', async (t) => {
+  const { ask } = createTestEndpoint()
+  const members = '"jsonrpc":"2.0","method":"test_null"'
+  const rows: readonly (readonly [members: string, id: string])[] = [
+    ['"id":9007199254740993', '9007199254740993'],
+    ['"id":123456789012345678901234567890', '123456789012345678901234567890'],
+    ['"id":-0', '-0'],
+    ['"id":1.0', '1.0'],
+    ['"id":1E400', '1E400'],
+    ['"id" :\t"\\u0041" ', '"\\u0041"'],
+    ['"id":"\\ud800"', '"\\ud800"'],
+    ['"id":"é, }"', '"é, }"'],
+    ['"id":"a\\\\\\""', '"a\\\\\\""'],
+    ['"\\u0069d":1.5', '1.5'],
+    ['"i\\u0064":1.5', '1.5'],
+    ['"\\u0069\\u0064":1.5', '1.5'],
+    ['"id":1.5,"id":2.5', '2.5'],
+    ['"id":1.5,"\\u0069d":2.5', '2.5'],
+    ['"\\u0069d":1.5,"id":2', '2'],
+    ['"id":{"id":7},"id":2.5', '2.5'],
+    ['"id":1.5,"x":{"id":7}', '1.5'],
+    ['"id":1.5,"x":"id"', '1.5'],
+  ]
+  for (const [id, text] of rows) {
+    const answer = `{"jsonrpc":"2.0","id":${text},"result":null}`
+    t.equal(ask(`{${id},${members}}`), answer, id)
+    t.equal(ask(`{${members},${id}}`), answer, id)
+    t.equal(ask(`[{${members},${id}},{${id},${members}}]`), `[${answer},${answer}]`, id)
+    const invalid = answer.replace('"result":null', '"error":{"code":-32600,"message":"invalid request"}')
+    t.equal(ask(`{${id}}`), invalid, 'also of a call that is not valid')
+  }
+  for (const id of ['"Id":1.5', '"\\u0069D":1.5', '"i":1.5', '"":1.5']) {
+    t.equal(ask(`{${id},${members}}`), '', `${id} is no id`)
+  }
+  for (const id of ['true', '{}', '[1]', '[{"id":1}]']) {
+    t.equal(ask(`{"id":${id},${members}}`), failure(-32600, 'invalid request'), id)
+  }
+})
+
+t.test('bytes that are not UTF-8 are no JSON, wherever they are', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xc3]]) {
+    for (const [before, after] of [
+      ['{"id":1,"jsonrpc":"2.0","method":"test_echo","params":["', '"]}'],
+      ['[{"id":1,"jsonrpc":"2.0","method":"test_echo"},{"id":"', '"}]'],
+      ['', '{"id":1,"jsonrpc":"2.0","method":"test_echo"}'],
+    ] as const) {
+      const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)])
+      t.equal(ask(body), failure(-32700, 'parse error'), `${before}${bytes}`)
+    }
+  }
+  t.equal(network.runs, 0)
+})
+
+t.test('a body is passed over up to the first limit that it exceeds', async (t) => {
+  const { ask } = createTestEndpoint()
+  const deeper = deep(nestingMax + 1)
+  const many = items(valuesMax, '1')
+  t.equal(ask(`[${many},${deeper}]`), tooMany)
+  t.equal(ask(`[${deeper},${many}]`), tooDeep)
+  t.equal(ask(call(`[${many},${deeper}`)), tooMany)
+  t.equal(ask(call(`[${deeper},${many}`)), tooDeep)
+  const calls = Array(1_001).fill(call('[]')).join()
+  t.match(ask(`[${calls},${many}`), 'batch too large')
+})

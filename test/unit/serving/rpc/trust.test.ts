@@ -1,12 +1,7 @@
 /** What an answer needs that was read in a later turn than the one in which its method began. */
 import t from 'tap'
 import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
-import {
-  doSliced,
-  inOneSlice,
-  RequestSlices,
-  type SlicedWork,
-} from '../../../../src/serving/rpc/contexts/requestSlices.js'
+import { inOneSlice, RequestSlices } from '../../../../src/serving/rpc/contexts/requestSlices.js'
 import { createDispatcher } from '../../../../src/serving/rpc/dispatch/dispatch.js'
 import { defineMethod, type NetworkViews } from '../../../../src/serving/rpc/method.js'
 import { wideDispatchLimits } from '../../../transport/serverLimits.js'
@@ -15,26 +10,27 @@ import { call, TestNetwork, type TestView } from './testMethods.js'
 /** Reads what is only believed. */
 let believe = () => {}
 
-function* late(
-  caller: RequestContext,
-  read: () => string | Promise<string>,
-): SlicedWork<string | Promise<string>> {
-  const turns = new RequestSlices(0, caller, 0)
-  try {
-    yield* turns.pause()
-    return read()
-  } finally {
-    turns.end()
-  }
-}
+const late = (caller: RequestContext, read: () => string | Promise<string>) =>
+  new RequestSlices(0, caller, 0).run(read, true)
 
 const readLate = (caller: RequestContext) =>
-  doSliced(
-    late(caller, () => {
-      believe()
-      return 'true'
-    }),
-  )
+  late(caller, () => {
+    believe()
+    return 'true'
+  })
+
+/** Reads in the pieces after a promise, which nothing else wraps. */
+async function readInPieces(caller: RequestContext): Promise<string> {
+  const turns = new RequestSlices(0, caller, 0)
+  let pieces = 0
+  return turns.run(async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return turns.repeat(() => {
+      if (++pieces === 2) believe()
+      return pieces === 3 ? 'true' : undefined
+    })
+  })
+}
 
 const shared = { params: [], cost: 'job', price: 1, memo: 'head' } as const
 const methods = [
@@ -43,7 +39,12 @@ const methods = [
   defineMethod({
     ...shared,
     name: 'test_later',
-    run: (_view: TestView, _args, caller) => doSliced(late(caller, async () => readLate(caller))),
+    run: (_view: TestView, _args, caller) => late(caller, async () => readLate(caller)),
+  }),
+  defineMethod({
+    ...shared,
+    name: 'test_pieces',
+    run: (_view: TestView, _args, caller) => readInPieces(caller),
   }),
   defineMethod({
     ...shared,
@@ -75,11 +76,11 @@ t.test('what is read after a pause counts, for its own answer alone', async (t) 
   const served = endpoint(views)
   const ask = (body: string) => served.handle(Buffer.from(body), new RequestContext())
   for (let round = 0; round < 2; round++) {
-    const names = ['test_late', 'test_proved', 'test_later', 'test_proved']
+    const names = ['test_late', 'test_proved', 'test_later', 'test_proved', 'test_pieces', 'test_proved']
     const answers = await Promise.all(names.map((name) => ask(call(name))))
     t.strictSame(
       answers.map(({ trust }) => trust),
-      ['quorum', undefined, 'quorum', undefined],
+      ['quorum', undefined, 'quorum', undefined, 'quorum', undefined],
       'also when asked again',
     )
   }
