@@ -1,5 +1,7 @@
 /** Outcomes of calls and their rendering: results, failures, the members around them, the HTTP status. */
 import type { Fault } from '../../../primitives/faults.js'
+import { unitsMin } from '../contexts/price.js'
+import type { RequestContext } from '../contexts/requestContext.js'
 import type { Json } from '../method.js'
 import type { Answer, AnswerBody } from './answer.js'
 import { JsonStream } from './jsonStream.js'
@@ -14,6 +16,12 @@ export class Failure {
 
   static of(fault: Fault): Failure {
     return new Failure(faultToWireError(fault), fault)
+  }
+
+  /** Charges the minimum for a call that is refused; returns this failure, or that of a caller who cannot pay. */
+  chargedTo(context: RequestContext): Failure {
+    const unpaid = context.pay(unitsMin)
+    return unpaid === undefined ? this : Failure.of(unpaid)
   }
 }
 

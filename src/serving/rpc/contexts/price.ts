@@ -13,7 +13,7 @@ export const unitsPerMs = 100
 /** Bytes of an answer per unit: reading and rendering them takes about one unit of CPU time. */
 export const bytesPerUnit = 4_096
 
-/** Bytes of a request per unit, charged before reading: the slowest request takes 26 ms for 5 MiB. */
+/** Bytes of a request per unit, charged before reading: the slowest call takes 27 ms for 5 MiB. */
 export const bodyBytesPerUnit = 2_048
 
 /** Units of a call: a constant, or computed from its arguments. */

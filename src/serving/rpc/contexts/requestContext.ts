@@ -1,10 +1,12 @@
 /**
  * The caller of a request: its identity, its allowance, the units it spent, and whether it still waits. Owns the
- * account of one request; prices are in price.ts, the limits of keys in `access`.
+ * account of one request, and the fault of a call that may not run or cannot be paid. Prices are in price.ts, the
+ * limits of keys in `access`.
  */
+import type { Fault } from '../../../primitives/faults.js'
 import type { JobOwner } from '../../pool/jobs.js'
 import type { Subscriber } from '../../streams/subscriber.js'
-import { bytesPerUnit, unitsPerMs } from './price.js'
+import { bodyUnits, bytesPerUnit, unitsMin, unitsPerMs } from './price.js'
 
 /** The spending limits of a caller; see `access/meter.ts`. */
 export interface Allowance {
@@ -45,6 +47,12 @@ export const anonymousId = '000000000000'
 const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
+ * Maximum size of a body that is read although the caller cannot pay for it. Its calls are refused with their ids: on a
+ * WebSocket nobody can use an error without an id. 1,000 calls take 1.4 ms.
+ */
+const unpaidBytesMax = 64 * 1024
+
+/**
  * The caller's wait for the answer to one request, over any transport. A transport creates one per request (or extends
  * this class, which has seven fields) and calls `finish` once when nobody waits any more.
  */
@@ -79,21 +87,59 @@ export class RequestContext implements JobOwner {
     return this.identity.key.limits?.weight ?? 1
   }
 
-  /** Charges for a call that is about to start; as {@link Allowance.charge}. */
-  charge(units: number): number {
+  /**
+   * Charges for a call that is about to start. Returns the fault if the caller cannot pay, or may not call `method`; a
+   * method that is not allowed costs the same as an invalid call.
+   */
+  pay(units: number, method?: string): Fault | undefined {
+    if (method !== undefined && !this.#allows(method)) return this.notAllowed(method)
     const waitMs = this.identity.allowance?.charge(units) ?? 0
-    if (waitMs === 0) {
-      this.#paidUnits += units
-      this.#spentUnits += units
-    }
-    return waitMs
+    if (waitMs > 0) return this.#limitExceeded('this call', units, waitMs)
+    this.#paidUnits += units
+    this.#spentUnits += units
+    return undefined
+  }
+
+  /** Charges for a call of a method outside the scope of the key, and returns its fault; undefined if it is within. */
+  notAllowed(method: string): Fault | undefined {
+    if (this.#allows(method)) return undefined
+    return this.pay(unitsMin) ?? { kind: 'MethodNotAllowed', method }
+  }
+
+  #allows(method: string): boolean {
+    const { methods } = this.identity
+    return methods === undefined || methods.allows(method)
+  }
+
+  /** Charges for reading a request of `bytes` bytes; returns the fault if the request must not be read. */
+  payReading(bytes: number): Fault | undefined {
+    const units = bodyUnits(bytes)
+    const waitMs = this.chargeReading(units)
+    if (waitMs === 0) return undefined
+    if (bytes > unpaidBytesMax) return this.#limitExceeded('this request', units, waitMs)
+    this.oweReading(units)
+    return undefined
+  }
+
+  /** The fault of work that costs `units` and could be paid for in `retryAfterMs` milliseconds. */
+  #limitExceeded(subject: string, units: number, retryAfterMs: number): Fault {
+    const { allowance } = this.identity
+    const lack = allowance?.exceededLimit
+    if (lack !== undefined) return { kind: 'LimitExceeded', ...lack, retryAfterMs }
+    const limit = allowance?.unitsPerSecond ?? 0
+    const left = Math.max(Math.floor(units - (retryAfterMs * limit) / 1_000), 0)
+    const what = `${subject} costs ${units} compute units, ${left} are left, and ${limit} come in a second`
+    return { kind: 'LimitExceeded', what, limit, retryAfterMs }
   }
 
   get spentUnits(): number {
     return this.#spentUnits
   }
 
-  /** As {@link charge}, for reading the request, whose CPU time is not measured. */
+  /**
+   * As {@link Allowance.charge}, for reading the request, whose CPU time is not measured: its units pay for no other
+   * work.
+   */
   chargeReading(units: number): number {
     const waitMs = this.identity.allowance?.charge(units, 0) ?? 0
     if (waitMs === 0) this.#spentUnits += units
@@ -120,7 +166,7 @@ export class RequestContext implements JobOwner {
 
   /** As {@link ran}, for the bytes of an answer that was rendered or repeated. */
   answered(bytes: number): void {
-    this.#use(Math.floor(bytes / bytesPerUnit))
+    if (bytes >= bytesPerUnit) this.#use(Math.floor(bytes / bytesPerUnit))
   }
 
   #use(units: number): void {

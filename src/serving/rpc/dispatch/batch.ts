@@ -7,13 +7,11 @@ import type { AskedCall, CachedAnswer } from '../answers/answerMemo.js'
 import { Failure, type Outcome, renderOutcome } from '../answers/outcome.js'
 import { renderError, renderErrorAnswer } from '../answers/wireErrors.js'
 import { Deadline } from '../contexts/deadline.js'
-import { unpaid } from '../contexts/payment.js'
-import { unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { RequestSlices } from '../contexts/requestSlices.js'
 import type { RpcNetwork } from '../method.js'
 import type { Call } from '../reading/envelope.js'
-import type { RequestBasis } from './requestBasis.js'
+import type { RpcRequest } from './rpcRequest.js'
 
 /**
  * A result that is hardly longer than its error is kept. Such short ids and hashes, of a subscription for example, show
@@ -130,7 +128,7 @@ const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
  * and returns the failure.
  */
 export function noRoom(context: RequestContext): Failure | undefined {
-  return context.admit() ? undefined : (unpaid(context, unitsMin) ?? busy)
+  return context.admit() ? undefined : busy.chargedTo(context)
 }
 
 /** The call's own member `at`, as written; undefined if it has none. */
@@ -140,8 +138,7 @@ export function pinOfCall(call: Member): unknown {
 
 interface BatchRun<N extends RpcNetwork> {
   readonly calls: readonly Member[]
-  readonly basis: RequestBasis<N>
-  readonly context: RequestContext
+  readonly request: RpcRequest<N>
   readonly turns: RequestSlices
   readonly limits: { readonly batchBytesMax: number; readonly requestMsMax: number }
   /** Starts a call. Never throws; the promise never rejects. */
@@ -157,7 +154,7 @@ interface BatchRun<N extends RpcNetwork> {
  * delays only the end of the batch.
  */
 export function runBatch<N extends RpcNetwork>(run: BatchRun<N>): AnswerBody | Promise<AnswerBody> {
-  const { calls, context, turns, limits } = run
+  const { calls, request, turns, limits } = run
   const answer = new BatchAnswer(calls.length, limits.batchBytesMax)
   const waiting = new Set<Promise<void>>()
   let deadline: Deadline<Outcome> | undefined
@@ -183,7 +180,7 @@ export function runBatch<N extends RpcNetwork>(run: BatchRun<N>): AnswerBody | P
   return turns.tryRepeat((hasTurn): AnswerBody | Promise<unknown> | undefined => {
     isRefused ||= !hasTurn
     // A batch whose client has left runs no further calls; its answer is not sent.
-    while (next < calls.length && !context.isFinished) {
+    while (next < calls.length && !request.context.isFinished) {
       const index = next++
       const outcome = start(calls[index] as Member)
       if (outcome instanceof Promise) awaitOutcome(index, outcome)
@@ -216,7 +213,7 @@ export function answerAll(
 
 /** Adds the outcome of a call to the answer. A notification, whose id is undefined, gets none. Never throws. */
 function putOutcome<N extends RpcNetwork>(
-  { calls, basis, fail }: BatchRun<N>,
+  { calls, request, fail }: BatchRun<N>,
   answer: BatchAnswer,
   index: number,
   outcome: Outcome,
@@ -226,7 +223,7 @@ function putOutcome<N extends RpcNetwork>(
     if (!(outcome instanceof Failure)) answer.countUnsent(index, outcome.length)
     return
   }
-  const at = basis.hashOf(pinOfCall(call))
+  const at = request.hashAt(pinOfCall(call))
   if (outcome instanceof Failure) return answer.putError(index, renderError(call.id, outcome.error, at))
   try {
     answer.putResult(index, renderOutcome(call.id, at, outcome))

@@ -3,11 +3,10 @@
  * repeatable answer. Owns the failures of a call. Does not own its request, nor its place in a batch (dispatch.ts).
  */
 import { nearest } from '../../../primitives/nearest.js'
-import type { AnswerMemo } from '../answers/answerMemo.js'
+import type { AnswerMemo, CachedAnswer } from '../answers/answerMemo.js'
 import { JsonStream } from '../answers/jsonStream.js'
 import { Failure, isNull, type Outcome, type Streamed } from '../answers/outcome.js'
 import { type DefectLog, thrownToFault, thrownToWireError } from '../answers/wireErrors.js'
-import { countBytes, notAllowed, repeat, unpaid } from '../contexts/payment.js'
 import { priceOf, unitsMin } from '../contexts/price.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import { countLongAnswer, inOneSlice, isSliceOver, RequestSlices } from '../contexts/requestSlices.js'
@@ -15,7 +14,6 @@ import {
   decodeParams,
   type Json,
   type Method,
-  type NetworkViews,
   type ReportedAnswers,
   type RpcNetwork,
   readOnce,
@@ -26,8 +24,7 @@ import { type Member, noRoom } from './batch.js'
 import type { CallCounter } from './callCounter.js'
 import { invalidRequest } from './refuseRequest.js'
 import { atHead, passOn } from './relay.js'
-import type { RequestBasis } from './requestBasis.js'
-import { fetchesMax, fetchMissing, retryAfterFetch } from './retryAfterFetch.js'
+import { fetchesMax, type RpcRequest } from './rpcRequest.js'
 
 type MethodCall = Extract<Member, { kind: 'call' }>
 
@@ -35,8 +32,7 @@ type MethodCall = Extract<Member, { kind: 'call' }>
 interface Running<N extends RpcNetwork> {
   readonly method: Method<N>
   readonly call: MethodCall
-  readonly basis: RequestBasis<N>
-  readonly context: RequestContext
+  readonly request: RpcRequest<N>
   readonly network: N
   readonly price: number
 }
@@ -56,11 +52,18 @@ export function refuseUnread(
   context: RequestContext,
 ): Failure | undefined {
   const fault = jobClass && network.refusal?.(jobClass, context)
-  return fault && (unpaid(context, unitsMin) ?? Failure.of(fault))
+  return fault && Failure.of(fault).chargedTo(context)
+}
+
+/** Charges the price of the first call for a stored answer. */
+function repeat({ json, price, method }: CachedAnswer, context: RequestContext): Outcome {
+  const refused = context.pay(price, method)
+  if (refused !== undefined) return Failure.of(refused)
+  context.answered(json.length)
+  return json
 }
 
 export class CallRunner<N extends RpcNetwork> {
-  readonly #views: NetworkViews<N>
   readonly #methods: ReadonlyMap<string, Method<N>>
   readonly #turnMsMax: number
   readonly #log: DefectLog
@@ -70,14 +73,12 @@ export class CallRunner<N extends RpcNetwork> {
   #last: Method<N> | undefined
 
   constructor(
-    views: NetworkViews<N>,
     methods: ReadonlyMap<string, Method<N>>,
     turnMsMax: number,
     log: DefectLog,
     counter: CallCounter | undefined,
     memo: AnswerMemo,
   ) {
-    this.#views = views
     this.#methods = methods
     this.#turnMsMax = turnMsMax
     this.#log = log
@@ -97,15 +98,11 @@ export class CallRunner<N extends RpcNetwork> {
   }
 
   /** Charges for a call, runs it and counts it. Never throws or rejects. */
-  run(
-    call: Member,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    turns: RequestSlices | undefined,
-  ): Outcome | Promise<Streamed> {
+  run(call: Member, request: RpcRequest<N>): Outcome | Promise<Streamed> {
+    const { context } = request
     const counter = this.#counter
     const begun = counter?.begin(call, this.jobOf(call) !== undefined, context)
-    const outcome = this.#orReported(this.#start(call, basis, context, turns), call, basis, context)
+    const outcome = this.#orReported(this.#start(call, request), call, request)
     if (counter === undefined || begun === undefined) return outcome
     if (outcome instanceof Promise) counter.endLater(begun, context, outcome)
     else counter.end(begun, context, outcome)
@@ -114,36 +111,34 @@ export class CallRunner<N extends RpcNetwork> {
 
   /** Charges the price of a refused call for a call that is not started, and counts it. */
   refuse(call: Member, why: Failure, context: RequestContext): Failure {
-    const failure = unpaid(context, unitsMin) ?? why
+    const failure = why.chargedTo(context)
     if (call.kind === 'known') this.#counter?.failedAt(call.known.slot, failure, context)
     else this.#counter?.failed(call.kind === 'call' ? call.method : '', failure, context)
     return failure
   }
 
-  #start(
-    call: Member,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    turns: RequestSlices | undefined,
-  ): Outcome | Promise<Streamed> {
+  #start(call: Member, request: RpcRequest<N>): Outcome | Promise<Streamed> {
+    const { context, views } = request
     if (call.kind === 'known') return repeat(call.known, context)
-    if (call.kind === 'invalid') return unpaid(context, unitsMin) ?? invalidRequest
+    if (call.kind === 'invalid') return invalidRequest.chargedTo(context)
     const method = this.#methodOf(call.method)
     if (method === undefined || method.isRelayed) {
-      const passed = this.#pass(call, basis, context)
+      const passed = this.#pass(call, request)
       if (passed !== undefined || method === undefined) return passed ?? this.#unknown(call, context)
     }
-    const { reported } = this.#views
-    if (reported?.asks(method.name)) return this.#tell(reported, method, call, basis, context)
-    const refused = notAllowed(context, method.name) ?? refuseUnread(method, this.#views.current, context)
+    const { reported } = views
+    if (reported?.asks(method.name)) return this.#tell(reported, method, call, request)
+    const notAllowed = context.notAllowed(method.name)
+    if (notAllowed !== undefined) return Failure.of(notAllowed)
+    const refused = refuseUnread(method, views.current, context)
     if (refused !== undefined) return refused
     // On a network that may have to fetch data, every call may wait.
-    if (method.cost === 'inline' && this.#views.fetchMissing === undefined) {
-      return this.#run(method, call, basis, context, turns)
+    if (method.cost === 'inline' && views.fetchMissing === undefined) {
+      return this.#run(method, call, request)
     }
     const crowded = noRoom(context)
     if (crowded !== undefined) return crowded
-    const outcome = this.#run(method, call, basis, context, turns)
+    const outcome = this.#run(method, call, request)
     if (outcome instanceof Promise) void outcome.then(() => context.release())
     else context.release()
     return outcome
@@ -153,16 +148,15 @@ export class CallRunner<N extends RpcNetwork> {
   #orReported(
     outcome: Outcome | Promise<Streamed>,
     call: Member,
-    basis: RequestBasis<N>,
-    context: RequestContext,
+    request: RpcRequest<N>,
   ): Outcome | Promise<Streamed> {
-    const { reported } = this.#views
+    const { reported } = request.views
     if (reported === undefined || call.kind !== 'call') return outcome
     const method = this.#methods.get(call.method)
     if (method === undefined || method.effect || !reported.mayAsk(method.name)) return outcome
     const again = (settled: Streamed): Streamed | Promise<Streamed> =>
       settled instanceof Failure && settled.fault?.kind === 'NotProved'
-        ? this.#tell(reported, method, call, basis, context)
+        ? this.#tell(reported, method, call, request)
         : settled
     return outcome instanceof Promise ? outcome.then(again) : (again(outcome) as Outcome | Promise<Streamed>)
   }
@@ -172,38 +166,33 @@ export class CallRunner<N extends RpcNetwork> {
     reported: ReportedAnswers,
     method: Method<N>,
     call: MethodCall,
-    basis: RequestBasis<N>,
-    context: RequestContext,
+    request: RpcRequest<N>,
   ): Failure | Promise<Streamed> {
-    const { number, generation } = basis.arrived.head
+    const { number, generation } = request.arrived.head
     const { params: sent, block } = atHead(method, call.params, number)
     const asking = { ...call, params: sent }
     const ask = async (name: string, params: string) => {
       const { json, trust } = await reported.ask(generation, name, params, block)
-      basis.noteTrust(trust)
+      request.noteTrust(trust)
       return json
     }
-    const answer = passOn({ passes: () => true, ask }, asking, basis.isPinned(call.at), context)
-    return answer instanceof Failure ? answer : this.#awaited(answer, call.method, context)
+    const answer = passOn({ passes: () => true, ask }, asking, request)
+    return answer instanceof Failure ? answer : this.#awaited(answer, call.method, request.context)
   }
 
   /** Passes a call on to upstreams; returns undefined if the network does not pass on its method. */
-  #pass(
-    call: MethodCall,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-  ): Failure | Promise<Streamed> | undefined {
-    const { relay } = this.#views
+  #pass(call: MethodCall, request: RpcRequest<N>): Failure | Promise<Streamed> | undefined {
+    const { relay } = request.views
     if (relay?.passes(call.method) !== true) return undefined
-    const answer = passOn(relay, call, basis.isPinned(call.at), context)
+    const answer = passOn(relay, call, request)
     if (answer instanceof Failure) return answer
-    basis.noteTrust('none')
-    return this.#awaited(answer, call.method, context)
+    request.noteTrust('none')
+    return this.#awaited(answer, call.method, request.context)
   }
 
   #unknown({ method }: MethodCall, context: RequestContext): Failure {
-    const refusal = unpaid(context, unitsMin)
-    if (refusal !== undefined) return refusal
+    const unpaid = context.pay(unitsMin)
+    if (unpaid !== undefined) return Failure.of(unpaid)
     const meant = nearest(method, this.#methods.keys(), misspellingsMax)
     return Failure.of({ kind: 'MethodNotFound', method, meant })
   }
@@ -211,25 +200,24 @@ export class CallRunner<N extends RpcNetwork> {
   #run(
     method: Method<N>,
     call: MethodCall,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    turns: RequestSlices | undefined,
+    request: RpcRequest<N>,
     fetches = 0,
   ): Outcome | Promise<Streamed> {
+    const { context } = request
     let isPaid = false
     try {
-      const network = basis.find(call.at)
-      if (network instanceof Failure) return unpaid(context, unitsMin) ?? network
+      const network = request.viewAt(call.at)
+      if (network instanceof Failure) return network.chargedTo(context)
       const args = call.args ?? decodeParams(method, call.params)
       const price = priceOf(method.price, args)
-      const refusal = unpaid(context, price)
-      if (refusal !== undefined) return refusal
+      const unpaid = context.pay(price)
+      if (unpaid !== undefined) return Failure.of(unpaid)
       isPaid = true
-      const isLong = turns === undefined && this.#isLong(method, price)
-      const { fetchMissing, readFaith } = this.#views
+      const isLong = request.turns === undefined && this.#isLong(method, price)
+      const { fetchMissing, readFaith } = request.views
       // Most calls: the code below creates no closure per call, which would be garbage.
       const isShort = !isLong && fetchMissing === undefined && readFaith === undefined
-      const running = { method, call, basis, context, network, price }
+      const running = { method, call, request, network, price }
       const result = isShort
         ? method.run(network, args, context, this.#turnMsMax, readOnce)
         : this.#runFetching(running, args, isLong)
@@ -237,17 +225,15 @@ export class CallRunner<N extends RpcNetwork> {
       // A stream only comes from a job.
       const json = result as Json
       if (method.mayBeLong) countLongAnswer(json)
-      countBytes(context, json)
+      context.answered(json.length)
       this.#remember(running, json)
       return json
     } catch (thrown) {
       const isFinal = isPaid || fetches === fetchesMax
-      const again = isFinal
-        ? undefined
-        : this.#afterFetch(thrown, method, call, basis, context, turns, fetches)
+      const again = isFinal ? undefined : this.#afterFetch(thrown, method, call, request, fetches)
       if (again !== undefined) return again
       const failure = this.#failed(thrown, method.name, context)
-      return isPaid ? failure : (unpaid(context, unitsMin) ?? failure)
+      return isPaid ? failure : failure.chargedTo(context)
     }
   }
 
@@ -260,14 +246,12 @@ export class CallRunner<N extends RpcNetwork> {
     thrown: unknown,
     method: Method<N>,
     call: MethodCall,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    turns: RequestSlices | undefined,
+    request: RpcRequest<N>,
     fetches: number,
   ): Promise<Streamed> | undefined {
-    return fetchMissing(this.#views, thrown, context)?.then(
-      () => this.#run(method, call, basis, context, turns, fetches + 1),
-      (refused) => this.failure(refused, method.name, context.keyId),
+    return request.fetch(thrown)?.then(
+      () => this.#run(method, call, request, fetches + 1),
+      (refused) => this.failure(refused, method.name, request.context.keyId),
     )
   }
 
@@ -275,20 +259,17 @@ export class CallRunner<N extends RpcNetwork> {
    * Runs a long call in a slice of its own, and runs it again each time missing data was fetched. Of a method with an
    * effect, only the reading parts run again. Notes whether the call read data that is not proved.
    */
-  #runFetching(
-    { method, call, basis, context, network }: Running<N>,
-    args: readonly unknown[],
-    isLong: boolean,
-  ) {
+  #runFetching({ method, call, request, network }: Running<N>, args: readonly unknown[], isLong: boolean) {
+    const { context } = request
     const wanting = { method: method.name, params: call.params }
-    const whenHeld: WhenHeld = (read) => retryAfterFetch(this.#views, context, wanting, read)
-    const runOnce = basis.noting(() => method.run(network, args, context, this.#turnMsMax, whenHeld))
+    const whenHeld: WhenHeld = (read) => request.withFetches(wanting, read)
+    const runOnce = request.noting(() => method.run(network, args, context, this.#turnMsMax, whenHeld))
     const run = isLong ? () => inOneSlice(new RequestSlices(this.#turnMsMax, context, 0), runOnce) : runOnce
     return method.effect ? run() : whenHeld(run)
   }
 
   #keptLater(running: Running<N>, result: Promise<Json | JsonStream | UncacheableResult>): Promise<Streamed> {
-    return this.#awaited(result, running.method.name, running.context, (json) =>
+    return this.#awaited(result, running.method.name, running.request.context, (json) =>
       this.#remember(running, json),
     )
   }
@@ -303,18 +284,18 @@ export class CallRunner<N extends RpcNetwork> {
       if (result instanceof JsonStream) return result
       const json = result instanceof UncacheableResult ? result.json : result
       if (json === result) keepAnswer?.(json)
-      countBytes(context, json)
+      context.answered(json.length)
       return json
     }
     return result.then(settle, (thrown) => this.#failed(thrown, name, context))
   }
 
-  #remember({ method, call: { asked }, basis, network, price }: Running<N>, json: Json): void {
-    if (method.memo === 'never' || asked === undefined || basis.trust !== undefined) return
+  #remember({ method, call: { asked }, request, network, price }: Running<N>, json: Json): void {
+    if (method.memo === 'never' || asked === undefined || request.trust !== undefined) return
     // A null is not stored: the result may change without a new head, for example when a block arrives by its hash.
     if (isNull(json)) return
     // Results from earlier heads and pinned blocks are not stored.
-    if (network !== this.#views.current) return
+    if (network !== request.views.current) return
     const slot = this.#counter?.slotOf(method.name) ?? 0
     this.#memo.write(asked, json, { method: method.name, price, slot })
   }
@@ -323,7 +304,7 @@ export class CallRunner<N extends RpcNetwork> {
   #failed(thrown: unknown, name: string, context: RequestContext): Failure {
     const failure = this.failure(thrown, name, context.keyId)
     const { data } = failure.error
-    if (data instanceof Uint8Array) countBytes(context, data)
+    if (data instanceof Uint8Array) context.answered(data.length)
     return failure
   }
 

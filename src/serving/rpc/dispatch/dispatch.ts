@@ -3,7 +3,7 @@
  * applies deadlines and size limits.
  *
  * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
- * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
+ * one block: the head at its arrival, or the block that it is pinned to (rpcRequest.ts).
  */
 
 import { bytesToHex } from '../../../primitives/bytes.js'
@@ -13,8 +13,7 @@ import { AnswerMemo, type AskedCall, type CachedAnswer } from '../answers/answer
 import { collected } from '../answers/jsonStream.js'
 import { Failure, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from '../answers/outcome.js'
 import { Deadline } from '../contexts/deadline.js'
-import { countBytes, notAllowed, unpaid, unpaidReading } from '../contexts/payment.js'
-import { bodyBytesPerUnit, unitsMin } from '../contexts/price.js'
+import { bodyBytesPerUnit } from '../contexts/price.js'
 import { RequestContext } from '../contexts/requestContext.js'
 import { countForSlice, inOneSlice, isSliceOver, RequestSlices } from '../contexts/requestSlices.js'
 import { type Method, MethodNames, type NetworkViews, type RpcNetwork } from '../method.js'
@@ -24,7 +23,7 @@ import { CallCounter } from './callCounter.js'
 import { CallRunner, refuseUnread } from './callRunner.js'
 import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
 import { refuseRequest } from './refuseRequest.js'
-import { RequestBasis } from './requestBasis.js'
+import { RpcRequest } from './rpcRequest.js'
 
 /** The text by which answers name their block. */
 class BlockLabels<N extends RpcNetwork> {
@@ -98,7 +97,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#counter = counts && new CallCounter(counts, usageOf?.(name))
     this.#blockNames = new BlockLabels(views)
     const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
-    this.#runner = new CallRunner(views, methods, limits.turnMsMax, log, this.#counter, memo)
+    this.#runner = new CallRunner(methods, limits.turnMsMax, log, this.#counter, memo)
     this.#methods = methods
     this.#lookup = limits.memoBytesMax === 0 ? undefined : memo
   }
@@ -110,8 +109,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     ownsBody = false,
   ): Answer | Promise<Answer> {
     try {
-      const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(context, body.length)
-      if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
+      const unread = body.length < bodyBytesPerUnit ? undefined : context.payReading(body.length)
+      if (unread !== undefined) {
+        return singleAnswer('null', undefined, Failure.of(unread), this.#blockNames.ofHead())
+      }
       const startedMs = this.#counter?.beginStored()
       // Stored answers belong to the head, not to a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
@@ -119,11 +120,11 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const names = this.#names ?? this.#nameMethods()
       const usual = mayWait ? undefined : readUsualCall(body, lookup, names)
       if (usual?.kind === 'known') return this.#repeated(usual, this.#views.current, context, startedMs)
-      const basis = new RequestBasis(this.#views, at)
+      const request = new RpcRequest(this.#views, context, at)
       const answer =
         usual === undefined
-          ? this.#general(body, basis, context, lookup, ownsBody)
-          : this.#usual(usual, body.length, basis, context)
+          ? this.#general(body, request, lookup, ownsBody)
+          : this.#usual(usual, body.length, request)
       return answer instanceof Promise ? this.#refusedLater(answer, context) : answer
     } catch (thrown) {
       const isNotOpen = thrown instanceof FaultError && thrown.fault.kind === 'NotOpen'
@@ -154,46 +155,39 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     startedMs: number | undefined,
   ): Answer {
     const block = this.#blockNames.of(network)
-    const refusal = notAllowed(context, known.method) ?? unpaid(context, known.price)
-    if (refusal !== undefined) {
+    const refused = context.pay(known.price, known.method)
+    if (refused !== undefined) {
+      const refusal = Failure.of(refused)
       this.#counter?.failedAt(known.slot, refusal, context)
       return singleAnswer(id, undefined, refusal, block)
     }
-    countBytes(context, known.json)
+    context.answered(known.json.length)
     this.#counter?.repeated(known.slot, known.json.length, context, startedMs)
     return repeatedAnswer(id, known.json, known.tail, block)
   }
 
   /** Answers a single short call of the usual form. */
-  #usual(
-    call: Member,
-    bytes: number,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-  ): Answer | Promise<Answer> {
+  #usual(call: Member, bytes: number, request: RpcRequest<N>): Answer | Promise<Answer> {
     const job = this.#runner.jobOf(call)
-    if (job === undefined) return this.#single(call, basis, context, undefined)
-    const refused = refuseUnread(job, this.#views.current, context)
-    if (refused === undefined) return this.#job(call, bytes, basis, context)
-    this.#counter?.failed(job.name, refused, context)
-    return this.#finish(call, basis, context, refused)
+    if (job === undefined) return this.#single(call, request)
+    const refused = refuseUnread(job, this.#views.current, request.context)
+    if (refused === undefined) return this.#job(call, bytes, request)
+    this.#counter?.failed(job.name, refused, request.context)
+    return this.#finish(call, request, refused)
   }
 
   /** Runs a call that may go to the pool; it takes long enough to count for the turn. */
-  #job(
-    call: Member,
-    bytes: number,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-  ): Answer | Promise<Answer> {
+  #job(call: Member, bytes: number, request: RpcRequest<N>): Answer | Promise<Answer> {
     const run = () => {
       const startedAtMs = performance.now()
-      const answer = this.#single(call, basis, context, undefined)
+      const answer = this.#single(call, request)
       countForSlice(startedAtMs, answer instanceof Promise)
       return answer
     }
     const { turnMsMax } = this.#limits
-    return isSliceOver(turnMsMax) ? inOneSlice(new RequestSlices(turnMsMax, context, bytes), run) : run()
+    return isSliceOver(turnMsMax)
+      ? inOneSlice(new RequestSlices(turnMsMax, request.context, bytes), run)
+      : run()
   }
 
   refuse(body: Uint8Array, fault: Fault, context: RequestContext = new RequestContext()): Answer {
@@ -207,15 +201,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** Reads and answers a request of any form: at once, or in later turns. */
   #general(
     body: Uint8Array,
-    basis: RequestBasis<N>,
-    context: RequestContext,
+    request: RpcRequest<N>,
     lookup: AnswerMemo | undefined,
     ownsBody: boolean,
   ): Answer | Promise<Answer> {
-    const turns = new RequestSlices(this.#limits.turnMsMax, context, body.length)
+    const turns = new RequestSlices(this.#limits.turnMsMax, request.context, body.length)
+    request.turns = turns
     const mustWait = body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver
     let kept = body
-    const work = () => this.#answer(kept, basis, context, lookup, turns, ownsBody || mustWait)
+    const work = () => this.#answer(kept, request, turns, lookup, ownsBody || mustWait)
     const answer = turns.run(work, mustWait)
     if (mustWait && !ownsBody) kept = new Uint8Array(body)
     return answer
@@ -224,24 +218,23 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** As {@link #general}, in a turn that has begun. */
   #answer(
     body: Uint8Array,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    lookup: AnswerMemo | undefined,
+    request: RpcRequest<N>,
     turns: RequestSlices,
+    lookup: AnswerMemo | undefined,
     ownsBody: boolean,
   ): Answer | Promise<Answer> {
     const reader = new CallReader<CachedAnswer, AskedCall>(body, this.#limits, this.#names)
     const calls: Member[] = []
     const read = turns.repeat(() => {
       // Stored answers belong to the head, which may have changed since the last turn.
-      const known = basis.arrived === this.#views.current ? lookup : undefined
+      const known = request.arrived === this.#views.current ? lookup : undefined
       while (reader.left > 0) {
         calls.push(reader.read(known))
         if (turns.isOverAfter(reader.bytesRead)) return undefined
       }
       return calls
     })
-    const run = () => this.#run(calls, reader.isBatch, basis, context, turns)
+    const run = () => this.#run(calls, reader.isBatch, request, turns)
     if (!(read instanceof Promise)) return run()
     if (!ownsBody) reader.keep()
     return read.then(() => turns.later(run))
@@ -251,74 +244,63 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   #run(
     calls: readonly Member[],
     isBatch: boolean,
-    basis: RequestBasis<N>,
-    context: RequestContext,
+    request: RpcRequest<N>,
     turns: RequestSlices,
   ): Answer | Promise<Answer> {
-    if (isBatch) return this.#batch(calls, basis, context, turns)
-    const run = () => this.#single(calls[0] as Member, basis, context, turns)
+    if (isBatch) return this.#batch(calls, request, turns)
+    const run = () => this.#single(calls[0] as Member, request)
     return turns.isOver ? turns.later(run) : run()
   }
 
-  #batch(
-    calls: readonly Member[],
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    turns: RequestSlices,
-  ): Answer | Promise<Answer> {
+  #batch(calls: readonly Member[], request: RpcRequest<N>, turns: RequestSlices): Answer | Promise<Answer> {
+    const { context } = request
     const body = runBatch({
       calls,
-      basis,
-      context,
+      request,
       turns,
       limits: this.#limits,
-      start: (call) => this.#whole(this.#runner.run(call, basis, context, turns), context),
+      start: (call) => this.#whole(this.#runner.run(call, request), context),
       refuse: (call, why) => this.#runner.refuse(call, why, context),
       fail: (thrown) => this.#runner.failure(thrown, 'request', context.keyId),
     })
-    const answer = (json: Answer['body']) => this.#batchAnswer(json, basis)
+    const answer = (json: Answer['body']) => this.#batchAnswer(json, request)
     return body instanceof Promise ? body.then(answer) : answer(body)
   }
 
-  /** `turns` is given if the request has already begun its turns. */
-  #single(
-    call: Member,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    turns: RequestSlices | undefined,
-  ): Answer | Promise<Answer> {
-    if (call.kind === 'known') return this.#repeated(call, basis.arrived, context, undefined)
-    const started = this.#runner.run(call, basis, context, turns)
+  #single(call: Member, request: RpcRequest<N>): Answer | Promise<Answer> {
+    const { context } = request
+    if (call.kind === 'known') return this.#repeated(call, request.arrived, context, undefined)
+    const started = this.#runner.run(call, request)
     const outcome = context.takesStreams ? started : this.#whole(started, context)
-    if (!(outcome instanceof Promise)) return this.#finish(call, basis, context, outcome)
-    return this.#finishLater(call, basis, context, outcome)
+    if (!(outcome instanceof Promise)) return this.#finish(call, request, outcome)
+    return this.#finishLater(call, request, outcome)
   }
 
-  #finishLater(
-    call: Member,
-    basis: RequestBasis<N>,
-    context: RequestContext,
-    outcome: Promise<Streamed>,
-  ): Promise<Answer> {
+  #finishLater(call: Member, request: RpcRequest<N>, outcome: Promise<Streamed>): Promise<Answer> {
     const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
-      return this.#finish(call, basis, context, settled)
+      return this.#finish(call, request, settled)
     })
   }
 
   /** The answer to a single call with this outcome. Never throws. */
-  #finish(call: Member, basis: RequestBasis<N>, context: RequestContext, outcome: Streamed): Answer {
+  #finish(call: Member, request: RpcRequest<N>, outcome: Streamed): Answer {
     const at = pinOfCall(call)
-    const { trust } = basis
+    const { trust } = request
     // An upstream's answer was made from no block of this node.
-    const block = trust === 'none' ? undefined : this.#blockNames.of(basis.used(at))
+    const block = trust === 'none' ? undefined : this.#blockNames.of(request.usedAt(at))
     try {
-      const answer = singleAnswer(call.id, basis.hashOf(at), outcome, block)
+      const answer = singleAnswer(call.id, request.hashAt(at), outcome, block)
       return trust === undefined ? answer : { ...answer, trust }
     } catch (thrown) {
       // The answer may exceed the maximum string length.
-      return singleAnswer(call.id, undefined, this.#runner.failure(thrown, 'answer', context.keyId), block)
+      return singleAnswer(
+        call.id,
+        undefined,
+        this.#runner.failure(thrown, 'answer', request.context.keyId),
+        block,
+      )
     }
   }
 
@@ -329,15 +311,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     )
   }
 
-  #batchAnswer(body: Answer['body'], basis: RequestBasis<N>): Answer {
-    const block = this.#blockNames.of(basis.used(undefined))
-    return { status: 200, body, retryAfterMs: undefined, block, trust: basis.trust }
+  #batchAnswer(body: Answer['body'], request: RpcRequest<N>): Answer {
+    const block = this.#blockNames.of(request.usedAt(undefined))
+    return { status: 200, body, retryAfterMs: undefined, block, trust: request.trust }
   }
 
   /** The answer to a request that failed as a whole. Never throws. */
   #refusal(thrown: unknown, context: RequestContext, isPaid = false): Answer {
     const failure = this.#runner.failure(thrown, 'request', context.keyId)
-    const refusal = (isPaid ? undefined : unpaid(context, unitsMin)) ?? failure
+    const refusal = isPaid ? failure : failure.chargedTo(context)
     this.#counter?.failed('', refusal, context)
     const { fault } = refusal
     if (fault?.kind !== 'BatchTooLarge') {

@@ -8,11 +8,9 @@ import { parseQuantity, toQuantity } from '../../../primitives/bytes.js'
 import { reportedMethod, type UpstreamCalls } from '../../../primitives/upstreamCalls.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
-import { notAllowed, unpaid } from '../contexts/payment.js'
-import { unitsMin } from '../contexts/price.js'
-import type { RequestContext } from '../contexts/requestContext.js'
-import type { Json, MethodRelay, Param, ReportedAnswer, ReportedAnswers } from '../method.js'
+import type { Json, MethodRelay, Param, ReportedAnswer, ReportedAnswers, RpcNetwork } from '../method.js'
 import { type Member, noRoom } from './batch.js'
+import type { RpcRequest } from './rpcRequest.js'
 
 /** The same as for a transaction, which is passed on as well. */
 const relayUnits = 50
@@ -127,23 +125,24 @@ export function atHead(
  */
 export function passOn(
   relay: MethodRelay,
-  { method, params }: Extract<Member, { kind: 'call' }>,
-  isPinned: boolean,
-  context: RequestContext,
+  { method, params, at }: Extract<Member, { kind: 'call' }>,
+  request: RpcRequest<RpcNetwork>,
 ): Failure | Promise<Json> {
-  const refused = notAllowed(context, method)
-  if (refused !== undefined) return refused
+  const { context } = request
+  const refused = context.notAllowed(method)
+  if (refused !== undefined) return Failure.of(refused)
   const given = params ?? []
   const isList = typeof given === 'object'
+  const isPinned = request.isPinned(at)
   if (isPinned || !isList) {
-    return unpaid(context, unitsMin) ?? (isPinned ? pinned : Failure.of({ kind: 'ParamsNotArray' }))
+    return (isPinned ? pinned : Failure.of({ kind: 'ParamsNotArray' })).chargedTo(context)
   }
   const crowded = noRoom(context)
   if (crowded !== undefined) return crowded
-  const refusal = unpaid(context, relayUnits)
-  if (refusal !== undefined) {
+  const unpaid = context.pay(relayUnits)
+  if (unpaid !== undefined) {
     context.release()
-    return refusal
+    return Failure.of(unpaid)
   }
   return relay.ask(method, JSON.stringify(given)).finally(() => context.release())
 }

@@ -3,6 +3,8 @@ import { MethodScope } from '../../../../src/serving/access/keyScope.js'
 import { Failure } from '../../../../src/serving/rpc/answers/outcome.js'
 import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
 import { createRelay, passOn } from '../../../../src/serving/rpc/dispatch/relay.js'
+import { RpcRequest } from '../../../../src/serving/rpc/dispatch/rpcRequest.js'
+import { TestNetwork } from './testMethods.js'
 
 t.test('a call outside the scope of its key is not passed on', async (t) => {
   const asked: string[] = []
@@ -25,8 +27,11 @@ t.test('a call outside the scope of its key is not passed on', async (t) => {
         question: undefined,
         text: undefined,
       } as never,
-      false,
-      new RequestContext(undefined, { key: { id: '0123456789ab' }, methods }),
+      new RpcRequest(
+        new TestNetwork(),
+        new RequestContext(undefined, { key: { id: '0123456789ab' }, methods }),
+        undefined,
+      ),
     )
   t.equal(await ask('bor_getAuthor'), '1')
   const refused = ask('bor_getSigners')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { FaultError } from '../../../../src/primitives/faults.js'
 import { NotHeldError } from '../../../../src/primitives/notHeld.js'
 import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
-import { fetchesMax, retryAfterFetch } from '../../../../src/serving/rpc/dispatch/retryAfterFetch.js'
+import { fetchesMax, RpcRequest } from '../../../../src/serving/rpc/dispatch/rpcRequest.js'
 import { TestNetwork } from './testMethods.js'
 
 const call = { method: 'trace_filter', params: [{}] }
@@ -17,11 +17,11 @@ t.test('a call gets what it lacks, up to a limit that the caller is told', async
     if (lacks-- > 0) throw lacking()
     return 'done'
   }
-  t.equal(await retryAfterFetch(views, new RequestContext(), call, run), 'done')
+  t.equal(await new RpcRequest(views, new RequestContext(), undefined).withFetches(call, run), 'done')
   t.equal(fetches, fetchesMax)
   lacks = Number.POSITIVE_INFINITY
   const refused: unknown = await Promise.resolve(
-    retryAfterFetch(views, new RequestContext(), call, run),
+    new RpcRequest(views, new RequestContext(), undefined).withFetches(call, run),
   ).catch((error) => error)
   t.match(refused instanceof FaultError && refused.fault, {
     kind: 'MessageRefused',
@@ -39,5 +39,5 @@ t.test('nothing is fetched for a caller who has left', async (t) => {
   const run = () => {
     throw lacking()
   }
-  await t.rejects(async () => retryAfterFetch(views, caller, call, run), lacking())
+  await t.rejects(async () => new RpcRequest(views, caller, undefined).withFetches(call, run), lacking())
 })
