@@ -9,6 +9,7 @@ import { decodeHeader } from '../../../data/chain/header.js'
 import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { depositType } from '../../../primitives/transactionTypes.js'
 import { headProofMethod } from '../../../primitives/upstreamCalls.js'
+import { itemOf, memberOf, withoutMembers } from '../answers/jsonMembers.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import { decodeParams, type Json, type Method, readOnce } from '../method.js'
 import type { Network } from '../network.js'
@@ -47,7 +48,10 @@ export const verifiedReads: ReadonlyMap<string, VerifiedRead> = new Map<string, 
   ...stateReads.map((name) => [name, stateRead(accountMethods[name])] as const),
   ...transactionReads.map((name) => [name, transactionRead(transactionMethods[name])] as const),
   ['eth_getTransactionReceipt', receiptRead(inBlock, (receipt) => receipt)],
-  ['eth_getLogs', receiptRead(inReceipt, (receipt, place) => receipt.logs[place as number] ?? null)],
+  [
+    'eth_getLogs',
+    receiptRead(inReceipt, (receipt, place) => itemOf(receipt, 'logs', place as number) ?? 'null'),
+  ],
 ])
 
 /** A read of an account at the block of the last parameter. */
@@ -80,23 +84,19 @@ function transactionRead(method: Method<Network>): VerifiedRead {
     const [block, index] = decodeParams(method, params) as [Hash32 | BlockId, number]
     const hash = block instanceof Uint8Array ? block : minedBlock(network.chain, block)?.hash
     if (hash === undefined) return 'null'
-    const json = network.chain.transactionJson(hash, index) ?? 'null'
+    const json = network.chain.transactionJson(hash, index)
     // The receipt, not the transaction, contains the nonce of a transaction without a signature.
-    const reported = proofsOf(network.chain, hash)?.receiptTail && ['nonce', 'depositReceiptVersion']
-    const result = reported ? without(json, (transaction) => (isForced(transaction) ? reported : [])) : json
+    const isReported = proofsOf(network.chain, hash)?.receiptTail && json !== undefined && isForced(json)
+    const result = isReported ? withoutMembers(json, ['nonce', 'depositReceiptVersion']) : (json ?? 'null')
     return proveIndex(network, { hash, index, withReceipts: false }, result, context)
   }
   return { price: transactionPrice, run }
 }
 
-interface ReceiptJson {
-  readonly logs: readonly unknown[]
-}
-
 /** A read of a receipt, or of the part that `part` selects. */
 function receiptRead(
   shape: Parameters<typeof decodeParams>[0],
-  part: (receipt: ReceiptJson, place: number | undefined) => unknown,
+  part: (receipt: Uint8Array, place: number | undefined) => Json,
 ): VerifiedRead {
   const run: VerifiedRead['run'] = (network, params, context) => {
     const { chain } = network
@@ -109,11 +109,11 @@ function receiptRead(
     // The price of blob gas depends on the network's forks, which no header contains, so it cannot be proved. Other
     // members follow from other transactions, or are stored beside the receipt and not covered by its root.
     const others = Object.keys(proofsOf(chain, hash)?.receiptForms ?? {})
-    const json = without(chain.receiptJson({ blockHash: hash, index }) ?? 'null', (receipt) => {
-      const isReported = isForced(receipt) && receipt.depositReceiptVersion === undefined
-      return ['blobGasPrice', ...others, ...(isReported ? ['depositNonce', 'contractAddress'] : [])]
-    })
-    return proveIndex(network, request, JSON.stringify(part(JSON.parse(json), place)), context)
+    const json = chain.receiptJson({ blockHash: hash, index })
+    if (json === undefined) return proveIndex(network, request, 'null', context)
+    const isReported = isForced(json) && memberOf(json, 'depositReceiptVersion') === undefined
+    const left = ['blobGasPrice', ...others, ...(isReported ? ['depositNonce', 'contractAddress'] : [])]
+    return proveIndex(network, request, part(withoutMembers(json, left), place), context)
   }
   return { price: receiptPrice, run }
 }
@@ -124,18 +124,9 @@ function proofsOf(chain: Network['chain'], hash: Hash32): FamilyProofs | undefin
   return header && familyOf(chain.schedule.forkOf(decodeHeader(header))).proofs
 }
 
-type Members = Readonly<Record<string, unknown>>
-
-function isForced({ type }: Members): boolean {
-  return Number(type) === depositType.number
-}
-
-/** A JSON object without the members that `left` names; null stays null. */
-function without(json: Json, left: (object: Members) => readonly string[]): string {
-  const object = JSON.parse(Buffer.from(json).toString()) as Members | null
-  if (object === null) return 'null'
-  const names = left(object)
-  return JSON.stringify(Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name))))
+function isForced(transaction: Uint8Array): boolean {
+  const { at = 0, end = 0 } = memberOf(transaction, 'type')?.value ?? {}
+  return Number(Buffer.from(transaction.subarray(at + 1, end - 1)).toString()) === depositType.number
 }
 
 function proveIndex(
