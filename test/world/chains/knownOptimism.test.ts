@@ -55,6 +55,8 @@ t.test('calls run by the forks of a public chain', async (t) => {
     t.match(await call(network, { to: coded }), { result: `0x${'14'.padStart(64, '0')}`, trust: undefined })
     const estimate = await ask(network, 'eth_estimateGas', [{ from: plain, to: plain, value: '0x1' }])
     t.match(estimate, { result: '0x5208', trust: undefined }, 'an estimate')
+    const pending = await ask(network, 'eth_call', [{ to: coded }, 'pending'])
+    t.match(pending, { result: `0x${'15'.padStart(64, '0')}`, trust: undefined }, 'a call in the next block')
     t.match(await call(network, { to: pairing }), { result: one, trust: undefined }, 'a pairing of nothing')
   }
   t.match(await call('optimism', { to: pairing, data: pairs }), { error: /.+/, trust: undefined })
