@@ -6,7 +6,7 @@ import t from 'tap'
 import { makeFolder } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { post } from '../../service/httpClient.js'
-import { writeConfig } from '../../service/program.js'
+import { runHere, writeConfig } from '../../service/program.js'
 import { startService } from '../../service/service.js'
 import { coded, FamilyNode, plain, reportedCall } from '../../upstream/familyNode.js'
 import { madeFamily } from '../../upstream/madeFamilies.js'
@@ -71,4 +71,9 @@ t.test('calls run by the forks of a public chain', async (t) => {
     t.match(await call('fraxtal', message), { result: reportedCall, trust: 'none' })
   }
   t.match(await call('fraxtal', { to: coded }), { result: `0x${'14'.padStart(64, '0')}`, trust: undefined })
+  await service.stop()
+  for (const network of networks) {
+    const { status, out, err } = await runHere(['verify', '--config', config, '--network', network])
+    t.equal(status, 0, `${out}${err}`)
+  }
 })
