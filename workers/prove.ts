@@ -1,5 +1,5 @@
 /** Entry of pool threads for proofs. */
-import { familyOf } from '../src/data/chain/families/families.js'
+import { forkRules } from '../src/data/chain/forkRules.js'
 import { decodeHeader } from '../src/data/chain/header.js'
 import { type HeaderProofRequest, HeaderProver } from '../src/data/chain/headerProof.js'
 import { buildIndexProofJson, type IndexProofRequest } from '../src/data/state/indexProof.js'
@@ -23,7 +23,7 @@ export const indexProof = jobHandler((request: IndexProofRequest, context) => {
   const { store } = context
   const header = store.readHeader(request.hash)
   const fork = header && rulesOf(context).schedule.forkOf(decodeHeader(header))
-  const inTrie = fork && familyOf(fork).proofs.receiptInTrie
+  const inTrie = fork && forkRules(fork).proofs.receiptInTrie
   return buildIndexProofJson(store, request, inTrie && ((receipt) => inTrie(receipt, fork)))
 })
 

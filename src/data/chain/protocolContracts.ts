@@ -2,7 +2,7 @@
  * Contracts of the protocol, with the fork that introduced each: precompiled contracts, and targets of system calls.
  */
 import { hexToBytes } from '../../primitives/bytes.js'
-import { familyOf } from './families/families.js'
+import { forkRules } from './forkRules.js'
 import { type ForkName, includesFork } from './forks.js'
 
 interface Precompile {
@@ -41,7 +41,7 @@ export const precompiledContracts: ReadonlyMap<number, Precompile> = new Map(
 /** Whether a fork has a precompiled contract; if not, the address is an ordinary account. */
 export function hasPrecompile(fork: ForkName, number: number): number is PrecompileNumber {
   const since = precompiledContracts.get(number)?.since
-  const own = familyOf(fork).execution?.precompiles?.since.get(number)
+  const own = forkRules(fork).execution.precompiles?.since.get(number)
   return since !== undefined && (includesFork(fork, since) || (own !== undefined && includesFork(fork, own)))
 }
 

@@ -6,7 +6,7 @@ import t from 'tap'
 import { makeFolder } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { post } from '../../service/httpClient.js'
-import { writeConfig } from '../../service/program.js'
+import { runHere, writeConfig } from '../../service/program.js'
 import { startService } from '../../service/service.js'
 import { coded, FamilyNode, plain, reportedCall } from '../../upstream/familyNode.js'
 import { madeFamily } from '../../upstream/madeFamilies.js'
@@ -55,6 +55,8 @@ t.test('calls run by the forks of a public chain', async (t) => {
     t.match(await call(network, { to: coded }), { result: `0x${'14'.padStart(64, '0')}`, trust: undefined })
     const estimate = await ask(network, 'eth_estimateGas', [{ from: plain, to: plain, value: '0x1' }])
     t.match(estimate, { result: '0x5208', trust: undefined }, 'an estimate')
+    const pending = await ask(network, 'eth_call', [{ to: coded }, 'pending'])
+    t.match(pending, { result: `0x${'15'.padStart(64, '0')}`, trust: undefined }, 'a call in the next block')
     t.match(await call(network, { to: pairing }), { result: one, trust: undefined }, 'a pairing of nothing')
   }
   t.match(await call('optimism', { to: pairing, data: pairs }), { error: /.+/, trust: undefined })
@@ -69,4 +71,9 @@ t.test('calls run by the forks of a public chain', async (t) => {
     t.match(await call('fraxtal', message), { result: reportedCall, trust: 'none' })
   }
   t.match(await call('fraxtal', { to: coded }), { result: `0x${'14'.padStart(64, '0')}`, trust: undefined })
+  await service.stop()
+  for (const network of networks) {
+    const { status, out, err } = await runHere(['verify', '--config', config, '--network', network])
+    t.equal(status, 0, `${out}${err}`)
+  }
 })

@@ -39,8 +39,9 @@ function spoilt(value: unknown, dice: Dice): unknown {
     return value.slice(0, at) + digit + value.slice(at + 1)
   }
   if (typeof value !== 'object' || value === null) return value
-  const names = Object.keys(value).filter((name) =>
-    /root|value|data|status|gas|proof|logs|transactions/i.test(name),
+  // No root covers the price that a transaction paid.
+  const names = Object.keys(value).filter(
+    (name) => /root|value|data|status|gas|proof|logs|transactions/i.test(name) && name !== 'gasPrice',
   )
   const name = names[dice.throw(Math.max(names.length, 1))]
   return name === undefined ? value : { ...value, [name]: spoilt((value as Json)[name], dice) }

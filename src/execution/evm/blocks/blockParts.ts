@@ -3,7 +3,7 @@
  * and the signatures of its transactions. Executes nothing.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import type { ForkName, ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, requireKnownFork } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
@@ -68,7 +68,7 @@ export function bodyHashes({ transactions, uncles, withdrawals }: BodyItems) {
 
 /** Root over receipts in their stored encoding. */
 export function receiptsRootOf(receipts: readonly Uint8Array[], fork: ForkName): Hash32 {
-  const { receiptInTrie } = familyOf(fork).proofs
+  const { receiptInTrie } = forkRules(fork).proofs
   return indexedRoot(receiptInTrie ? receipts.map((receipt) => receiptInTrie(receipt, fork)) : receipts)
 }
 
@@ -102,7 +102,7 @@ export class BlockParts {
       expect('transactions root', transactionsRoot, header.transactionsRoot)
       expect('uncles hash', unclesHash, header.unclesHash)
       const fork = this.#schedule.forkAt(header.number, header.timestamp, isMerged)
-      const isOfBody = familyOf(fork).proofs.hasWithdrawals(fork)
+      const isOfBody = forkRules(fork).proofs.hasWithdrawals(fork)
       if (withdrawalsRoot !== undefined || header.withdrawalsRoot !== undefined) {
         expect('withdrawals root', withdrawalsRoot, isOfBody ? header.withdrawalsRoot : emptyTrieRoot)
       }

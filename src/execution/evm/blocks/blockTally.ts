@@ -1,6 +1,7 @@
 /** Sums up the transactions of a block in order: gas, receipts, logs, and the accounts that changed. */
-import { familyOf } from '../../../data/chain/families/families.js'
+
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import type { RecentTries } from '../../../data/state/trie.js'
@@ -48,7 +49,7 @@ export class BlockTally {
     const tail =
       reportedNonce === undefined
         ? []
-        : (familyOf(this.fork).proofs.receiptTail?.(reportedNonce, this.fork) ?? [])
+        : (forkRules(this.fork).proofs.receiptTail?.(reportedNonce, this.fork) ?? [])
     // Before Byzantium a receipt has the state root after its transaction.
     const outcome = includesFork(this.fork, 'byzantium') ? isSuccess : this.changes().stateRoot
     const { executionGas, stateGas } = this.used

@@ -2,8 +2,9 @@
  * Executes whole blocks: RLP in, state changes out. The importer checks headers against their parents, and compares
  * roots with the header.
  */
-import { familyOf } from '../../../data/chain/families/families.js'
-import type { BlockItem } from '../../../data/chain/families/family.js'
+
+import type { BlockItem } from '../../../data/chain/executionRules.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeAccount } from '../../../data/state/account.js'
 import { RememberedState } from '../../../data/state/rememberedState.js'
@@ -91,8 +92,8 @@ export class BlockExecutor {
     const { schedule } = runner
     const block = runner.read(items, fork)
     const { header, transactions } = block
-    const { execution } = familyOf(fork)
-    const refused = execution?.refuseTransactions?.(transactions, fork)
+    const { execution } = forkRules(fork)
+    const refused = execution.refuseTransactions?.(transactions, fork)
     if (refused !== undefined) throw new InvalidBlockError(refused)
     const rules = runner.rulesOf(header, fork)
     const kernel = runner.prepare(rules, state, ancestorHash, watch)
@@ -115,7 +116,7 @@ export class BlockExecutor {
       : undefined
     const { gasUsed, logsBloom, receipts } = tally
     const changes = tally.changes()
-    const withdrawals = execution?.withdrawalsAccount?.(fork)
+    const withdrawals = execution.withdrawalsAccount?.(fork)
     return {
       changes,
       ...(withdrawals && { withdrawalsRoot: storageRootAfter(withdrawals, changes, state) }),
@@ -136,10 +137,10 @@ export class BlockExecutor {
   }
 }
 
-/** As {@link FamilyExecution.blobGas}; undefined if the family has no such rule. Throws {@link InvalidBlockError}. */
+/** As {@link ExecutionRules.blobGas}; undefined if the fork has no such rule. Throws {@link InvalidBlockError}. */
 function blobGasOf(transactions: readonly BlockItem[], fork: ForkName): bigint | undefined {
   try {
-    return familyOf(fork).execution?.blobGas?.(transactions, fork)
+    return forkRules(fork).execution.blobGas?.(transactions, fork)
   } catch (error) {
     throw error instanceof RangeError ? new InvalidBlockError(error.message) : error
   }

@@ -3,7 +3,7 @@
  * set of accessed addresses (EIP-2929), as in execution-specs; go-ethereum warms the called contract and the address 0.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import type { Header } from '../../../data/chain/header.js'
 import { beaconRoots, parentHashes, systemContracts } from '../../../data/chain/protocolContracts.js'
@@ -30,7 +30,7 @@ const systemReservoir = 1_566_720n
 
 /** System calls before the transactions. A failed one changes nothing. */
 export function beginBlock(kernel: Kernel, header: Header, fork: ForkName, { config }: ForkSchedule): void {
-  const begin = familyOf(fork).execution?.beginBlock
+  const begin = forkRules(fork).execution.beginBlock
   if (begin !== undefined) {
     kernel.begin(systemAddress, 0n, [])
     begin(kernel, header, config)
@@ -56,7 +56,7 @@ export function requestsOf(
   fork: ForkName,
   isDevelopment: boolean,
 ): readonly Uint8Array[] {
-  if (familyOf(fork).execution?.hasRequests !== true) return []
+  if (forkRules(fork).execution.hasRequests !== true) return []
   // As in go-ethereum, a chain whose genesis names no deposit contract has no deposits.
   const { depositContractAddress } = config
   const deposits =

@@ -1,6 +1,6 @@
 /** Answers the kernel's calls to its host (src/execution/kernel/host.ts). */
 
-import type { UnknownFeatures } from '../../../data/chain/families/family.js'
+import type { UnknownFeatures } from '../../../data/chain/executionRules.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import {
   type Address,

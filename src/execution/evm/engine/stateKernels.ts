@@ -2,7 +2,7 @@
  * Kernels kept between jobs, one per state and fork. They cache rows and code, so that later jobs on the same state
  * do not read them again. Owns the number of kernels and their memory limits.
  */
-import type { UnknownFeatures } from '../../../data/chain/families/family.js'
+import type { UnknownFeatures } from '../../../data/chain/executionRules.js'
 import type { ForkName } from '../../../data/chain/forks.js'
 import { equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
 import { Kernel, type KernelPlace } from './kernel.js'

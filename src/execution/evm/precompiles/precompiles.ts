@@ -6,7 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import {
   hasPrecompile,
@@ -117,7 +117,7 @@ export function precompileAddress(number: number): Uint8Array {
  * time with FaultError ExecutionTimedOut; some contracts check it only every 30 ms.
  */
 export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): PrecompileRuns {
-  const own = familyOf(fork).execution?.precompiles
+  const own = forkRules(fork).execution.precompiles
   return {
     get(number) {
       if (!hasPrecompile(fork, number)) return undefined

@@ -1,6 +1,7 @@
 /** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
-import { familyOf } from '../../../data/chain/families/families.js'
-import type { BlockItem } from '../../../data/chain/families/family.js'
+
+import type { BlockItem } from '../../../data/chain/executionRules.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { encodeHeader, type Header, headerHash } from '../../../data/chain/header.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
@@ -115,7 +116,7 @@ export class BlockSimulator {
     if (header.difficulty !== 0n) payRewards(kernel, header, [], fork)
     this.#settle(tally)
     const transactions = calls.map(({ transaction }) => transaction)
-    const account = familyOf(fork).execution?.withdrawalsAccount?.(fork)
+    const account = forkRules(fork).execution.withdrawalsAccount?.(fork)
     const storageRoot = account && (state.account(toAddress(account))?.storageRoot ?? emptyTrieRoot)
     return assemble(
       {
@@ -159,11 +160,11 @@ export class BlockSimulator {
   }
 
   /**
-   * Blob gas by the rule of the family, from the first transaction of the block below. Throws FaultError
+   * Blob gas by the rule of the fork, from the first transaction of the block below. Throws FaultError
    * MessageRefused.
    */
   #blobGas(calls: readonly RunCall[], fork: ForkName): bigint | undefined {
-    const blobGas = familyOf(fork).execution?.blobGas
+    const blobGas = forkRules(fork).execution.blobGas
     if (blobGas === undefined) return undefined
     const first = this.#settings.firstTransaction()
     const items = calls.map(({ transaction: { type, bytes } }) => {

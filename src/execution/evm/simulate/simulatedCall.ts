@@ -1,5 +1,5 @@
 /** Runs one message of a simulated block, with go-ethereum's checks and their codes. */
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { zeroAddress } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import type { BlockContext } from '../blocks/blockContext.js'
@@ -78,7 +78,7 @@ export function runSimulatedCall(
   const authorizations = recoverAuthorities(message.authorizationList ?? [], context.chainId, watch)
   const payable = withAffordedBlobs(priced, gasLimit, balance)
   // There is no signed transaction, so only the base fee has a receiver.
-  const fees = familyOf(context.fork).execution?.fees?.(kernel, context, undefined)
+  const fees = forkRules(context.fork).execution.fees?.(kernel, context, undefined)
   const outcome = applyTransaction(
     kernel,
     fees === undefined ? payable : { ...payable, fees },

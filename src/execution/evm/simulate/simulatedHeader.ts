@@ -1,5 +1,6 @@
 /** Headers of simulated blocks, from the parent's fields and the caller's overrides. */
 import { initialBaseFee } from '../../../data/chain/feeMarket.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import {
   type BlobParameters,
   type ForkName,
@@ -45,7 +46,7 @@ export function startHeader(
   const isLondon = (block: number) => schedule.londonBlock !== undefined && block >= schedule.londonBlock
   const fork = schedule.forkAt(number, timestamp, difficulty === 0n && isLondon(number))
   const blobs = includesFork(fork, 'cancun') ? schedule.blobParametersAt(fork) : undefined
-  const { headers } = schedule.family
+  const { headers } = forkRules(fork)
   const validBaseFee = () =>
     isLondon(parent.number)
       ? headers.nextBaseFee(parent, { timestamp, config: schedule.config })

@@ -2,7 +2,7 @@
  * Simulates blocks on top of a block of a store, without changing it: eth_simulateV1. Owns the choice of the state, and
  * builds all blocks on the same one.
  */
-import type { BlockItem } from '../../../data/chain/families/family.js'
+import type { BlockItem } from '../../../data/chain/executionRules.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
 import { readPendingHeader } from '../../../data/chain/pendingHeader.js'

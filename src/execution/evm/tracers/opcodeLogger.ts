@@ -3,7 +3,7 @@
  * before it. The result is written while the transaction runs, so `structLogs` comes before the members that are known
  * only at the end.
  */
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { latin1Key } from '../../../primitives/bytes.js'
 import { ascii, type Constant, closeBracket, comma, JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
@@ -63,7 +63,7 @@ export class OpcodeLogger extends TransactionTracer {
   protected override begun(): void {
     const { state, fork } = this.transaction
     this.#state = state
-    this.#hex = familyOf(fork).execution?.tracesBareDigits === true ? '' : '0x'
+    this.#hex = forkRules(fork).execution.tracesBareDigits === true ? '' : '0x'
     this.output.json.text('{"structLogs":[')
   }
 

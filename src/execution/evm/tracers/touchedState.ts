@@ -2,7 +2,7 @@
  * The accounts and slots that a transaction can read or change, with their earlier values, for tracers that compare
  * states. Owns the selection, which follows go-ethereum's prestateTracer.
  */
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { includesFork } from '../../../data/chain/forks.js'
 import { bytesToHex } from '../../../primitives/bytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
@@ -46,7 +46,7 @@ export abstract class TouchedState extends TransactionTracer {
     this.#find(coinbase)
     const signers = authorizationList.length === 0 ? [] : state.signersOf(authorizationList)
     for (const signer of signers) this.#find(signer)
-    const receiver = familyOf(fork).execution?.baseFeeReceiver
+    const receiver = forkRules(fork).execution.baseFeeReceiver
     if (receiver !== undefined) this.#find(receiver)
   }
 

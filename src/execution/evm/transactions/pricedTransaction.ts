@@ -2,7 +2,7 @@
  * A transaction, or a message in its place, and its cost in its block before it runs. Owns no rules, which are in
  * transactionChecks.ts.
  */
-import type { TransactionFees } from '../../../data/chain/families/family.js'
+import type { TransactionFees } from '../../../data/chain/executionRules.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
 import { calldataFloorGas, intrinsicGas, shapeOfData } from '../../../data/chain/intrinsicGas.js'
 import { equalBytes } from '../../../primitives/bytes.js'

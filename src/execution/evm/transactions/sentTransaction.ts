@@ -3,8 +3,9 @@
  * (core/txpool/validation.go, core/types/transaction.go). Does not own checks of accounts, current fees or a node's
  * settings, which the node decides.
  */
-import { familyOf } from '../../../data/chain/families/families.js'
+
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { gasLimitMax } from '../../../data/chain/intrinsicGas.js'
 import { concatBytes, type Hash32 } from '../../../primitives/bytes.js'
@@ -109,7 +110,7 @@ export function readSentTransaction(
 function typeOf(raw: Uint8Array, fork: ForkName): TransactionType {
   const [first = 0] = raw
   if (first <= 0x7f && raw.length <= 1) throw messageRefused('typed transaction too short')
-  const { transactionTypes } = familyOf(fork)
+  const { transactionTypes } = forkRules(fork)
   const type = first === 0 ? undefined : transactionTypes.get(first > 0x7f ? 0 : first)
   if (type?.isSigned !== true) throw messageRefused('transaction type not supported')
   return type

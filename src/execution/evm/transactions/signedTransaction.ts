@@ -2,7 +2,7 @@
  * Strict decoding of a block's transactions: leading zeros, wrong lengths and wrong numbers of fields are errors.
  * Owns fields and signatures; transaction.ts decides whether a transaction may run.
  */
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../../../primitives/bytes.js'
 import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../../../primitives/rlp.js'
@@ -54,7 +54,7 @@ function read(
 ): SignedTransaction {
   const isTyped = item instanceof Uint8Array
   const number = isTyped ? (item[0] ?? -1) : 0
-  const type = isTyped && number === 0 ? undefined : familyOf(fork).transactionTypes.get(number)
+  const type = isTyped && number === 0 ? undefined : forkRules(fork).transactionTypes.get(number)
   if (type === undefined) refuse(`transaction type ${number} is not known`)
   const { names, isSigned } = type
   const items = counted(

@@ -3,7 +3,7 @@
  * paper, section 6. Blocks, calls, estimates, simulations and traces all use it. Does not own the rules for a start
  * (transactionChecks.ts), nor warm accounts, authorizations and state gas (outermostFrame.ts).
  */
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type BlobParameters, includesFork } from '../../../data/chain/forks.js'
 import { initcodeBytesMax } from '../../../data/chain/intrinsicGas.js'
 import { noBytes, zeroAddress } from '../../../primitives/bytes.js'
@@ -114,7 +114,7 @@ export function runTransaction(
 ): TransactionOutcome {
   const { gasLimit } = tx
   if (tx.forced !== undefined) return runForced(kernel, block, used, tx, tx.forced)
-  const fees = familyOf(block.fork).execution?.fees?.(kernel, block, tx.item)
+  const fees = forkRules(block.fork).execution.fees?.(kernel, block, tx.item)
   const plain = priceTransaction(tx, block, 'transaction')
   const priced = fees === undefined ? plain : { ...plain, fees }
   const sender = kernel.account(tx.sender)
@@ -144,7 +144,7 @@ function runForced(
   const { gasLimit, sender, to, data, value } = tx
   const account = kernel.account(sender)
   const reportedNonce = kernel.nonceOf(account)
-  const countsGas = familyOf(block.fork).execution?.countsForcedGas?.(block.fork) ?? true
+  const countsGas = forkRules(block.fork).execution.countsForcedGas?.(block.fork) ?? true
   if (isSystem && countsGas) throw new InvalidTransactionError('system transactions are not supported')
   if (used !== undefined && !isSystem && !fitsBlock(block, gasLimit, used)) {
     throw new InvalidTransactionError('gas limit reached')

@@ -2,7 +2,7 @@
  * The rules that a transaction, or a message in its place, must satisfy to start: each has a name and go-ethereum's
  * message. Owns no faults: each caller adds its words to the message.
  */
-import { familyOf } from '../../../data/chain/families/families.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type BlobParameters, type ForkName, includesFork } from '../../../data/chain/forks.js'
 import {
   initcodeBytesMax,
@@ -58,7 +58,7 @@ type Rule = (priced: PricedTransaction, facts: StartFacts) => Message
 /** The rules, in the order of core/state_transition.go. */
 const rules = {
   type: ({ tx: { type }, block }) => {
-    const since = type === undefined ? undefined : familyOf(block.fork).transactionTypes.get(type)?.since
+    const since = type === undefined ? undefined : forkRules(block.fork).transactionTypes.get(type)?.since
     return since !== undefined && !includesFork(block.fork, since) && 'transaction type not supported'
   },
   nonceTooLow: ({ tx }, { nonce }) => isLess(tx.nonce, nonce) && `nonce too low: ${nonces(tx, nonce)}`,

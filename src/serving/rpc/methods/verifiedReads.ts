@@ -3,8 +3,8 @@
  * client's checks are in `verify`.
  */
 import type { BlockId } from '../../../data/chain/blockId.js'
-import { familyOf } from '../../../data/chain/families/families.js'
 import type { FamilyProofs } from '../../../data/chain/families/family.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { decodeHeader } from '../../../data/chain/header.js'
 import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { depositType } from '../../../primitives/transactionTypes.js'
@@ -121,7 +121,7 @@ function receiptRead(
 /** The parts of a block that a root covers, and how. */
 function proofsOf(chain: Network['chain'], hash: Hash32): FamilyProofs | undefined {
   const header = chain.readRawHeader(hash)
-  return header && familyOf(chain.schedule.forkOf(decodeHeader(header))).proofs
+  return header && forkRules(chain.schedule.forkOf(decodeHeader(header))).proofs
 }
 
 function isForced(transaction: Uint8Array): boolean {

@@ -10,8 +10,8 @@ import {
   checkBlockAccessItems,
   decodeBlockAccessList,
 } from '../../../data/chain/blockAccessList.js'
-import { familyOf } from '../../../data/chain/families/families.js'
 import { nextDifficulty } from '../../../data/chain/feeMarket.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { appendedFields, fieldForks, type Header, requireKnownFork } from '../../../data/chain/header.js'
 import { type BodyItems, bodyHashes } from '../../../execution/evm/blocks/blockParts.js'
@@ -58,7 +58,7 @@ export function checkHeader(header: Header, parent: Header, context: RuleContext
   checkPresence(header, context.fork)
   const { number, timestamp } = header
   const child = { number, timestamp, ...context.schedule.rulesAt(context.fork) }
-  context.schedule.family.headers.check(header, parent, child, must)
+  forkRules(context.fork).headers.check(header, parent, child, must)
   must(
     header.gasUsed <= header.gasLimit,
     'gasUsed',
@@ -134,7 +134,7 @@ export function bodyItems(items: readonly RlpItem[]): BodyItems {
 
 /** Checks the RLP size of a whole block. Throws InvalidBlockError. */
 export function checkSize(blockBytes: number, fork: ForkName): void {
-  const most = familyOf(fork).headers.blockBytesMax(fork)
+  const most = forkRules(fork).headers.blockBytesMax(fork)
   if (most !== undefined) must(blockBytes <= most, 'block size', blockBytes, `at most ${most} bytes`)
 }
 
@@ -150,7 +150,7 @@ export function checkContent(header: Header, body: BodyItems, fork: ForkName): v
     'what the header commits to',
   )
   if (withdrawalsRoot === undefined || header.withdrawalsRoot === undefined) return
-  if (familyOf(fork).proofs.hasWithdrawals(fork)) {
+  if (forkRules(fork).proofs.hasWithdrawals(fork)) {
     mustMatch('withdrawalsRoot', withdrawalsRoot, header.withdrawalsRoot)
   } else must(body.withdrawals?.length === 0, 'withdrawals', body.withdrawals?.length, 'none')
 }

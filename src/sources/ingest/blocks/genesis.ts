@@ -1,5 +1,6 @@
 /** Reads a geth-format genesis, or a chainspec: the state and header of block 0, and the identity of the chain. */
 
+import { forkRules } from '../../../data/chain/forkRules.js'
 import {
   ForkSchedule,
   type ForkTimes,
@@ -184,7 +185,7 @@ function buildHeader(json: Json, schedule: ForkSchedule, { stateRoot, accounts }
   if (number !== 0) throw new RangeError('number: a genesis is block 0')
   const difficulty = limitedInteger(required(json, 'difficulty'), 256, 'difficulty')
   const fork = schedule.forkOf({ number, timestamp, difficulty })
-  const storage = schedule.family.execution?.withdrawalsAccount?.(fork)
+  const storage = forkRules(fork).execution.withdrawalsAccount?.(fork)
   const row = storage && accounts.find(([address]) => equalBytes(address, storage))?.[1]
   const withdrawalsRoot = row === undefined ? emptyTrieRoot : decodeAccount(row).storageRoot
   return {

@@ -3,9 +3,9 @@
  * run. Owns the content of a block. The executor of imported blocks executes it, once; the store takes the result.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
-import { familyOf } from '../../../data/chain/families/families.js'
-import type { BlockItem, Opening } from '../../../data/chain/families/family.js'
+import type { BlockItem, Opening } from '../../../data/chain/executionRules.js'
 import { gasPerBlob } from '../../../data/chain/feeMarket.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import {
   decodeHeader,
@@ -50,7 +50,7 @@ const transactionBytesMax = 8 * 2 ** 20 - 2 ** 14
 
 const weiPerGwei = 10n ** 9n
 
-/** Ether that a block credits to an account: by a withdrawal (EIP-4895), or in the manner of the chain's family. */
+/** Ether that a block credits to an account: by a withdrawal (EIP-4895), or as the fork prescribes. */
 export interface Payment {
   readonly address: Uint8Array
   readonly gwei: bigint
@@ -272,7 +272,7 @@ export class BlockMaker {
   /** Adds the fixed content of the block. */
   #open(draft: Draft, payment: Payment | undefined): OpenedDraft {
     const { fork, header, parent } = draft
-    const open = this.#schedule.family.execution?.openBlock
+    const open = forkRules(fork).execution.openBlock
     if (open === undefined) {
       return { ...draft, opening: undefined, withdrawals: payment ? [withdrawalOf(payment, header)] : [] }
     }
@@ -377,12 +377,12 @@ function itemOf(bytes: Uint8Array): BlockItem {
   return type > 0x7f ? { type: 0, item: decodeRlpList(bytes) } : { type, item: bytes }
 }
 
-/** The blob gas that a family counts for transactions after the fixed ones of a block. */
+/** The blob gas that a fork counts for transactions after the fixed ones of a block. */
 function blobGasOf(
   opening: Opening | undefined,
   sent: readonly SentTransaction[],
   fork: ForkName,
 ): bigint | undefined {
   const encoded = () => [...(opening?.transactions ?? []), ...sent.map(({ bytes }) => bytes)]
-  return familyOf(fork).execution?.blobGas?.(encoded().map(itemOf), fork)
+  return forkRules(fork).execution.blobGas?.(encoded().map(itemOf), fork)
 }

@@ -3,6 +3,7 @@
  * It only reads, so it may run while a server runs; it executes nothing. Its memory does not grow with the store.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
+import { forkRules } from '../../../data/chain/forkRules.js'
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, stateRootOf } from '../../../data/chain/header.js'
 import type { ChainReader } from '../../../data/store/chainReader.js'
@@ -283,7 +284,7 @@ class Verification extends FaultList {
     const content = readBody(body, header)
     const fork = this.#schedule.forkOf(header)
     const { withdrawalsRoot, ...ownHashes } = bodyHashes(content)
-    const isOfBody = this.#schedule.family.proofs.hasWithdrawals(fork)
+    const isOfBody = forkRules(fork).proofs.hasWithdrawals(fork)
     const isEmpty = content.withdrawals?.length === 0
     this.expect(isOfBody || isEmpty, `block ${number}: it has withdrawals`)
     const hashes = {

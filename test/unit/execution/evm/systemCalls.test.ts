@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type ForkName, forkNames, includesFork } from '../../../../src/data/chain/forks.js'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
-import { beginBlock, requestsOf } from '../../../../src/execution/evm/blocks/systemCalls.js'
+import { beginBlock, requestsHash, requestsOf } from '../../../../src/execution/evm/blocks/systemCalls.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
 import {
   precompileAddress,
@@ -130,7 +130,7 @@ t.test('deposits are those of the contract that the genesis names', async (t) =>
     kernel.attach('prague', { state: emptyState, ancestorHash: () => undefined, watch: undefined })
     const genesis = testGenesis({ ...mergedConfig(), ...config }, { difficulty: '0x0' })
     const { schedule } = parseGenesis(JSON.stringify(genesis))
-    return bytesToHex(requestsHashOf(kernel, [log], schedule, 'prague', true))
+    return bytesToHex(requestsHash(requestsOf(kernel, [log], schedule, 'prague', true)))
   }
   const own = concatBytes(Uint8Array.of(0), ...lengths.map((length) => new Uint8Array(length).fill(length)))
   const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()

@@ -11,8 +11,8 @@ import {
 } from '../../../../primitives/bytes.js'
 import { decodeRlpList, type RlpItem, rlpBytes } from '../../../../primitives/rlp.js'
 import { depositType } from '../../../../primitives/transactionTypes.js'
+import type { RuledTransaction } from '../../executionRules.js'
 import { type ForkName, includesFork } from '../../forkNames.js'
-import type { RuledTransaction } from '../family.js'
 
 /** The sender of the attributes of L1, and the contract that stores them. */
 export const attributesDepositor = hexToBytes('deaddeaddeaddeaddeaddeaddeaddeaddead0001')

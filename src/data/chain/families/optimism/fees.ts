@@ -6,16 +6,10 @@ import { bytesToBigInt, hexToBytes, padLeft, toMinimalBytes } from '../../../../
 import { type JsonBytes, memberNames } from '../../../../primitives/jsonBytes.js'
 import { encodeRlp, type RlpItem } from '../../../../primitives/rlp.js'
 import { depositType } from '../../../../primitives/transactionTypes.js'
+import type { BlockAccounts, BlockItem, FeeBlock, TransactionFees } from '../../executionRules.js'
 import { type ForkName, includesFork } from '../../forkNames.js'
 import { shapeOfData } from '../../intrinsicGas.js'
-import type {
-  BlockAccounts,
-  BlockItem,
-  FeeBlock,
-  PaidBlock,
-  ReceiptBlock,
-  TransactionFees,
-} from '../family.js'
+import type { PaidBlock, ReceiptBlock } from '../family.js'
 import { attributesContract, attributesOf, type L1Attributes } from './deposits.js'
 
 const vaultOf = (end: string) => hexToBytes(`420000000000000000000000000000000000${end}`)

@@ -13,8 +13,8 @@ import {
 import { keccak256 } from '../../../../primitives/keccak.js'
 import { encodeRlp } from '../../../../primitives/rlp.js'
 import { depositType } from '../../../../primitives/transactionTypes.js'
+import type { MadeBlock, Opening } from '../../executionRules.js'
 import { type ForkName, includesFork } from '../../forkNames.js'
-import type { MadeBlock, Opening } from '../family.js'
 import { attributesContract, attributesDepositor, formOf } from './deposits.js'
 
 const word = (value: number | bigint) => padLeft(toMinimalBytes(value), 32)

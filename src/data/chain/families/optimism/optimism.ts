@@ -6,6 +6,7 @@ import { bytesToBigInt, hexToBytes } from '../../../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp } from '../../../../primitives/rlp.js'
 import { depositType, transactionTypes } from '../../../../primitives/transactionTypes.js'
+import type { PrecompileRules } from '../../executionRules.js'
 import { changeBaseFee } from '../../feeMarket.js'
 import {
   type ChainConfig,
@@ -18,7 +19,7 @@ import {
 import type { Header } from '../../header.js'
 import { gasLimitMax } from '../../intrinsicGas.js'
 import { allParts, executedCalls } from '../ethereum.js'
-import type { ChainFamily, FamilyConfig, FamilyPrecompiles, HeaderRules } from '../family.js'
+import type { ChainFamily, FamilyConfig, HeaderRules } from '../family.js'
 import { create2Deployer, create2DeployerCode } from './create2Deployer.js'
 import { refuseOrder } from './deposits.js'
 import { baseFeeVault, daFootprint, feesOf, receiptForms, receiptMembers, suggestTip } from './fees.js'
@@ -180,7 +181,7 @@ const inputLimits: Readonly<Record<number, readonly (readonly [since: ForkName, 
   ],
 }
 
-const precompiles: FamilyPrecompiles = {
+const precompiles: PrecompileRules = {
   // RIP-7212.
   since: new Map([[p256Verify, 'fjord']]),
   gas: (number, fork) => (number === p256Verify && !includesFork(fork, 'karst') ? 3_450n : undefined),
