@@ -207,7 +207,11 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
     ['evm_setIntervalMining', [5_000], 'invalid argument 0: expected at most 3600'],
     ['evm_setAutomine', ['yes'], 'invalid argument 0: expected true or false'],
     ['anvil_dropTransaction', ['0x57'], 'invalid argument 0: expected the hash of a transaction'],
-    ['anvil_reset', [{ forking: {} }], /with "forking" is not possible here/],
+    [
+      'anvil_reset',
+      [{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }],
+      /with "forking" is not possible here/,
+    ],
   ] as const) {
     t.match((await ask(service, method, ...params)).error, { message: why }, method)
   }

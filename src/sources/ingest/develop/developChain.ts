@@ -480,7 +480,9 @@ class Developer implements SourceCalls {
       return true
     },
     reset: async ([options], tool) => {
-      if (isObject(options) && options.forking !== undefined)
+      // viem names "forking" in any case, with nulls.
+      const { forking } = isObject(options) ? options : {}
+      if (isObject(forking) && Object.values(forking).some((value) => value !== null))
         throw refusal(`${tool}_reset with "forking"`, refusedActions.setRpcUrl)
       await this.#reset()
       return doneAs(tool)
