@@ -35,13 +35,13 @@ function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
     ...options,
   })
   const wait = (name: string, bytes?: number) => slices.wait(work(name, bytes))
-  /** What goes on in each turn until nothing waits. */
+  /** What goes on in each turn until nothing waits, without turns that go to others of the process. */
   const turns = async () => {
     const found: string[][] = []
     while (!slices.isEmpty) {
       const before = done.length
       await nextTurn()
-      found.push(done.slice(before))
+      if (done.length > before) found.push(done.slice(before))
     }
     return found
   }

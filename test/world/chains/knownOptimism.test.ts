@@ -57,6 +57,9 @@ t.test('calls run by the forks of a public chain', async (t) => {
     t.match(estimate, { result: '0x5208', trust: undefined }, 'an estimate')
     const pending = await ask(network, 'eth_call', [{ to: coded }, 'pending'])
     t.match(pending, { result: `0x${'15'.padStart(64, '0')}`, trust: undefined }, 'a call in the next block')
+    const tracer = { tracer: 'callTracer' }
+    const traced = await ask(network, 'debug_traceCall', [{ to: coded }, 'latest', tracer])
+    t.match(traced, { result: { to: coded, output: `0x${'14'.padStart(64, '0')}` }, trust: undefined })
     t.match(await call(network, { to: pairing }), { result: one, trust: undefined }, 'a pairing of nothing')
   }
   t.match(await call('optimism', { to: pairing, data: pairs }), { error: /.+/, trust: undefined })

@@ -46,7 +46,7 @@ const optimismReads: FamilyCalls['reads'] = ['optimism_*', 'rollup_*']
 
 /**
  * A chain of the OP Stack. Where its fork times are not known, calls run by Ethereum's rules. Blocks are only proved in
- * any case, because a node's `config` may have forks that the known times lack.
+ * any case, because a chain may have a fork that the known times lack.
  */
 const optimism: ChainFamily = {
   ...base,

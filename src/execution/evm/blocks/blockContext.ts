@@ -85,6 +85,12 @@ export function refuseUnknownFork(header: Header): void {
   if (why !== undefined) throw new FaultError({ kind: 'ExecutionFailed', why })
 }
 
+/** Throws FaultError if the rules by which calls run at this time are unknown. */
+function requireCallRules({ family: { execution, calls } }: ForkSchedule, timestamp: bigint): void {
+  if (execution !== undefined || (calls.rules !== undefined && timestamp >= calls.rules.from)) return
+  throw new FaultError({ kind: 'NotProved', why: 'by which rules calls run at this block is not known here' })
+}
+
 function readBlockContext(
   store: ChainRows,
   schedule: ForkSchedule,
@@ -100,6 +106,7 @@ function readBlockContext(
   const parentTotal = isPending ? ownTotal : ownTotal - named.difficulty
   const number = overrides.number ?? BigInt(header.number)
   const timestamp = overrides.time ?? BigInt(header.timestamp)
+  requireCallRules(schedule, timestamp)
   const isMerged = header.difficulty === 0n || schedule.isMerged(parentTotal)
   const ownFork = schedule.forkAt(header.number, header.timestamp, isMerged)
   const fork = forkOf(schedule, number, timestamp, isMerged, overrides) ?? ownFork

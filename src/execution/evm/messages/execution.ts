@@ -6,7 +6,6 @@
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
-import { FaultError } from '../../../primitives/faults.js'
 import { type BlockContext, BlockContexts, readRules } from '../blocks/blockContext.js'
 import { atOneStatus, BlockStates, type BlockStatus } from '../blocks/blockState.js'
 import { type JobLimits, JobWatch } from '../engine/jobWatch.js'
@@ -141,7 +140,6 @@ export class Execution {
   #prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
     const { message, block } = request
     const { context, stateRoot } = this.#contexts.read(block, request.blockOverrides)
-    this.#requireRules(context)
     const stored = this.#states.open(status, block, stateRoot)
     const kernel = this.#kernelFor(request, watch, context, stored)
     kernel.limitMemory(this.#limits.memoryBytesMax)
@@ -158,16 +156,6 @@ export class Execution {
       balance: kernel.balanceOf(sender),
       nonce: kernel.nonceOf(sender),
     }
-  }
-
-  /** Throws FaultError if the rules for calls at this block are unknown. */
-  #requireRules({ timestamp }: BlockContext): void {
-    const { execution, calls } = this.#schedule.family
-    if (execution !== undefined || (calls.rules !== undefined && timestamp >= calls.rules.from)) return
-    throw new FaultError({
-      kind: 'NotProved',
-      why: 'by which rules calls run at this block is not known here',
-    })
   }
 
   #kernelFor(

@@ -52,6 +52,14 @@ const ruledMethods: ReadonlySet<string> = new Set([
   'eth_getRawTransactionByBlockNumberAndIndex',
 ])
 const ruledPrefixes = ['debug_', 'trace_', 'ots_'] as const
+/** Methods among these that run calls alone, so that the rules of calls suffice. */
+const callRunMethods: ReadonlySet<string> = new Set([
+  'eth_callMany',
+  'debug_traceCall',
+  'debug_traceCallMany',
+  'trace_call',
+  'trace_callMany',
+])
 
 /**
  * Asks a gateway's upstreams for answers that this node cannot prove or compute for the family of chains. `ask` caches
@@ -63,8 +71,11 @@ export function createReported(
   finalNumber: () => number,
 ): ReportedAnswers {
   const always = new Set(calls.asked)
+  /** Otherwise calls run by the rules of another chain, as far as these are the same. */
+  const hasOwnRules = calls.rules !== undefined && calls.rules.fork === undefined
   const isRuled = (method: string) =>
-    ruledMethods.has(method) || ruledPrefixes.some((prefix) => method.startsWith(prefix))
+    !(hasOwnRules && callRunMethods.has(method)) &&
+    (ruledMethods.has(method) || ruledPrefixes.some((prefix) => method.startsWith(prefix)))
   const kept = new LRUCache<string, ReportedAnswer>({
     maxSize: reportedBytesMax,
     sizeCalculation: ({ json }, key) => json.length + key.length,

@@ -296,14 +296,15 @@ t.test('an id is repeated byte for byte, and of several the last one counts', as
     t.equal(ask(`{${id},${members}}`), answer, id)
     t.equal(ask(`{${members},${id}}`), answer, id)
     t.equal(ask(`[{${members},${id}},{${id},${members}}]`), `[${answer},${answer}]`, id)
-    const invalid = answer.replace('"result":null', '"error":{"code":-32600,"message":"invalid request"}')
-    t.equal(ask(`{${id}}`), invalid, 'also of a call that is not valid')
+    const error = failure(-32600, 'invalid request: jsonrpc must be "2.0"')
+    t.equal(ask(`{${id}}`), error.replace('"id":null', `"id":${text}`), 'also of a call that is not valid')
   }
   for (const id of ['"Id":1.5', '"\\u0069D":1.5', '"i":1.5', '"":1.5']) {
     t.equal(ask(`{${id},${members}}`), '', `${id} is no id`)
   }
   for (const id of ['true', '{}', '[1]', '[{"id":1}]']) {
-    t.equal(ask(`{"id":${id},${members}}`), failure(-32600, 'invalid request'), id)
+    const why = 'invalid request: id must be a string, a number or null'
+    t.equal(ask(`{"id":${id},${members}}`), failure(-32600, why), id)
   }
 })
 
