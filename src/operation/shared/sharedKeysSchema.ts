@@ -28,8 +28,6 @@ export const sharedKeysMigrations: readonly string[] = [
     detail text not null,
     hash bytea not null
   );
-  `,
-  `
   -- Processes that spend from quotas, each until it was not heard for long.
   create table process (
     name text primary key,

@@ -37,15 +37,14 @@ export interface KeyTableSet {
   readonly meta: Table
   readonly keys: Table
   readonly keyNames: Table
-  /** Undefined in a read-only store of an earlier schema. */
-  readonly keySecrets: Table | undefined
+  readonly keySecrets: Table
 }
 
 export class KeyTables {
   readonly #meta: Table
   readonly #keys: Table
   readonly #keyNames: Table
-  readonly #keySecrets: Table | undefined
+  readonly #keySecrets: Table
 
   constructor(
     readonly path: string,
@@ -90,7 +89,7 @@ export class KeyTables {
    */
   readKey(digest: Uint8Array): KeyRow | undefined {
     this.renewReads()
-    const first = this.#keySecrets?.get(digest) ?? digest
+    const first = this.#keySecrets.get(digest) ?? digest
     const value = this.#keys.get(first)
     return value && decodeKey(first, value)
   }
@@ -119,7 +118,7 @@ export class KeyTables {
   /** Digests of all later secrets that keys have or had, each with that of the first one. */
   readLaterSecrets(): { readonly digest: Uint8Array; readonly first: Uint8Array }[] {
     this.renewReads()
-    return [...(this.#keySecrets?.getRange() ?? [])].map(({ key, value }) => ({
+    return [...this.#keySecrets.getRange({})].map(({ key, value }) => ({
       digest: Uint8Array.from(key),
       first: Uint8Array.from(value),
     }))
@@ -177,7 +176,7 @@ export class KeyTables {
       if (after === before) return planned
       if (before.revokedAtMs === undefined) this.#keyNames.removeSync(nameToKey(before.name))
       if (after.revokedAtMs === undefined) this.#keyNames.putSync(nameToKey(after.name), digest)
-      for (const secret of laterSecrets(after)) this.#keySecrets?.putSync(secret, digest)
+      for (const secret of laterSecrets(after)) this.#keySecrets.putSync(secret, digest)
       this.#keys.putSync(digest, encodeKey(after))
       this.#noteChange(before, after)
       return planned
@@ -220,7 +219,7 @@ export class KeyTables {
       }
       for (const { row, secrets } of news.keys) {
         if (row.revokedAtMs === undefined) this.#keyNames.putSync(nameToKey(row.name), row.digest)
-        for (const digest of secrets) this.#keySecrets?.putSync(digest, row.digest)
+        for (const digest of secrets) this.#keySecrets.putSync(digest, row.digest)
         this.#keys.putSync(row.digest, encodeKey(row))
         this.#raiseGeneration(row.digest)
       }

@@ -37,12 +37,7 @@ import { GroupCommit } from '../lmdb/groupCommit.js'
 import { AuditLog, type AuditNote, auditTableNames } from './audit.js'
 import { decodeQuota, encodeQuota, type SpentQuota } from './keyRows.js'
 import { type KeyTableSet, KeyTables } from './keyTables.js'
-import {
-  openSubmissionTables,
-  prepareIndexesByKey,
-  Submissions,
-  submissionTableNames,
-} from './submissions.js'
+import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
 import { openUsageTables, UsageStore, usageTableNames } from './usage.js'
 
 /** Names are never reused for another layout. */
@@ -74,11 +69,7 @@ function foreign(path: string): OperatorError {
   return new OperatorError(`${path} is not a node store of Tidegate; check --data, or move that file away`)
 }
 
-/**
- * Raised whenever a stored layout changes. Version 2 added the tables of submissions. Version 3 added the details of
- * keys: an older program would ignore the restrictions of a key. Version 4 keeps submissions by key. Stores of earlier
- * versions are upgraded when they are opened for writing.
- */
+/** Raised whenever a stored layout changes. Stores of other layouts are refused: none was ever published. */
 export const nodeSchemaVersion = 4
 
 const storeKind = 'tidegate-node'
@@ -103,8 +94,7 @@ function hideFromOthers(path: string): void {
 
 export class NodeStore extends KeyTables {
   readonly #isReadOnly: boolean
-  /** Undefined in a read-only store of an earlier schema. */
-  readonly #quotas: Table | undefined
+  readonly #quotas: Table
   readonly #commits: GroupCommit
 
   private constructor(
@@ -112,7 +102,7 @@ export class NodeStore extends KeyTables {
     environment: RootDatabase,
     isReadOnly: boolean,
     tables: KeyTableSet,
-    quotas: Table | undefined,
+    quotas: Table,
     commits: GroupCommit,
   ) {
     super(path, environment, tables, AuditLog.open(environment, tables.meta))
@@ -142,13 +132,15 @@ export class NodeStore extends KeyTables {
       const meta = openTable(environment, tableNames.meta)
       const keys = openTable(environment, tableNames.keys)
       const keyNames = openTable(environment, tableNames.keyNames)
-      if (!meta || !keys || !keyNames) throw foreign(path)
+      const keySecrets = openTable(environment, tableNames.keySecrets)
+      const quotas = openTable(environment, tableNames.quotas)
+      if (!meta || !keys || !keyNames || !keySecrets || !quotas) throw foreign(path)
       const store = new NodeStore(
         path,
         environment,
         readOnly,
-        { meta, keys, keyNames, keySecrets: openTable(environment, tableNames.keySecrets) },
-        openTable(environment, tableNames.quotas),
+        { meta, keys, keyNames, keySecrets },
+        quotas,
         new GroupCommit(environment, path, onFailure),
       )
       store.#assertSchema(readOnly)
@@ -162,7 +154,7 @@ export class NodeStore extends KeyTables {
   /** Stored spending of keys with a daily quota. */
   readQuotas(): SpentQuota[] {
     this.renewReads()
-    return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => decodeQuota(key, value))
+    return [...this.#quotas.getRange({})].map(({ key, value }) => decodeQuota(key, value))
   }
 
   /**
@@ -171,7 +163,7 @@ export class NodeStore extends KeyTables {
    */
   writeQuotas(rows: readonly SpentQuota[]): Promise<void> {
     return this.#commits.run(() => {
-      for (const row of rows) this.#quotas?.putSync(Buffer.from(row.id, 'hex'), encodeQuota(row))
+      for (const row of rows) this.#quotas.putSync(Buffer.from(row.id, 'hex'), encodeQuota(row))
     })
   }
 
@@ -241,16 +233,6 @@ export class NodeStore extends KeyTables {
     if (this.readMeta('kind') !== storeKind) throw foreign(this.path)
     const version = this.readMeta<number>('schema')
     if (version === nodeSchemaVersion) return
-    if (version !== undefined && version < nodeSchemaVersion) {
-      if (readOnly) return
-      const indexByKey = prepareIndexesByKey(this.environment)
-      return commitSync(this.environment, this.path, () => {
-        // Another process may have upgraded it in the meantime.
-        if (this.readMeta<number>('schema') !== version) return
-        indexByKey()
-        this.putMeta('schema', nodeSchemaVersion)
-      })
-    }
     throw new OperatorError(
       `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,
     )

@@ -11,8 +11,7 @@
  *   submissionsSettled  network ‖ 0 ‖ changedAtMs (8 bytes) ‖ id → nothing. Of settled ones alone.
  *   submissionRecords   network ‖ 0 ‖ key (6 bytes) ‖ changedAtMs (8 bytes) ‖ id → nothing. Of settled ones alone.
  *
- * `network` is its name, which contains no zero byte. `id` is hash (32 bytes) ‖ key (6 bytes) ‖ digest (16 bytes). Rows
- * from before the fourth schema of the node store have only the hash: their key is not known.
+ * `network` is its name, which contains no zero byte. `id` is hash (32 bytes) ‖ key (6 bytes) ‖ digest (16 bytes).
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -28,24 +27,20 @@ import { openTable, type Table } from '../lmdb/environment.js'
 import type { GroupCommit } from '../lmdb/groupCommit.js'
 import { numberKey } from '../tables.js'
 
-/** Names are never reused for another layout. `submissionNonces` was one of the third schema. */
+/** Names are never reused for another layout. */
 export const submissionTableNames = {
   rows: 'submissions',
   bodies: 'submissionBodies',
   lanes: 'submissionLanes',
   settled: 'submissionsSettled',
   records: 'submissionRecords',
-  formerPlaces: 'submissionNonces',
 } as const
 
 export type SubmissionTables = {
-  readonly [name in Exclude<keyof typeof submissionTableNames, 'formerPlaces'>]: Table
+  readonly [name in keyof typeof submissionTableNames]: Table
 }
 
-/**
- * The key id of callers if no keys are required. It also stands for the unknown key of rows from before submissions had
- * keys.
- */
+/** The key id of callers if no keys are required. */
 export const nobody = '000000000000'
 
 /**
@@ -76,7 +71,7 @@ export interface SubmissionId {
   readonly hash: Hex
   /** Id of the API key that submitted it, 12 hex digits. */
   readonly key: string
-  /** The first 16 bytes of the SHA-256 of the transaction, signature included, in hex; empty in older rows. */
+  /** The first 16 bytes of the SHA-256 of the transaction, signature included, in hex. */
   readonly digest: string
 }
 
@@ -121,23 +116,6 @@ export function openSubmissionTables(environment: RootDatabase): SubmissionTable
   }
 }
 
-/**
- * Opens the tables of the third schema of the node store. Returns a function that builds the indexes by key from them;
- * call it within a transaction.
- */
-export function prepareIndexesByKey(environment: RootDatabase): () => void {
-  const tables = openSubmissionTables(environment)
-  const places = openTable(environment, submissionTableNames.formerPlaces)
-  return () => {
-    for (const { key, value } of tables.rows.getRange({})) {
-      const networkBytes = key.indexOf(0) + 1
-      const row = decodeRow(decodeId(key.subarray(networkBytes)), value)
-      addIndexes(tables, Buffer.from(key.subarray(0, networkBytes)), row)
-    }
-    for (const key of [...(places?.getKeys({}) ?? [])]) places?.removeSync(key)
-  }
-}
-
 /** One network's submissions. Reads see committed rows; inside {@link write} also its earlier writes. */
 export class Submissions {
   readonly #environment: RootDatabase
@@ -174,9 +152,7 @@ export class Submissions {
   /** Rows of a hash that `key` submitted. */
   readOwn(hash: Hex, key: string): SubmissionRow[] {
     const word = quantityToWord(hash)
-    const rows = this.#readRange(concatBytes(word, Buffer.from(key, 'hex')))
-    const before = key === nobody ? this.readRow({ hash, key, digest: '' }) : undefined
-    return before === undefined ? rows : [before, ...rows]
+    return this.#readRange(concatBytes(word, Buffer.from(key, 'hex')))
   }
 
   readRow(id: SubmissionId): SubmissionRow | undefined {
@@ -347,13 +323,11 @@ function decodeRow({ hash, key, digest }: SubmissionId, value: Uint8Array): Subm
 const keyBytes = nobody.length / 2
 
 function encodeId({ hash, key, digest }: SubmissionId): Uint8Array {
-  const word = quantityToWord(hash)
-  return digest === '' ? word : joinBytes([word, Buffer.from(key, 'hex'), Buffer.from(digest, 'hex')])
+  return joinBytes([quantityToWord(hash), Buffer.from(key, 'hex'), Buffer.from(digest, 'hex')])
 }
 
 function decodeId(bytes: Uint8Array): SubmissionId {
   const hash = bytesToQuantity(bytes.subarray(0, 32))
-  if (bytes.length === 32) return { hash, key: nobody, digest: '' }
   return { hash, key: hexOf(bytes.subarray(32, 32 + keyBytes)), digest: hexOf(bytes.subarray(32 + keyBytes)) }
 }
 
