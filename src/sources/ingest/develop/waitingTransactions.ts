@@ -25,6 +25,8 @@ export class WaitingTransactions {
   /** By hash, oldest first; within {@link sentBounds}. */
   readonly #entries = new Map<string, SentTransaction>()
   #bytes = 0
+  /** Another one after each change. */
+  version = 0
 
   constructor(accountOf: AccountOf) {
     this.#accountOf = accountOf
@@ -56,6 +58,11 @@ export class WaitingTransactions {
     if (rival !== undefined) this.remove(rival)
     this.#entries.set(latin1Key(tx.hash), tx)
     this.#bytes += tx.raw.length
+    this.version++
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0
   }
 
   /** The JSON object of a transaction, as if in no block. */
@@ -103,7 +110,9 @@ export class WaitingTransactions {
   }
 
   remove(tx: SentTransaction): void {
-    if (this.#entries.delete(latin1Key(tx.hash))) this.#bytes -= tx.raw.length
+    if (!this.#entries.delete(latin1Key(tx.hash))) return
+    this.#bytes -= tx.raw.length
+    this.version++
   }
 
   /** Removes a transaction; returns whether it waited. */
