@@ -13,6 +13,8 @@ import {
   openBracket,
 } from '../../primitives/jsonBytes.js'
 import {
+  decodeRlpList,
+  encodeRlp,
   findRlpItems,
   type RlpItem,
   rlpBytes,
@@ -20,7 +22,10 @@ import {
   rlpList,
   rlpPayloadAt,
 } from '../../primitives/rlp.js'
+import type { BlockDiff } from '../store/blockDiff.js'
+import { blockRlp } from './blockRows.js'
 import { encodeHeader, type Header, type HeaderField, headerFields, headerIntegers } from './header.js'
+import { senderBytes, writePendingTransaction } from './transactionJson.js'
 
 /** Members of a block's object that its header lacks. */
 interface BlockIdentity {
@@ -186,15 +191,39 @@ export function closeBlock(
   json.constant(closeBrace)
 }
 
-/** Writes the pending block, which is empty, from its header and its parent's total difficulty. */
-export function writePendingBlock(json: JsonBytes, header: Header, parentTotal: bigint): void {
+/**
+ * Writes the pending block from its header and its parent's total difficulty: empty, or with the transactions of
+ * `waiting`, as objects or hashes.
+ */
+export function writePendingBlock(
+  json: JsonBytes,
+  header: Header,
+  parentTotal: bigint,
+  waiting?: Pick<BlockDiff, 'body' | 'senders'>,
+  isFull = false,
+): void {
   const rlp = encodeHeader(header)
   const totalDifficulty = toMinimalBytes(parentTotal + header.difficulty)
   const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
-  const size = bareBlockSize(rlp, withdrawals !== undefined)
+  const bare = bareBlockSize(rlp, withdrawals !== undefined)
+  const size = waiting === undefined ? bare : blockRlp(rlp, waiting.body).length
   const block = { hash: null, totalDifficulty, size }
   openBlock(json, rlp, block)
+  if (waiting !== undefined) writePendingTransactions(json, waiting, isFull)
   closeBlock(json, rlp, block, [], withdrawals)
+}
+
+function writePendingTransactions(
+  json: JsonBytes,
+  { body, senders }: Pick<BlockDiff, 'body' | 'senders'>,
+  isFull: boolean,
+): void {
+  for (const [index, item] of rlpList(decodeRlpList(body)[0]).entries()) {
+    if (index > 0) json.constant(comma)
+    if (isFull)
+      writePendingTransaction(json, item instanceof Uint8Array ? item : encodeRlp(item), senders, index)
+    else json.hex(senders, index * senderBytes + 20, (index + 1) * senderBytes)
+  }
 }
 
 /** Writes an uncle object: a block without transactions and uncles. */

@@ -37,7 +37,7 @@ import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { readPendingHeader } from './pendingHeader.js'
 import { ReportedJson } from './reportedJson.js'
-import { type TransactionPosition, writeTransaction } from './transactionJson.js'
+import { senderBytes, type TransactionPosition, writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
 export interface ResolvedBlock {
@@ -204,16 +204,23 @@ export abstract class ChainBlocks {
   }
 
   /**
-   * The pending block on top of the head: it is empty, and its state is the head's. `hash`, `logsBloom`, `nonce` and
-   * `number` are null.
+   * The pending block on top of the head: empty, with the head's state, unless transactions wait for it. `hash`,
+   * `logsBloom`, `nonce` and `number` are null.
    */
-  pendingBlockJson(): Uint8Array {
+  pendingBlockJson(isFull: boolean): Uint8Array {
     const { revision = 0 } = this.parts.store.readByHand?.() ?? {}
-    return this.parts.headAnswers.getOrRender(`p${latin1Key(this.head.hash)}${revision}`, () => {
+    const form = isFull ? 'full' : 'p'
+    return this.parts.headAnswers.getOrRender(`${form}${latin1Key(this.head.hash)}${revision}`, () => {
       const parentTotal = this.#totalDifficulty(this.head.hash) ?? 0n
       const header = this.pendingHeader()
-      return this.#render((json) => writePendingBlock(json, header, parentTotal))
+      const block = this.parts.store.readPending?.()?.block
+      return this.#render((json) => writePendingBlock(json, header, parentTotal, block, isFull))
     })
+  }
+
+  /** Number of transactions in the pending block. */
+  get pendingTransactionCount(): number {
+    return (this.parts.store.readPending?.()?.block.senders.length ?? 0) / senderBytes
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
@@ -364,9 +371,10 @@ export abstract class ChainBlocks {
     return reported ?? (header && this.#render((json) => writeHeader(json, header, hash)))
   }
 
-  /** Whether a caller has set something for the next block, so that it differs from what follows from the head. */
+  /** Whether transactions wait for the next block, or a caller has set something for it, so that it differs from what follows from the head. */
   get hasSetNext(): boolean {
-    return this.parts.store.readByHand?.()?.next !== undefined
+    const { next, hasPending = false } = this.parts.store.readByHand?.() ?? {}
+    return next !== undefined || hasPending
   }
 
   /** The first change by hand, as a sentence: no other client can verify the chain from it on. Undefined if there is none. */

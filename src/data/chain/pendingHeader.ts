@@ -1,9 +1,10 @@
-import { type Hash32, hexToBytes, toHash32, zeroHash } from '../../primitives/bytes.js'
+import { equalBytes, type Hash32, hexToBytes, toHash32, zeroHash } from '../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
 import type { ChainRows, NextBlock } from '../store/chainRows.js'
 import { nextDifficulty } from './feeMarket.js'
 import type { ForkSchedule } from './forks.js'
 import {
+  decodeHeader,
   emptyBlockAccessListHash,
   emptyRequestsHash,
   fieldsAt,
@@ -17,17 +18,37 @@ export function nextSlotNumber(parent: Header): bigint {
   return parent.slotNumber === undefined ? 0n : parent.slotNumber + 1n
 }
 
+type PendingRows = Pick<ChainRows, 'readByHand' | 'readPending' | 'readRootByHand'>
+
+/** The header of the stored block of waiting transactions on this parent; undefined where none waits. */
+export function storedPendingHeader(rows: PendingRows, parentHash: Uint8Array): Header | undefined {
+  const { block } = rows.readPending?.() ?? {}
+  return block && equalBytes(block.parentHash, parentHash) ? decodeHeader(block.header) : undefined
+}
+
+/** The root of the state on which a message runs, at a block with this header or in the pending one on it. */
+export function stateRootUnder(
+  rows: PendingRows,
+  { hash, isPending }: { readonly hash: Uint8Array; readonly isPending: boolean },
+  header: Header,
+): Hash32 {
+  const stored = isPending ? storedPendingHeader(rows, hash) : undefined
+  return stored?.stateRoot ?? rows.readRootByHand?.(hash as Hash32) ?? header.stateRoot
+}
+
 /**
  * Header of the block that is made next, as far as callers of a developer chain have set it; elsewhere that of
  * {@link buildPendingHeader}.
  */
 export function readPendingHeader(
-  rows: Pick<ChainRows, 'readByHand'>,
+  rows: PendingRows,
   parent: Header,
   parentHash: Hash32,
   schedule: ForkSchedule,
   parentTotalDifficulty: bigint,
 ): Header {
+  const stored = storedPendingHeader(rows, parentHash)
+  if (stored !== undefined) return stored
   const next = rows.readByHand?.()?.next
   if (next === undefined) return buildPendingHeader(parent, parentHash, schedule, parentTotalDifficulty)
   const timestamp = nextTimestamp(next, parent, slotAfter(parent, schedule))

@@ -53,7 +53,7 @@ export interface TransactionPosition {
 interface PendingPosition {
   readonly blockHash: undefined
   readonly reported?: undefined
-  readonly index: 0
+  readonly index: number
   /** One row: sender ‖ transaction hash. */
   readonly senders: Uint8Array
 }
@@ -287,17 +287,29 @@ function writeReported(json: JsonBytes, [nonce = 0, version]: readonly (number |
   json.quantity(version)
 }
 
+/** Bytes of a sender and the hash of its transaction. */
+export const senderBytes = 52
+
 /**
  * The object of a signed transaction (`bytes` as in blocks) outside any block. As in go-ethereum, its gas price is the
  * highest that it would pay.
  */
 export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, hash: Hash32): Uint8Array {
+  const json = new JsonBytes(3 * bytes.length + 1_024)
+  writePendingTransaction(json, bytes, concatBytes(sender, hash), 0)
+  return json.finish()
+}
+
+/** Writes the same for one of several; `senders` has sender and hash of each. */
+export function writePendingTransaction(
+  json: JsonBytes,
+  bytes: Uint8Array,
+  senders: Uint8Array,
+  index: number,
+): void {
   const isList = (bytes[0] as number) > 0x7f
   const span = isList ? rlpSpanAt(bytes, 0) : { start: 0, payload: 0, end: bytes.length, isList }
-  const json = new JsonBytes(3 * bytes.length + 1_024)
-  const senders = concatBytes(sender, hash)
-  writeTransaction(json, readTransaction(bytes, span), { blockHash: undefined, index: 0, senders })
-  return json.finish()
+  writeTransaction(json, readTransaction(bytes, span), { blockHash: undefined, index, senders })
 }
 
 /** Writes the recipient of a transaction, a field; null for a creation. */

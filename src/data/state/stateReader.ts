@@ -4,6 +4,7 @@ import { NotHeldError } from '../../primitives/notHeld.js'
 import { decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
+import { pendingState } from './pendingState.js'
 import { buildProofJson, type ProofRequest, UpperNodes } from './proof.js'
 import type { StateView } from './stateView.js'
 import { provedState, trieState } from './trieState.js'
@@ -18,6 +19,8 @@ const shortProofKeysMax = 1
 export interface StateBlock {
   readonly number: number
   readonly hash: Hash32
+  /** Whether the state is the one after the pending block on this one. */
+  readonly isPending?: boolean
 }
 
 /**
@@ -37,6 +40,8 @@ export class StateReader {
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
     const { number, hash } = block
     const rows = this.#rows
+    const pending = block.isPending ? pendingState(rows) : undefined
+    if (pending !== undefined) return pending.slot(address, slot)
     if (rows.mayBeHead?.(hash)) {
       const value = rows.readSlot(address, slot)
       if (rows.isHead(hash, true)) return value
@@ -65,6 +70,8 @@ export class StateReader {
   readAccount(block: StateBlock, address: Address): Account | undefined {
     const { number, hash } = block
     const rows = this.#rows
+    const pending = block.isPending ? pendingState(rows) : undefined
+    if (pending !== undefined) return pending.account(address)
     if (rows.mayBeHead?.(hash)) {
       const row = rows.readAccount(address)
       if (rows.isHead(hash, true)) return row && decodeAccount(row)
@@ -102,7 +109,7 @@ export class StateReader {
 
   /** Code by its hash, which must not be the hash of empty code. */
   readCode(codeHash: Hash32): Uint8Array {
-    const code = this.#rows.readCode(codeHash)
+    const code = this.#rows.readCode(codeHash) ?? pendingState(this.#rows)?.code(codeHash)
     if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
     return code
   }

@@ -17,7 +17,7 @@ import {
 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
 import { briefSlab, LentMemory } from '../../primitives/slab.js'
-import type { Change, ReplacedState } from './blockDiff.js'
+import type { BlockDiff, Change, ReplacedState } from './blockDiff.js'
 import {
   type BlockName,
   type ByHand,
@@ -26,6 +26,7 @@ import {
   type ChangeByHand,
   type Epoch,
   type Marker,
+  type PendingBlock,
   type ReportedJson,
   type ReportedPart,
   readReportedRow,
@@ -110,6 +111,7 @@ export class ChainReader implements ChainRows {
   /** The hash last found canonical, and its snapshot. */
   readonly #canonical = new Uint8Array(hashBytes)
   #canonicalIn = Number.NaN
+  #pending: PendingBlock | undefined
   #trieForm: TrieForm | null | undefined
 
   protected constructor(
@@ -182,6 +184,18 @@ export class ChainReader implements ChainRows {
   readByHand(): ByHand | undefined {
     const row = this.tables.meta.viewUntilNextRead(metaKeys.byHand)
     return row && (unpack(row) as ByHand)
+  }
+
+  readPending(): PendingBlock | undefined {
+    const { hasPending, revision = 0 } = this.readByHand() ?? {}
+    const head = hasPending ? this.readHead() : undefined
+    if (head === undefined) return undefined
+    if (this.#pending?.revision !== revision) {
+      const row = this.tables.meta.getBinary(metaKeys.pendingBlock)
+      this.#pending = row && { revision, block: unpack(row) as BlockDiff }
+    }
+    const isNext = this.#pending !== undefined && equalBytes(this.#pending.block.parentHash, head.hash)
+    return isNext ? this.#pending : undefined
   }
 
   readRootByHand(hash: Uint8Array): Hash32 | undefined {

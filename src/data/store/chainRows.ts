@@ -1,6 +1,6 @@
 import { type Address, concatBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { Wanted } from '../../primitives/notHeld.js'
-import type { Change } from './blockDiff.js'
+import type { BlockDiff, Change } from './blockDiff.js'
 import type { OldestKept } from './keptHistory.js'
 import type { TransactionLocation } from './layouts/locations.js'
 import type { ReceiptList } from './layouts/packedReceipts.js'
@@ -130,6 +130,15 @@ export interface ByHand {
   /** Number of changes in the store that no other client can verify. */
   readonly changes: number
   readonly next?: NextBlock
+  /** Whether the store has a block of what waits; it is valid on its parent, until the next change. */
+  readonly hasPending?: boolean
+}
+
+/** The block of waiting transactions that a developer chain could make now. */
+export interface PendingBlock {
+  /** That of {@link ByHand}. */
+  readonly revision: number
+  readonly block: BlockDiff
 }
 
 /** Rows of state and tries; an empty value removes one. In key order. */
@@ -268,6 +277,8 @@ export interface ChainRows {
   readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
   /** Undefined if no caller has set anything; absent, as the next two, where no block is made here. */
   readByHand?(): ByHand | undefined
+  /** Undefined where no transaction waits for the block after the head. */
+  readPending?(): PendingBlock | undefined
   /** Changes of the state that callers made, in order of their blocks. */
   changesByHand?(): Iterable<ChangeByHand>
   /** Root of the state after a block that a caller changed; undefined for all others, whose header has it. */

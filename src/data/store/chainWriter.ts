@@ -228,6 +228,15 @@ export class ChainWriter extends ChainReader {
     this.commit(() => this.#putByHand({ next }))
   }
 
+  /** Stores the block that could be made now of what waits; undefined: none. */
+  writePending(block: BlockDiff | undefined): void {
+    this.commit(() => {
+      if (block === undefined) this.tables.meta.removeSync(metaKeys.pendingBlock)
+      else this.tables.meta.putSync(metaKeys.pendingBlock, packr.pack(block))
+      this.#putByHand({ hasPending: block !== undefined })
+    })
+  }
+
   /**
    * Makes a caller's change part of the state after the head, whose header stays; `code` is new code by its hash. Throws
    * OperatorError where the store cannot go back by one block.
@@ -273,11 +282,24 @@ export class ChainWriter extends ChainReader {
     readUndo: (number: number) => this.readUndo(number),
   }
 
-  /** `next` stays where it is not named. */
-  #putByHand({ added = 0, ...named }: { added?: number; next?: NextBlock | undefined }): void {
+  /** `next` stays where it is not named; a pending block is not valid any more. */
+  #putByHand({
+    added = 0,
+    hasPending = false,
+    ...named
+  }: {
+    added?: number
+    hasPending?: boolean
+    next?: NextBlock | undefined
+  }): void {
     const { revision = 0, changes = 0, ...before } = this.readByHand() ?? {}
     const { next } = { ...before, ...named }
-    const row: ByHand = { revision: revision + 1, changes: changes + added, ...(next && { next }) }
+    const row: ByHand = {
+      revision: revision + 1,
+      changes: changes + added,
+      ...(next && { next }),
+      ...(hasPending && { hasPending }),
+    }
     this.tables.meta.putSync(metaKeys.byHand, packr.pack(row))
   }
 

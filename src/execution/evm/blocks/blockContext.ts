@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { blobBaseFee } from '../../../data/chain/feeMarket.js'
 import { type BlobParameters, type ForkName, ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, unknownForkOf } from '../../../data/chain/header.js'
-import { readPendingHeader } from '../../../data/chain/pendingHeader.js'
+import { readPendingHeader, stateRootUnder } from '../../../data/chain/pendingHeader.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toHash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
@@ -120,7 +120,7 @@ function readBlockContext(
   }
   const rules = blockRules(seen, fork, schedule.config.chainId, schedule.blobParametersAt(ownFork))
   return {
-    stateRoot: store.readRootByHand?.(hash) ?? header.stateRoot,
+    stateRoot: stateRootUnder(store, { hash, isPending }, header),
     context: {
       ...rules,
       number,

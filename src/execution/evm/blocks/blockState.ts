@@ -1,3 +1,4 @@
+import { pendingState } from '../../../data/state/pendingState.js'
 import { headState, historicalState, type StateView } from '../../../data/state/stateView.js'
 import { trieState } from '../../../data/state/trieState.js'
 import { triesAfter } from '../../../data/state/tries.js'
@@ -9,6 +10,7 @@ import type { BlockReference } from '../messages/executionRequest.js'
 export type BlockStatus = 'head' | 'canonical' | 'side'
 
 type NamedBlock = Pick<BlockReference, 'number' | 'hash'>
+type OpenedBlock = NamedBlock & Partial<Pick<BlockReference, 'isPending'>>
 
 /** Opens the state after a block on the fastest tables that have it. */
 const openState: Readonly<
@@ -68,7 +70,9 @@ export class BlockStates {
     this.#store = store
   }
 
-  open(status: BlockStatus, { number, hash }: NamedBlock, stateRoot: Hash32): StateView {
+  open(status: BlockStatus, { number, hash, isPending }: OpenedBlock, stateRoot: Hash32): StateView {
+    const pending = isPending ? pendingState(this.#store) : undefined
+    if (pending !== undefined && equalBytes(pending.stateRoot, stateRoot)) return pending
     const opened = this.#opened
     const isSame = opened?.status === status && opened.number === number
     if (isSame && equalBytes(opened.view.stateRoot, stateRoot)) return opened.view

@@ -7,9 +7,10 @@
  */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'
+import { pendingState } from '../../../data/state/pendingState.js'
 import { headState, type StateView } from '../../../data/state/stateView.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
-import { zeroAddress } from '../../../primitives/bytes.js'
+import { equalBytes, zeroAddress } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { type BlockContext, BlockContexts } from '../blocks/blockContext.js'
 import { statusOf } from '../blocks/blockState.js'
@@ -135,9 +136,15 @@ export class CallTrials {
 
   #rowsOf(stateRoot: StateView['stateRoot']): StateView {
     if (this.#rows?.stateRoot === stateRoot) return this.#rows
-    const state = headState(this.#store, stateRoot)
+    const pending = pendingState(this.#store)
+    const isPending = pending !== undefined && equalBytes(pending.stateRoot, stateRoot)
+    const state = isPending ? pending : headState(this.#store, stateRoot)
     this.#rows = {
-      ...state,
+      stateRoot,
+      tries: state.tries,
+      hasRows: state.hasRows,
+      code: (hash) => state.code(hash),
+      slotsOf: (address) => state.slotsOf(address),
       account: (address) => this.#readAtHead(() => state.account(address)),
       slot: (address, slot) => this.#readAtHead(() => state.slot(address, slot)),
     }

@@ -5,7 +5,7 @@
 import type { BlockItem } from '../../../data/chain/executionRules.js'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, encodeHeader, headerHash } from '../../../data/chain/header.js'
-import { readPendingHeader } from '../../../data/chain/pendingHeader.js'
+import { readPendingHeader, stateRootUnder } from '../../../data/chain/pendingHeader.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
@@ -85,7 +85,7 @@ export class Simulation {
         this.#states.open(
           this.#store.mayLack ? 'side' : status,
           request.block,
-          this.#store.readRootByHand?.(request.block.hash) ?? base.header.stateRoot,
+          stateRootUnder(this.#store, request.block, base.header),
         ),
       ),
       ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),

@@ -76,7 +76,7 @@ export const blockMethods = {
     run({ chain }, [id, isFull]) {
       const block = chain.resolve(id, 0)
       if (block === undefined) return 'null'
-      if (block.isPending) return chain.pendingBlockJson()
+      if (block.isPending) return chain.pendingBlockJson(isFull)
       return chain.blockJson(block.hash, isFull, block.number) ?? 'null'
     },
   }),
@@ -152,9 +152,9 @@ function countJson(chain: ChainView, hash: Hash32, parts: 'transactions' | 'uncl
   return block === undefined ? 'null' : `"${toQuantity(block[parts].length)}"`
 }
 
-/** The pending block has no transactions and no uncles. */
+/** The pending block has no uncles. */
 function countAt(chain: ChainView, id: BlockId, parts: 'transactions' | 'uncles'): string {
   const found = chain.resolve(id, 0)
-  if (found?.isPending) return '"0x0"'
+  if (found?.isPending) return `"${toQuantity(parts === 'uncles' ? 0 : chain.pendingTransactionCount)}"`
   return found === undefined ? 'null' : countJson(chain, found.hash, parts)
 }

@@ -220,6 +220,22 @@ export class BlockMaker {
     return this.#executeSome(draft, this.#choose(draft, ready))
   }
 
+  /**
+   * The block that {@link make} would make now; undefined if nothing that waits can run, or if no block can be made. A
+   * transaction with which it fails is dropped.
+   */
+  preview(timestamp: number): BlockDiff | undefined {
+    const draft = this.#open(this.#draft(timestamp), undefined)
+    const chosen = this.#choose(draft, this.#ready(draft))
+    if (chosen.length === 0) return undefined
+    try {
+      return this.#executeSome(draft, chosen).diff
+    } catch (error) {
+      if (error instanceof OperatorError) return undefined
+      throw error
+    }
+  }
+
   /** Executes a block of as many transactions as possible, in order; see {@link make}. */
   #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): MadeBlock {
     const { number } = draft.header

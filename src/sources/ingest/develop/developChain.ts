@@ -225,6 +225,8 @@ class Developer implements SourceCalls {
   #pace = new AbortController()
   readonly #accounts: number
   #loadedSigner: Promise<Signer> | undefined
+  #refreshing: Promise<void> | undefined
+  #previewed: string | undefined
   /** Number of the last block that was not made here: the genesis, or the last recorded one. */
   readonly #firstNumber: number
   readonly #paceAtStart: number | undefined
@@ -258,11 +260,16 @@ class Developer implements SourceCalls {
 
   /** Makes blocks at the current interval, until the signal is aborted. */
   async run(): Promise<void> {
+    // What waited before a restart is lost.
+    await this.#refreshPending()
     while (!this.#signal.aborted) {
       const inForce = AbortSignal.any([this.#signal, this.#pace.signal])
       const ticker = this.#blockSeconds ? new Ticker(this.#blockSeconds * 1_000, inForce) : undefined
       // The cause may be gone at the next block; `tell` reports it.
-      while (await ticker?.wait()) await this.make().catch(throwStoreErrors)
+      while (await ticker?.wait()) {
+        await this.make().catch(throwStoreErrors)
+        await this.#refreshPending()
+      }
       if (!inForce.aborted) await once(inForce, 'abort')
     }
   }
@@ -321,6 +328,7 @@ class Developer implements SourceCalls {
     const hash = this.#maker.take(raw, this.#timestamp())
     this.#announcements.add(hash)
     await this.#makeAtOnce()
+    await this.#refreshPending()
     return hash
   }
 
@@ -344,7 +352,33 @@ class Developer implements SourceCalls {
     if (method === headProofMethod) return 'null'
     const params = JSON.parse(json)
     if (!Array.isArray(params)) throw new FaultError({ kind: 'ParamsNotArray' })
-    return JSON.stringify(await this.#relayed(method, params))
+    const answer = await this.#relayed(method, params)
+    await this.#refreshPending()
+    return JSON.stringify(answer)
+  }
+
+  /**
+   * Stores the block that could be made of what waits, for reads at `pending`. Calls of one turn of the event loop
+   * share its execution.
+   */
+  #refreshPending(): Promise<void> {
+    this.#refreshing ??= setImmediate().then(async () => {
+      this.#refreshing = undefined
+      if (this.#signal.aborted || this.#previewed === this.#previewBasis) return
+      const next = this.#maker.waiting.isEmpty ? undefined : this.#maker.preview(this.#timestamp())
+      if (next !== undefined || this.#store.readPending() !== undefined) {
+        this.#store.writePending(next)
+        await this.#events.onMade()
+      }
+      this.#previewed = this.#previewBasis
+    })
+    return this.#refreshing
+  }
+
+  /** What the block of {@link #refreshPending} depends on, besides the time. */
+  get #previewBasis(): string {
+    const { revision = 0 } = this.#store.readByHand() ?? {}
+    return `${bytesToHex(this.#store.head.hash)} ${revision} ${this.#maker.waiting.version}`
   }
 
   /** If each transaction gets a block, makes blocks of all that can run. */

@@ -26,6 +26,8 @@ export class WaitingTransactions {
   readonly #entries = new Map<string, SentTransaction>()
   #bytes = 0
   #arrivals = 0
+  /** Another one after each change. */
+  version = 0
 
   constructor(accountOf: AccountOf) {
     this.#accountOf = accountOf
@@ -58,6 +60,7 @@ export class WaitingTransactions {
     this.#entries.set(latin1Key(tx.hash), tx)
     this.#bytes += tx.raw.length
     this.#arrivals++
+    this.version++
   }
 
   /** Number of transactions that were accepted so far. */
@@ -68,6 +71,10 @@ export class WaitingTransactions {
   /** All of them, by arrival. */
   get all(): readonly SentTransaction[] {
     return this.#list()
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0
   }
 
   /** The JSON object of a transaction, as if in no block. */
@@ -115,7 +122,9 @@ export class WaitingTransactions {
   }
 
   remove(tx: SentTransaction): void {
-    if (this.#entries.delete(latin1Key(tx.hash))) this.#bytes -= tx.raw.length
+    if (!this.#entries.delete(latin1Key(tx.hash))) return
+    this.#bytes -= tx.raw.length
+    this.version++
   }
 
   /** Removes a transaction; returns whether it waited. */
