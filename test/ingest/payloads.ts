@@ -7,5 +7,5 @@ import type { MadeBlock } from './chainMaker.js'
 export function payloadOf({ rlp }: Pick<MadeBlock, 'rlp'>): Record<string, unknown> {
   const parts = rlpListSpans(rlp, rlpSpanAt(rlp, 0)).map(({ start, end }) => rlp.subarray(start, end))
   const [header, ...body] = parts
-  return { ...payloadJson(header as Uint8Array, encodeRlpListOfEncoded(body), undefined) }
+  return { ...payloadJson(header as Uint8Array, encodeRlpListOfEncoded(body), 'prague') }
 }

@@ -21,6 +21,8 @@ export interface EngineNode {
   readonly url: string
   /** File of the secret. */
   readonly jwt: string
+  /** A right token. */
+  tokenNow(): string
   /** Calls a method of the listener with a right token. */
   call(method: string, params?: readonly unknown[]): Promise<RpcAnswer>
   /** Sends a body with this `Authorization`; undefined: with a right one. */
@@ -59,9 +61,9 @@ export async function startEngine(t: Test, { genesis, data, flags = [] }: Engine
     'the listener of the consensus client',
     () => /may call (http:\S+?)"/.exec(service.said.err)?.[1],
   )
-  const now = () => Math.floor(Date.now() / 1_000)
+  const tokenNow = () => tokenOf(secret, { iat: Math.floor(Date.now() / 1_000) })
   const send: EngineNode['send'] = async (body, authorization) => {
-    const given = authorization === undefined ? `Bearer ${tokenOf(secret, { iat: now() })}` : authorization
+    const given = authorization === undefined ? `Bearer ${tokenNow()}` : authorization
     const headers: Record<string, string> = { 'content-type': 'application/json' }
     if (given !== null) headers.authorization = given
     const { status, text } = await post(url, body, headers)
@@ -71,6 +73,7 @@ export async function startEngine(t: Test, { genesis, data, flags = [] }: Engine
     service,
     url,
     jwt,
+    tokenNow,
     send,
     async call(method, params = []) {
       const { text } = await send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))

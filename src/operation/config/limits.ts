@@ -45,7 +45,10 @@ export const limitsShape = {
    * (EIP-7934), or 16 MiB of the largest batches of rollups.
    */
   engineBodyBytesMax: integer(MiB, GiB).default(32 * MiB),
-  /** Connections of consensus clients at once, each with one request at a time: a beacon node opens up to a dozen. */
+  /**
+   * Connections of consensus clients at once, each with one request at a time: a beacon node opens up to a
+   * dozen. An idle connection gives its place to a new one.
+   */
   engineConnectionsMax: integer(1, 10_000).default(64),
   /** Calls of one batch. geth's limit. */
   batchCallsMax: integer(1).default(1_000),

@@ -11,6 +11,7 @@ import { httpOrigin } from '../../../primitives/httpOrigin.js'
 import { isObject } from '../../../primitives/jsonType.js'
 import { RequestContext } from '../../../serving/rpc/contexts/requestContext.js'
 import type { Endpoint } from '../../../serving/rpc/dispatch/endpoint.js'
+import { ConnectionPlaces } from '../../admin/connectionPlaces.js'
 import { whyRefused } from './engineToken.js'
 
 export interface EngineListenerOptions {
@@ -57,6 +58,8 @@ export class EngineListener {
   constructor(options: EngineListenerOptions) {
     this.#options = options
     const { bodyMsMax, connectionsMax } = options.limits
+    // Silent connections, which need no token, keep no client away.
+    const places = new ConnectionPlaces(connectionsMax)
     this.#server = createServer(
       {
         requestTimeout: bodyMsMax + headMsMax,
@@ -64,9 +67,13 @@ export class EngineListener {
         keepAliveTimeout: idleMsMax,
         maxHeaderSize: headerBytesMax,
       },
-      (request, response) => void this.#serve(request, response),
+      (request, response) => {
+        const { socket } = request
+        places.begin(socket)
+        void this.#serve(request, response).then(() => places.end(socket))
+      },
     )
-    this.#server.maxConnections = connectionsMax
+    this.#server.on('connection', (socket) => places.take(socket))
   }
 
   /** `http://HOST:PORT`, once it listens. */
@@ -103,11 +110,7 @@ export class EngineListener {
     } catch (error) {
       // The client left before its body was complete; no answer is needed.
       if (request.errored !== null && request.errored === error) return
-      if (error instanceof Refusal) {
-        // The rest of a refused body is not read.
-        response.setHeader('connection', 'close')
-        return send(response, error.status, 'text/plain', error.message)
-      }
+      if (error instanceof Refusal) return send(response, error.status, 'text/plain', error.message)
       this.#options.logDefect(error)
       send(response, 500, 'text/plain', 'internal error; see the log')
     }
@@ -174,16 +177,22 @@ function errorText(id: unknown, code: number, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })
 }
 
-/** Throws Refusal for a longer body. */
-async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
-    bytes += part.length
-    if (bytes > bytesMax) throw new Refusal(413, `the body is longer than ${bytesMax} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
+/** Rejects with Refusal for a longer body. The rest of it is read and dropped, so that the client gets the answer. */
+function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let bytes = 0
+    request.on('data', (part: Buffer) => {
+      bytes += part.length
+      if (bytes <= bytesMax) parts.push(part)
+      else {
+        parts.length = 0
+        reject(new Refusal(413, `the body is longer than ${bytesMax} bytes`))
+      }
+    })
+    request.on('end', () => resolve(Buffer.concat(parts)))
+    request.on('error', reject)
+  })
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {

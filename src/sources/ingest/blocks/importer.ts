@@ -172,6 +172,10 @@ export class ChainImporter {
       if (!this.#store.isCanonical(number, hash)) await this.#switchTo(this.#storedBlock(hash))
       else if (number < this.#store.head.number) this.#timed('write', () => this.#store.apply(number, []))
     } catch (error) {
+      if (error instanceof UnkeptBranchError)
+        throw new OperatorError(
+          `block ${number} (${bytesToHex(hash)}) does not become the head: ${error.message}`,
+        )
       throw asNamed(error, number, hash)
     }
   }

@@ -69,10 +69,17 @@ export function readAttributes(value: unknown, version: number, isDerived: boole
           noTxPool: json.noTxPool === true,
           gasLimit: readQuantity(json.gasLimit, 'gasLimit'),
           eip1559Params: optional((bytes, name) => readBytes(bytes, name, 8), 'eip1559Params'),
-          minBaseFee: optional(readQuantity, 'minBaseFee'),
+          minBaseFee: optional(readMinimum, 'minBaseFee'),
         }
       : undefined,
   }
+}
+
+/** op-node writes the minimum as a number of JSON, unlike all other amounts. */
+function readMinimum(value: unknown, name: string): bigint {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+    ? BigInt(value)
+    : readQuantity(value, name)
 }
 
 /** The forks that a version of a method is for: from the first up to one before the second. */

@@ -6,6 +6,7 @@ import { type ForkName, type ForkSchedule, includesFork } from '../../../data/ch
 import { headOf } from '../../../data/chain/header.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { OperatorError } from '../../../primitives/faults.js'
 import { version as programVersion } from '../../../primitives/version.js'
 import type { BlockMaker } from '../develop/blockMaker.js'
 import { type ForkRange, isWithin, type PayloadAttributes, readAttributes } from './attributes.js'
@@ -254,6 +255,7 @@ export async function callEngine(service: EngineService, name: string, params: u
     return { result: await method(service, params) }
   } catch (error) {
     if (error instanceof EngineError) return { error: error.json }
+    if (error instanceof OperatorError) return { error: new EngineError('server', error.message).json }
     throw error
   }
 }

@@ -11,14 +11,13 @@ import { BlockMaker } from '../develop/blockMaker.js'
 import { sourceEnded } from '../thread/callAnswerer.js'
 import type { ConsensusTask } from '../thread/messages.js'
 import { publishFigures } from '../thread/publishFigures.js'
-import { type Report, runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
+import { runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
 import { Announcements } from '../transactions/announcements.js'
 import { hasCellProofs } from './blobs.js'
 import { Engine } from './engine.js'
 import { callEngine, type EngineService } from './engineMethods.js'
+import { Silence } from './silence.js'
 
-/** A consensus client calls at least once a slot of 12 s; after more than two it is reported as silent. */
-const silentMs = 30_000
 const lookMs = 1_000
 
 /** Runs until the signal is aborted. Rejects with OperatorError for a cause that the operator can remove. */
@@ -34,7 +33,13 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
       await publisher?.committed()
     }
     const engine = new Engine({ store, schedule, importer, maker, events: { onChoice, say } })
-    const calls = new ConsensusCalls({ engine, store, schedule, maker }, new SilenceReport(report, onEnd))
+    const silence = new Silence(performance.now(), (trouble) => {
+      const state = { head: undefined, isDown: false, nodes: [], ...(trouble !== undefined && { trouble }) }
+      report({ type: 'upstream', state })
+    })
+    const timer = setInterval(() => silence.look(performance.now()), lookMs).unref()
+    onEnd(() => clearInterval(timer))
+    const calls = new ConsensusCalls({ engine, store, schedule, maker }, silence)
     takeCalls(host, onEnd, calls)
     onEnd(() => calls.end())
     report({ type: 'opened' })
@@ -54,46 +59,16 @@ function requireMerged({ store, schedule }: Source): void {
   )
 }
 
-/** Reports when the consensus client has not called for {@link silentMs}, and when it calls again. */
-class SilenceReport {
-  readonly #report: Report
-  #calledMs = performance.now()
-  #reported: string | undefined
-
-  constructor(report: Report, onEnd: (end: () => unknown) => void) {
-    this.#report = report
-    const timer = setInterval(() => this.#look(), lookMs).unref()
-    onEnd(() => clearInterval(timer))
-  }
-
-  called(): void {
-    this.#calledMs = performance.now()
-    if (this.#reported !== undefined) this.#look()
-  }
-
-  #look(): void {
-    const silentForMs = performance.now() - this.#calledMs
-    // In steps of ten seconds, so that the state does not change each second.
-    const seconds = Math.floor(silentForMs / 10_000) * 10
-    const trouble =
-      silentForMs < silentMs ? undefined : `the consensus client has not called for ${seconds} s`
-    if (trouble === this.#reported) return
-    this.#reported = trouble
-    const state = { head: undefined, isDown: false, nodes: [], ...(trouble !== undefined && { trouble }) }
-    this.#report({ type: 'upstream', state })
-  }
-}
-
 /** Calls of the consensus client through `relay`, and those of all others about transactions. */
 class ConsensusCalls implements SourceCalls {
   readonly #service: EngineService
-  readonly #silence: SilenceReport
+  readonly #silence: Silence
   readonly #announcements = new Announcements()
   /** Settles once all earlier calls have; the specification asks for their order. */
   #last: Promise<unknown> = Promise.resolve()
   #hasEnded = false
 
-  constructor(service: EngineService, silence: SilenceReport) {
+  constructor(service: EngineService, silence: Silence) {
     this.#service = service
     this.#silence = silence
   }
@@ -107,7 +82,7 @@ class ConsensusCalls implements SourceCalls {
 
   /** Answers a call of the Engine API; `params` and the answer's members `result` or `error` are JSON. */
   relay(method: string, params: string): Promise<string> {
-    this.#silence.called()
+    this.#silence.called(performance.now())
     const answer = this.#last.then(async () => {
       if (this.#hasEnded) throw new FaultError(sourceEnded)
       return JSON.stringify(await callEngine(this.#service, method, JSON.parse(params)))

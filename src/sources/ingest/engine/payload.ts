@@ -206,14 +206,17 @@ function checkBlobHashes(found: readonly Uint8Array[], given: readonly Hash32[] 
   if (!isSame) throw new InvalidBlockError(`its blob hashes are not the ${given.length} that came with it`)
 }
 
-/** A stored or built block as a payload, with the members that its header has. */
+/** A stored or built block as a payload, with the members that its header has. `fork` is that of the block. */
 export function payloadJson(
   headerRlp: Uint8Array,
   body: Uint8Array,
-  blockAccessList: Uint8Array | undefined,
+  fork: ForkName,
+  blockAccessList?: Uint8Array,
 ): Json {
   const header = decodeHeader(headerRlp)
   const { baseFeePerGas = 0n, blobGasUsed, excessBlobGas, slotNumber } = header
+  // Elsewhere it follows from the withdrawals.
+  const withdrawalsRoot = familyOf(fork).proofs.hasWithdrawals(fork) ? undefined : header.withdrawalsRoot
   return {
     parentHash: bytesToHex(header.parentHash),
     feeRecipient: bytesToHex(header.miner),
@@ -233,6 +236,7 @@ export function payloadJson(
     ...ifDefined('excessBlobGas', excessBlobGas === undefined ? undefined : toQuantity(excessBlobGas)),
     ...ifDefined('slotNumber', slotNumber === undefined ? undefined : toQuantity(slotNumber)),
     ...ifDefined('blockAccessList', blockAccessList && bytesToHex(blockAccessList)),
+    ...ifDefined('withdrawalsRoot', withdrawalsRoot && bytesToHex(withdrawalsRoot)),
   }
 }
 

@@ -91,7 +91,9 @@ export class PayloadBuilds {
         `the payload is of ${fork}, which engine_getPayloadV${version} is not for`,
       )
     this.#finish(build)
-    return answerJson(version, build, valueInWei(build.made))
+    const { header: headerRlp, body, blockAccessList } = build.made.diff
+    const payload = payloadJson(headerRlp, body, fork, blockAccessList)
+    return version === 1 ? payload : answerJson(version, payload, build)
   }
 
   #finish(build: Build): void {
@@ -153,15 +155,12 @@ function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: SentTransaction, baseFee:
   return maxPriorityFeePerGas < most ? maxPriorityFeePerGas : most
 }
 
-function answerJson(version: number, { made, attributes }: Build, value: bigint): Json {
-  const { diff, requests, sent } = made
-  const { header, body, blockAccessList } = diff
-  const executionPayload = payloadJson(header, body, blockAccessList)
-  if (version === 1) return executionPayload
+function answerJson(version: number, executionPayload: Json, { made, attributes }: Build): Json {
+  const { requests, sent } = made
   const { parentBeaconBlockRoot: root, derived } = attributes
   return {
     executionPayload,
-    blockValue: toQuantity(value),
+    blockValue: toQuantity(valueInWei(made)),
     ...(version > 2 && {
       blobsBundle: bundleJson(sent.flatMap(sidecarsOf)),
       shouldOverrideBuilder: false,

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { bytesToHex, toHash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
+import type { ImporterOptions } from '../../../../src/sources/ingest/blocks/importer.js'
 import { BlockMaker } from '../../../../src/sources/ingest/develop/blockMaker.js'
 import { Engine } from '../../../../src/sources/ingest/engine/engine.js'
 import { callEngine, engineMethods } from '../../../../src/sources/ingest/engine/engineMethods.js'
@@ -18,8 +19,8 @@ const beaconRoot = `0x${'be'.repeat(32)}`
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
 type Answer = any
 
-async function openEngine(t: Test, maker: ChainMaker) {
-  const { store, schedule, importer } = await openImporter(t, maker)
+async function openEngine(t: Test, maker: ChainMaker, options: ImporterOptions = {}) {
+  const { store, schedule, importer } = await openImporter(t, maker, options)
   const said: string[] = []
   let choices = 0
   const say = (text: string) => said.push(text)
@@ -139,6 +140,29 @@ t.test('an invalid block and its descendants are rejected, and are remembered up
     names.map((name) => rejected.find(name) !== undefined),
     [false, true, true],
   )
+})
+
+t.test('a branch that is too long to be executed is refused, and is not invalid', async (t) => {
+  const maker = await make(t, merged())
+  const trunk = await maker.extendBy(maker.genesis, writes(5n, 4))
+  const branch = await maker.extendBy(maker.genesis, writes(6n, 4))
+  const { store, give, choose } = await openEngine(t, maker, { branchBlocksMax: 2, besideBytesMax: 1 })
+  const [one, two, three, four] = branch as [MadeBlock, MadeBlock, MadeBlock, MadeBlock]
+  for (const made of [one, two]) t.equal((await give(made)).status, 'VALID')
+  t.equal((await give(three)).status, 'ACCEPTED', 'its parent has no state here')
+  await choose(two)
+  for (const made of [three, four]) t.equal((await give(made)).status, 'VALID')
+  await choose(four)
+  for (const made of trunk) {
+    t.equal((await give(made)).status, 'VALID')
+    await choose(made)
+  }
+  const before = dumpStore(store)
+  t.equal(await choose(four), -38006)
+  t.strictSame(differences(dumpStore(store), before), [])
+  t.equal((await choose(two)).payloadStatus.status, 'VALID', 'a shorter one is taken')
+  t.equal((await choose(four)).payloadStatus.status, 'VALID', 'and then the rest of it')
+  mustBeSound(t, store)
 })
 
 t.test('a block is built on the head that was chosen, and is valid here', async (t) => {
