@@ -49,7 +49,11 @@ export function targetOf(url: string, acceptEncoding?: string): Target {
   return { host, port: Number(port || 80), path: pathname + search, acceptEncoding }
 }
 
-/** One connection. The run fails at any answer except 200, and at any end of the connection. */
+/**
+ * One connection. The run fails at any answer except 200, and where the server ends it before or amid an answer. A
+ * server may end it between two answers: uWebSockets.js does so after 8 to 12 s, and one connection of a round is idle
+ * until all others have their last answer. It is then opened again, and a request without any byte of an answer repeated.
+ */
 export class HttpConnection {
   /** Start of an answer with an incomplete head; for a chunked body, its last bytes so far. */
   #head: Buffer = noBytes
@@ -57,17 +61,23 @@ export class HttpConnection {
   /** Remaining bytes of the answer; undefined before its head is complete. */
   #rest: number | undefined
   #onAnswer: (() => void) | undefined
+  /** Of the request without a whole answer. */
+  #body: string | undefined
   #isClosed = false
+  /** Undefined after the server has ended it between two answers. */
+  #socket: Socket | undefined
+  /** Whether the socket had an answer before. */
+  #isUsed = false
+  readonly #target: Target
   readonly #headStart: string
+  readonly #onError: (error: Error) => void
 
   get isClosed(): boolean {
     return this.#isClosed
   }
-  readonly #socket: Socket
-  readonly #onError: (error: Error) => void
 
-  private constructor(socket: Socket, target: Target, onError: (error: Error) => void) {
-    this.#socket = socket
+  private constructor(target: Target, onError: (error: Error) => void) {
+    this.#target = target
     this.#onError = onError
     const accepted =
       target.acceptEncoding === undefined ? '' : `accept-encoding: ${target.acceptEncoding}\r\n`
@@ -76,35 +86,67 @@ export class HttpConnection {
       `content-type: application/json\r\n${accepted}content-length: `
   }
 
-  static open(target: Target, onError: (error: Error) => void): Promise<HttpConnection> {
-    return new Promise((resolve, reject) => {
-      let connection: HttpConnection | undefined
-      const { host, port } = target
-      const take = (length: number, buffer: Uint8Array): boolean => {
-        if (connection !== undefined) connection.#take(length, buffer as Buffer)
-        return true
-      }
-      const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: take }
-      const socket = connect({ host, port, noDelay: true, onread })
-      socket.once('connect', () => {
-        connection = new HttpConnection(socket, target, onError)
-        resolve(connection)
-      })
-      socket.on('error', (error) => (connection === undefined ? reject(error) : connection.#fail(error)))
-      socket.on('close', () => {
-        if (connection !== undefined) connection.#fail(new Error('the server closed a connection'))
-      })
-    })
+  static async open(target: Target, onError: (error: Error) => void): Promise<HttpConnection> {
+    const connection = new HttpConnection(target, onError)
+    await connection.#connect()
+    return connection
   }
 
   ask(body: string, onAnswer: () => void): void {
     this.#onAnswer = onAnswer
-    this.#socket.write(`${this.#headStart}${body.length}\r\n\r\n${body}`, 'latin1')
+    this.#body = body
+    if (this.#socket === undefined) this.#askAgain()
+    else this.#write(this.#socket, body)
   }
 
   close(): void {
     this.#isClosed = true
-    this.#socket.destroy()
+    this.#socket?.destroy()
+  }
+
+  #write(socket: Socket, body: string): void {
+    socket.write(`${this.#headStart}${body.length}\r\n\r\n${body}`, 'latin1')
+  }
+
+  #connect(): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const take = (length: number, buffer: Uint8Array): boolean => {
+        if (this.#socket === socket) this.#take(length, buffer as Buffer)
+        return true
+      }
+      const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: take }
+      const { host, port } = this.#target
+      const socket = connect({ host, port, noDelay: true, onread })
+      socket.once('connect', () => {
+        this.#socket = socket
+        this.#isUsed = false
+        resolve(socket)
+      })
+      socket.on('error', (error) => {
+        reject(error)
+        this.#end(socket, error)
+      })
+      socket.on('close', () => this.#end(socket, new Error('the server closed a connection')))
+    })
+  }
+
+  /** Takes the end of a socket by the server. */
+  #end(socket: Socket, error: Error): void {
+    if (this.#isClosed || this.#socket !== socket) return
+    const isAmid = this.#rest !== undefined || (this.#body !== undefined && this.#head.length > 0)
+    if (isAmid || !this.#isUsed) return this.#fail(error)
+    this.#socket = undefined
+    if (this.#body !== undefined) this.#askAgain()
+  }
+
+  #askAgain(): void {
+    this.#connect().then(
+      (socket) => {
+        if (this.#isClosed) socket.destroy()
+        else this.#write(socket, this.#body as string)
+      },
+      (error) => this.#fail(error),
+    )
   }
 
   #fail(error: Error): void {
@@ -151,6 +193,8 @@ export class HttpConnection {
       if (this.#rest > 0) return
     }
     this.#rest = undefined
+    this.#body = undefined
+    this.#isUsed = true
     const onAnswer = this.#onAnswer
     this.#onAnswer = undefined
     onAnswer?.()

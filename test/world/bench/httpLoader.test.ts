@@ -91,6 +91,32 @@ t.test('an error status, a broken answer and a closed connection end the run wit
   t.throws(() => targetOf('ftp://x'), { message: /expected an http URL/ })
 })
 
+for (const when of ['after its answer', 'as its next request arrives'] as const) {
+  t.test(`a connection that the server ends ${when} is opened again`, async (t) => {
+    let connections = 0
+    const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
+    const ended = createTcpServer((socket) => {
+      connections++
+      socket.once('data', () => {
+        socket.write(answer)
+        if (when === 'after its answer') socket.end()
+        else socket.once('data', () => socket.destroy())
+      })
+    })
+    await new Promise<void>((resolve) => ended.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => ended.close())
+    const url = `http://127.0.0.1:${(ended.address() as AddressInfo).port}/`
+    const answers = await withConnections(targetOf(url), 1, async ([connection]) => {
+      for (let count = 0; count < 3; count++) {
+        await new Promise<void>((resolve) => connection?.ask('{}', resolve))
+      }
+      return 3
+    })
+    t.equal(answers, 3)
+    t.equal(connections, 3)
+  })
+}
+
 t.test('a warm-up lasts as long as the page faults of an answer fall', async (t) => {
   const url = await answering(() => '{"result":"0x1"}')
   for (const falling of [true, false]) {
