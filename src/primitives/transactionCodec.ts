@@ -3,7 +3,7 @@
  * form of each field, and this file walks it. A direction is a {@link Conversion}, which owns its errors. Uses nothing
  * of Node.js, because clients use it too.
  */
-import { type FieldForm, isListForm, type LeafForm, listForms, type RecordForm } from './transactionTypes.js'
+import { type FieldForm, type LeafForm, listForms, type RecordForm } from './transactionTypes.js'
 
 /** One direction; `name` is the name of the field, for errors. */
 export interface Conversion<From, To> {
@@ -18,6 +18,13 @@ export interface Conversion<From, To> {
   object(members: readonly To[], names: readonly string[]): To
 }
 
+/** Names of the members of each object in a list, made once: transactions have many. */
+const memberNames: ReadonlyMap<RecordForm, readonly string[]> = new Map(
+  Object.values(listForms).flatMap((each) =>
+    typeof each === 'string' ? [] : [[each, Object.keys(each)] as const],
+  ),
+)
+
 /** The field in the other form. Throws what the conversion throws. */
 export function convertField<From, To>(
   by: Conversion<From, To>,
@@ -25,18 +32,18 @@ export function convertField<From, To>(
   form: FieldForm,
   name: string,
 ): To {
-  if (!isListForm(form)) return by.leaf(value, form, name)
-  const each = listForms[form]
+  const each = (listForms as Readonly<Partial<Record<FieldForm, LeafForm | RecordForm>>>)[form]
+  if (each === undefined) return by.leaf(value, form as LeafForm, name)
   const items = by.items(value, name)
   if (typeof each === 'string') return by.list(items.map((item) => by.leaf(item, each, name)))
-  return by.list(items.map((item) => convertObject(by, item, each, name)))
-}
-
-function convertObject<From, To>(by: Conversion<From, To>, object: From, form: RecordForm, name: string): To {
-  const names = Object.keys(form)
-  const members = by.members(object, names, name)
-  return by.object(
-    names.map((member, at) => convertField(by, members[at], form[member] as FieldForm, member)),
-    names,
+  const names = memberNames.get(each) as readonly string[]
+  return by.list(
+    items.map((item) => {
+      const members = by.members(item, names, name)
+      const converted = names.map((member, at) =>
+        convertField(by, members[at], each[member] as FieldForm, member),
+      )
+      return by.object(converted, names)
+    }),
   )
 }

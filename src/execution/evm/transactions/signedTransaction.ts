@@ -67,7 +67,7 @@ function read(
     if (name === 'chainId') checkChainId(value as bigint, chainId)
     values[name] = value
   }
-  const signature = isSigned ? readSignature(items.slice(names.length), number, fork, chainId) : undefined
+  const signature = isSigned ? readSignature(items, names.length, number, fork, chainId) : undefined
   const hash = transactionHash(item)
   const read = values as unknown as FieldValues
   const sender = keys.senderOf(item, hash, read.from) ?? refuseSignature()
@@ -119,8 +119,11 @@ const decoding: Conversion<RlpItem, FieldValue> = {
     item === undefined || item instanceof Uint8Array ? refuse(`${name} is no list`) : item,
   members: (item, names) => counted(rlpList(item), names.length),
   list: (items) => items,
-  object: (members, names) =>
-    Object.fromEntries(names.map((name, at) => [name, members[at]])) as unknown as FieldValue,
+  object: (members, names) => {
+    const object: Record<string, FieldValue> = {}
+    for (const [at, name] of names.entries()) object[name] = members[at]
+    return object as unknown as FieldValue
+  },
 }
 
 function readLeaf(item: RlpItem | undefined, form: LeafForm, name: string): FieldValue {
@@ -168,13 +171,14 @@ function isUnsignedForm({ r, s }: SignatureNumbers, sender: Uint8Array): boolean
 /** EIP-2, EIP-155. */
 function readSignature(
   items: readonly RlpItem[],
+  start: number,
   type: number,
   fork: ForkName,
   chainId: bigint,
 ): SignatureNumbers {
-  const v = integerOf(items[0], 'v')
-  const r = integerOf(items[1], 'r')
-  const s = integerOf(items[2], 's')
+  const v = integerOf(items[start], 'v')
+  const r = integerOf(items[start + 1], 'r')
+  const s = integerOf(items[start + 2], 's')
   if (includesFork(fork, 'homestead') && s > sMax) refuseSignature()
   if (type > 0) {
     if (v > 1n) refuseSignature()
