@@ -335,6 +335,21 @@ export class ChainWriter extends ChainReader {
     this.#isHeld = true
   }
 
+  /**
+   * Makes all writes of `work` one transaction, which is on disk when this returns. If `work` throws, what it wrote
+   * before is stored. If a write throws, the store stays as it was.
+   */
+  writeTogether(work: () => void): void {
+    this.beginBatch()
+    try {
+      work()
+    } finally {
+      this.#isHeld = false
+      if (this.#heldFailure === undefined) this.#commitAtOnce()
+      else this.#forget()
+    }
+  }
+
   /** The head. Throws if the store has no genesis. */
   get head(): BlockName {
     const head = this.readHead()

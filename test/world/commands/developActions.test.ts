@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'
 import { startDev } from '../../service/developerChain.js'
+import { SocketClient } from '../../transport/socketClient.js'
 import { startAnvil, withoutAnvil } from '../../upstream/anvilNode.js'
 
 type Ask = Awaited<ReturnType<typeof startDev>>['ask']
@@ -158,6 +159,31 @@ t.test(
     t.equal(await head(ask), 3)
   },
 )
+
+t.test('many blocks of one call are all there, with their times, and each is announced', async (t) => {
+  const { ask, url } = await startDev(t)
+  const socket = await SocketClient.connect(`${url.replace('http', 'ws')}/ws`)
+  t.teardown(() => socket.socket.close())
+  await socket.ask('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
+  const last = 120
+  const mined = result(ask, 'hardhat_mine', last, 12)
+  const heads: { number: string; timestamp: string; hash: string; parentHash: string }[] = []
+  while (heads.length < last) heads.push(JSON.parse((await socket.next()) ?? '{}').params.result)
+  t.equal(await mined, true)
+  t.equal(await head(ask), last)
+  const first = Number(heads[0]?.timestamp)
+  for (const [at, { number, timestamp, parentHash }] of heads.entries()) {
+    t.equal(Number(number), at + 1)
+    t.equal(Number(timestamp), first + 12 * at)
+    if (at > 0) t.equal(parentHash, heads[at - 1]?.hash)
+  }
+  await result(ask, 'anvil_setCode', contract, '0x5f35405f5260205ff3')
+  t.equal(
+    await result(ask, 'eth_call', { to: contract, data: word(17) }, 'latest'),
+    heads[16]?.hash,
+    'BLOCKHASH',
+  )
+})
 
 t.test('an interval of timestamps replaces the clock', async (t) => {
   const { ask } = await startDev(t)

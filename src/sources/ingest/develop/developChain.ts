@@ -66,8 +66,12 @@ import { dumpState, parseDump } from './stateDump.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
-/** Most blocks of one call. Each takes some milliseconds with its flush, and a request has 30 s. */
-const minedMax = 1_000
+/** Most blocks of one call. Each takes some 2 ms on a busy machine, and a request has 30 s. */
+const minedMax = 5_000
+/** Most blocks that a reorganisation replaces; each has a flush of its own. */
+const reorganisedMax = 1_000
+/** Blocks of one transaction of the store: a flush takes as long as some blocks, and other calls wait for all of them. */
+const minedTogether = 50
 /**
  * Most blocks that a revert removes, in one transaction of the store; as many as the longest reorganisation of a
  * follower.
@@ -282,6 +286,11 @@ class Developer implements SourceCalls {
 
   /** Makes a block now. Its timestamp is the chain's time, and above the parent's. */
   async make(payment?: Payment): Promise<void> {
+    this.#makeNext(payment)
+    await this.#events.onMade()
+  }
+
+  #makeNext(payment?: Payment): void {
     const timestamp = this.#timestamp()
     if (this.#nextTimestamp !== undefined) this.#aheadSeconds = timestamp - clockSeconds()
     this.#nextTimestamp = undefined
@@ -294,7 +303,6 @@ class Developer implements SourceCalls {
     }
     this.#events.tell(undefined)
     this.#nextBlockIsMade()
-    await this.#events.onMade()
   }
 
   /** Forgets what was set for the block that is made now. */
@@ -526,7 +534,7 @@ class Developer implements SourceCalls {
       return doneAs(tool)
     },
     reorg: async ([depth, placed], tool) => {
-      await this.#reorganise(integer(depth, minedMax), placedTransactions(placed ?? []))
+      await this.#reorganise(integer(depth, reorganisedMax), placedTransactions(placed ?? []))
       return doneAs(tool)
     },
     setBlockTimestampInterval: async ([seconds], tool) => {
@@ -663,9 +671,19 @@ class Developer implements SourceCalls {
   }
 
   async #mine(blocks: number, seconds: number): Promise<void> {
-    for (let made = 0; made < blocks; made++) {
-      if (made > 0 && seconds > 0) this.#nextTimestamp = Number(this.#maker.head.timestamp) + seconds
-      await this.make()
+    const makeOne = (at: number) => {
+      if (at > 0 && seconds > 0) this.#nextTimestamp = Number(this.#maker.head.timestamp) + seconds
+      this.#makeNext()
+    }
+    for (let made = 0; made < blocks; ) {
+      const end = Math.min(made + minedTogether, blocks)
+      try {
+        this.#store.writeTogether(() => {
+          while (made < end) makeOne(made++)
+        })
+      } finally {
+        await this.#events.onMade()
+      }
       // So that a stop message can arrive.
       await setImmediate()
       if (this.#signal.aborted) throw new FaultError(sourceEnded)

@@ -68,6 +68,44 @@ t.test('a write that fails ends all that is held, and the store goes on from bef
   await writer.close()
 })
 
+t.test(
+  'writes that are made together are one commit; after a fault of their caller those before it stay',
+  async (t) => {
+    const { writer, reader } = openStore(t)
+    const before = writer.commits.count
+    writer.writeTogether(() => {
+      writer.apply(0, [blockDiff(1)])
+      writer.apply(1, [blockDiff(2)])
+      t.equal(writer.readHead()?.number, 2)
+      t.equal(headSeenBy(reader), 0)
+    })
+    t.equal(headSeenBy(reader), 2)
+    t.equal(writer.commits.count, before + 1)
+    t.throws(
+      () =>
+        writer.writeTogether(() => {
+          writer.apply(2, [blockDiff(3)])
+          throw new Error('no more')
+        }),
+      { message: 'no more' },
+    )
+    t.equal(headSeenBy(reader), 3)
+    t.throws(
+      () =>
+        writer.writeTogether(() => {
+          writer.apply(3, [blockDiff(4)])
+          writer.apply(4, [blockDiff(9)])
+        }),
+      { message: /does not extend/ },
+    )
+    t.equal(headSeenBy(reader), 3, 'after a write that failed none is stored')
+    writer.apply(3, [blockDiff(4)])
+    t.equal(headSeenBy(reader), 4)
+    await reader.close()
+    await writer.close()
+  },
+)
+
 const address = toAddress(new Uint8Array(20).fill(7))
 const other = toAddress(new Uint8Array(20).fill(8))
 const slot = toHash32(new Uint8Array(32).fill(9))
