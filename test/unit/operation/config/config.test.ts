@@ -367,3 +367,20 @@ t.test('commands on keys read the data folder from the file', async (t) => {
   t.match(resolveDataConfig({ config }), { dataDir: join(folder, 'stores'), mapBytes: 2 ** 30 })
   t.equal(resolveDataConfig({ config, data: folder }).dataDir, folder)
 })
+
+t.test('flags put a network under a consensus client', async (t) => {
+  const folder = t.testdir({ 'genesis.json': '{}', 'jwt.hex': '00' })
+  const genesis = join(folder, 'genesis.json')
+  const jwtSecret = join(folder, 'jwt.hex')
+  const serve = (flags: object) => resolveServeConfig({ data: folder, network: 'mine', ...flags })
+  const [network] = serve({ genesis, enginePort: 0, jwtSecret }).networks
+  t.match(network, { name: 'mine', kind: 'archive', genesisPath: genesis })
+  t.strictSame(network?.source, { type: 'consensus', host: '127.0.0.1', port: 0, jwtSecret })
+  t.match(serve({ genesis, jwtSecret }).networks[0]?.source, { port: 8551 }, 'the secret alone says so too')
+  t.match(serve({ genesis, engineHost: '::1' }).networks[0]?.source, { host: '::1', port: 8551 })
+  t.throws(() => serve({ genesis, enginePort: 0, follow: 'http://127.0.0.1:1' }), {
+    message: /exclude each other/,
+  })
+  t.throws(() => serve({ genesis, jwtSecret: join(folder, 'none') }), { message: /there is no file/ })
+  t.throws(() => serve({ genesis }), { message: /--engine-port/ }, 'a genesis needs a source')
+})

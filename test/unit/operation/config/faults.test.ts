@@ -172,6 +172,15 @@ t.test('every fault of a source is named with its path', async (t) => {
         '.recorded: there is no file DIR/none.rlp',
       ],
     ],
+    [{ type: 'consensus' }, []],
+    [
+      { type: 'consensus', port: 65_536, host: '', jwtSecret: 'none.hex' },
+      [
+        '.host: expected a host name or IP address, got ""',
+        '.port: expected an integer from 0 to 65535, got 65536',
+        '.jwtSecret: there is no file DIR/none.hex',
+      ],
+    ],
   ]
   const feedCases: readonly (readonly [unknown, readonly string[]])[] = [
     [{ type: 'feed' }, ['.url: expected a URL of postgres, got nothing']],
