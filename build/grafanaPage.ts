@@ -96,8 +96,8 @@ function panelOf(metric: DeclaredMetric): Panel {
   }
 }
 
-const calls = rateOf('tidegate_rpc_calls_total', [])
-const errors = rateOf('tidegate_rpc_errors_total', [])
+const calls = rateOf('tidegate_rpc_calls_total', ['network'])
+const errors = rateOf('tidegate_rpc_errors_total', ['network'])
 const ofNetworks = selectorOf(['network'])
 
 /** Panels that answer an operator's first questions. */
@@ -142,7 +142,7 @@ const overview: readonly Panel[] = [
     title: 'Calls that fail',
     type: 'stat',
     unit: 'percentunit',
-    targets: [{ expr: `sum(${errors}) / sum(${calls})`, legend: 'share' }],
+    targets: [{ expr: `(sum(${errors}) or vector(0)) / sum(${calls})`, legend: 'share' }],
     warnAt: [0.05, 0.2],
   },
   {
@@ -151,7 +151,7 @@ const overview: readonly Panel[] = [
     unit: 's',
     targets: [
       {
-        expr: `histogram_quantile(0.99, sum by (le) (${rateOf('tidegate_rpc_duration_seconds_bucket', [])}))`,
+        expr: `histogram_quantile(0.99, sum by (le) (${rateOf('tidegate_rpc_duration_seconds_bucket', ['network'])}))`,
         legend: 'p99',
       },
     ],

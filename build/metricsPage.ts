@@ -17,6 +17,7 @@ export function declaredMetrics(): readonly DeclaredMetric[] {
     networks: none,
     rollups: none,
     stores: none,
+    keys: none,
     sharedKeysAnswer: () => undefined,
     commits: () => ({ count: 0, seconds: 0 }),
     totals: { sockets: nothing, bodyBytes: nothing, socketBytes: nothing, subscriptionBytes: nothing },

@@ -148,6 +148,8 @@ export type Fault =
       readonly what: string
       readonly limit: number
       readonly retryAfterMs: number
+      /** Whether it is the limit of a day. */
+      readonly isOfDay?: boolean
     }
   | { readonly kind: 'ServerBusy'; readonly why?: string; readonly retryAfterMs: number }
   /** A rollup transaction was refused, here or by the sequencer. `text` has more details, if there are any. */

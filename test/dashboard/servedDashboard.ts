@@ -44,7 +44,14 @@ export async function dashboardOf(service: Service, dataDir: string): Promise<Da
 export async function logIn(visit: Visit, token: string): Promise<void> {
   await visit.fill('textbox', 'Admin token', token)
   await visit.click('button', 'Log in')
-  await visit.see('Playground', 'nav')
+  await visit.see('Tidegate', 'header')
+}
+
+/** Opens a view, on narrow screens by the menu. */
+export async function choose(visit: Visit, view: string): Promise<void> {
+  const isNarrow = await visit.page.evaluate('innerWidth <= 640')
+  if (isNarrow) await visit.click('button', 'Menu')
+  await visit.click('link', view)
 }
 
 type Calls = readonly (readonly [method: string, params: readonly unknown[]])[]

@@ -10,8 +10,8 @@ export interface ReadinessFigures {
     /** Why it has no block yet; undefined if it has one. */
     readonly opening: string | undefined
     readonly isReadable: boolean
-    /** Whether its source ended with an error, or none of its nodes answers. */
-    readonly isCutOff: boolean
+    /** Why no further blocks come; undefined if they do. */
+    readonly cutOff: string | undefined
     /** Whether its source has delivered all blocks that it had at the start; true without a source. */
     readonly hasCaughtUp: boolean
     /** Time since the timestamp of its newest block; undefined without a source. */
@@ -51,6 +51,8 @@ interface FailedCheck {
   /** Undefined for a check of the whole server. */
   readonly network?: string
   readonly why: string
+  /** When it began to fail, ISO 8601; absent if unknown. */
+  readonly since?: string
 }
 
 export interface Readiness {
@@ -79,21 +81,19 @@ function* findFailures(
   { headAgeMsMax, queueAgeMsMax }: ReadinessLimits,
 ): Generator<FailedCheck> {
   if (isDraining) yield { check: 'draining', why: 'the server is stopping' }
-  for (const { network, opening, isReadable, isCutOff, hasCaughtUp, headAgeMs } of networks) {
+  for (const { network, opening, isReadable, cutOff, hasCaughtUp, headAgeMs } of networks) {
     if (opening !== undefined) {
-      yield { check: isCutOff ? 'source' : 'firstImport', network, why: `it has no block yet: ${opening}` }
+      yield {
+        check: cutOff !== undefined ? 'source' : 'firstImport',
+        network,
+        why: `it has no block yet: ${opening}`,
+      }
       continue
     }
     if (!isReadable) yield { check: 'store', network, why: 'its newest block cannot be read' }
-    if (isCutOff) {
-      yield {
-        check: 'source',
-        network,
-        why: 'its source ended with an error, or no upstream answers or has a chain that can be followed',
-      }
-    } else if (!hasCaughtUp) {
+    if (cutOff !== undefined) yield { check: 'source', network, why: cutOff }
+    else if (!hasCaughtUp)
       yield { check: 'firstImport', network, why: 'it takes in the blocks that its source had at the start' }
-    }
     if (headAgeMsMax !== undefined && headAgeMs !== undefined && headAgeMs > headAgeMsMax) {
       yield {
         check: 'headAge',

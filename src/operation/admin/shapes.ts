@@ -28,6 +28,17 @@ export const network = z.object({
     .describe('where its blocks come from; none: they were imported, or it has none'),
   storeBytes: amount('of its store on disk'),
   opening: z.string().nullable().describe('why a chain has no block yet; null where it has one'),
+  condition: z
+    .object({
+      level: z
+        .enum(['ok', 'degraded', 'failing'])
+        .describe(
+          'degraded: all is answered, but a node is out of service or blocks are still to come; failing: no further blocks come, or a part is not answered',
+        ),
+      why: z.string().nullable().describe('null where the level is ok'),
+      since: time().describe('when this level began, at the earliest the start of the process'),
+    })
+    .describe('whether it is well'),
   chain: z
     .object({
       chainId: z.string().describe('decimal'),
@@ -84,6 +95,16 @@ export const network = z.object({
           name: z.string(),
           head: z.int().min(0).nullable().describe('number of the head that it claims'),
           trouble: z.enum(['no answer', 'quarantined']).nullable(),
+          since: time().describe('when this state began, at the earliest the start of the process'),
+          lastError: z
+            .object({ at: time(), why: z.string() })
+            .nullable()
+            .describe('the newest failure; null where there was none'),
+          blocksBehind: z
+            .int()
+            .min(0)
+            .nullable()
+            .describe('behind the highest claim and the head here; null where it claims no head'),
           meanSeconds: z.number().min(0).nullable().describe('of its answers since the start'),
           answered: count('exchanges since the start'),
           failed: count('exchanges since the start'),
@@ -108,12 +129,17 @@ export const network = z.object({
       oldestSeconds: amount('time that the oldest of them has waited'),
       settled: count('submissions with a verdict that are kept'),
       isStoring: z.boolean(),
+      sequencerAnswers: z
+        .boolean()
+        .nullable()
+        .describe('null where none was asked yet, or another process sends'),
     })
     .nullable()
     .describe('of a rollup'),
 })
 
 const methodRates = z.object({
+  network: z.string(),
   method: z.string(),
   callsPerSecond: amount('calls, of batches too'),
   repeatedPerSecond: amount('those among them that a stored answer answered'),
@@ -123,6 +149,17 @@ const methodRates = z.object({
   resultBytesPerSecond: amount('of results, without streamed ones'),
 })
 
+const notedCall = z.object({
+  at: time(),
+  method: z.string(),
+  network: z.string(),
+  keyId,
+  keyName: z.string().nullable(),
+  seconds: z.number().min(0).describe('0 where it was not timed'),
+  error: z.string().nullable().describe('code and message; null for a result'),
+  params: z.string().describe('its parameters as JSON, the first 1,000 characters'),
+})
+
 export const liveState = z.object({
   at: time(),
   version: z.string(),
@@ -130,7 +167,14 @@ export const liveState = z.object({
   uptimeSeconds: amount('since the process started'),
   diskFreeBytes: amount('of the disk of the data folder'),
   ready: z.boolean(),
-  failing: z.array(z.object({ check: z.string(), network: z.string().nullable(), why: z.string() })),
+  failing: z.array(
+    z.object({
+      check: z.string(),
+      network: z.string().nullable(),
+      why: z.string(),
+      since: time().describe('when the check began to fail'),
+    }),
+  ),
   sharedKeys: z
     .object({
       isAnswering: z.boolean().describe('whether the database answers'),
@@ -204,19 +248,24 @@ export const liveState = z.object({
       }),
     )
     .describe('keys that spent most units in the last minute'),
-  slowCalls: z
+  refusedKeys: z
     .array(
       z.object({
-        at: time(),
-        method: z.string(),
-        network: z.string(),
-        keyId,
-        seconds: z.number().min(0),
-        isError: z.boolean(),
-        params: z.string().describe('its parameters as JSON, the first 1,000 characters'),
+        id: keyId,
+        name: z.string().nullable(),
+        reason: z.string().describe('quota of the day, limit, method, or a reason of refused requests'),
+        count: count('calls and requests'),
+        at: time().describe('of the last one'),
+        why: z.string().describe('the text of the last one'),
       }),
     )
-    .describe('calls that took long, newest first'),
+    .describe('keys whose calls or requests were refused in the last hour, by reason, most first'),
+  slowCalls: z.array(notedCall).describe('calls that took long, newest first'),
+  failedCalls: z
+    .array(notedCall)
+    .describe(
+      'the newest call of each failure by key, network, method and error, without refusals; newest first',
+    ),
 })
 
 const series = (what: string) => z.array(z.number().min(0)).describe(`${what}, for each time`)
@@ -226,10 +275,18 @@ const secondsSeries = (what: string) =>
 const spans = { hour: 3_600, day: 86_400 } as const
 export const historyQuery = z.strictObject({
   span: z.enum(['hour', 'day']).default('hour').describe('the last one'),
-  method: z.string().optional().describe('whose calls the rates and times are of; absent: all'),
+  network: z.string().optional().describe('whose calls the rates, times and errors are of; absent: all'),
+  method: z.string().optional().describe('as network, for a method'),
   key: keyId.optional().describe('the key whose units are shown; absent: the keys that spent most'),
 })
 export const secondsOf = ({ span }: HistoryQuery): number => spans[span]
+
+const callFigures = z.object({
+  calls: count('calls, of batches too'),
+  errors: count('those among them that ended with an error'),
+  p50Seconds: z.number().min(0).nullable().describe('median of the timed calls; null where there are none'),
+  p99Seconds: z.number().min(0).nullable(),
+})
 
 export const callHistory = z.object({
   at: z
@@ -244,7 +301,7 @@ export const callHistory = z.object({
   p99Seconds: secondsSeries('their 99th percentile'),
   errors: z
     .array(z.object({ code: z.string(), perSecond: series('errors of all methods') }))
-    .describe('by code, most first; other: all other codes'),
+    .describe('of the chosen network and method by code, most first; other: all other codes'),
   keys: z
     .array(
       z.object({
@@ -255,8 +312,22 @@ export const callHistory = z.object({
     )
     .describe('those that spent most, most first'),
   methods: z
-    .array(methodRates.omit({ repeatedPerSecond: true, resultBytesPerSecond: true }))
-    .describe('over the whole time, busiest first'),
+    .array(callFigures.extend({ network: z.string().nullable(), method: z.string() }))
+    .describe('over the whole time, of the chosen network, busiest first; null: the sum of all others'),
+  networks: z.array(callFigures.extend({ network: z.string() })).describe('over the whole time'),
+  failures: z
+    .array(
+      z.object({
+        network: z.string().nullable(),
+        method: z.string().nullable(),
+        code: z.string(),
+        count: count('errors over the whole time'),
+      }),
+    )
+    .describe('by network, method and code, most first; null: of several'),
+  refusals: z
+    .array(z.object({ reason: z.string(), text: z.string(), count: count('requests over the whole time') }))
+    .describe('requests refused before any method was called, most first'),
   ages: z.array(z.object({ network: z.string(), seconds: secondsSeries('age of the head') })),
 })
 
@@ -315,6 +386,14 @@ export const key = z.object({
     })
     .describe('all kinds must fit, and of each kind one entry; an empty list fits all'),
   limits: z.object(ofEachLimit(() => z.int().min(0).nullable())).describe('null: as the configuration says'),
+  day: z
+    .object({
+      units: count('compute units that it may spend today'),
+      spent: count('those spent'),
+      resetsAt: time(),
+    })
+    .nullable()
+    .describe('the daily quota; null without one'),
 })
 
 export const newKey = z.object({

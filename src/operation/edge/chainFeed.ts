@@ -17,6 +17,8 @@ export interface SourceState {
    * have some.
    */
   readonly failure?: 'failed' | 'restarting' | undefined
+  /** The error, for operators; undefined without a failure. */
+  readonly failureWhy?: string | undefined
   /** Undefined for a source that follows no nodes. */
   readonly upstreams?: UpstreamsState | undefined
 }

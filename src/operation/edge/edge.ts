@@ -235,7 +235,7 @@ function createServer(
       if (result.ok) return result
       const reason = keyProblemTexts[result.why].replace(/^unauthorized: /, '')
       const retryAfterMs = keyRetryMs[result.why]
-      return { ok: false, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+      return { ok: false, reason, keyId: result.keyId, ...(retryAfterMs !== undefined && { retryAfterMs }) }
     },
     changedKeys() {
       const { generation, ids } = ring.readChanges(seenGeneration)
@@ -265,7 +265,9 @@ function createServer(
       log.warn(`as many connections are open as ${files?.max} open files allow; ended at once: ${ended} more`)
     },
     logRefused(refused) {
-      options.counts.rejected(refused.reason)
+      const { reason, keyId, why } = refused
+      options.counts.rejected(reason)
+      if (keyId !== undefined) options.usage.refused(keyId, reason, why)
       log.debug(refused, 'request refused')
     },
   }
@@ -371,6 +373,11 @@ function prefixesOf({ prefix, aliases }: RollupConfig): string[] {
 export function servedMethods({ rollups }: Config): string[] {
   const ofRollups = rollups.flatMap((rollup) => prefixRollupMethods(prefixesOf(rollup)))
   return [...new Set([...Object.values(methods), ...ofRollups].map(({ name }) => name))]
+}
+
+/** Names of all networks and rollups, in the same order on every edge. */
+export function servedNetworks({ networks, rollups }: Config): string[] {
+  return [...networks, ...rollups].map(({ name }) => name)
 }
 
 function readEdgeFigures(networks: readonly OpenNetwork[], server: HttpServer): EdgeFigures {

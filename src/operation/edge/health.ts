@@ -9,6 +9,7 @@ import type { SignedState, UpstreamsState } from '../../sources/ingest/thread/me
 import type { Config } from '../config/config.js'
 import { concealed, concealedName } from './concealedNodes.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
+import { whyCutOff } from './networkCondition.js'
 import type { OpenNetwork } from './openNetwork.js'
 
 interface HealthPage {
@@ -77,9 +78,8 @@ export function fullStores({ node, networks }: Config): string[] {
   return paths.filter((path) => isThere(dirname(path)) && !hasRoom(path))
 }
 
-/** Whether no further blocks come: the source or all upstreams failed, or their chain cannot be followed. */
-export function isCutOff({ failure, upstreams }: OpenNetwork): boolean {
-  return failure !== undefined || upstreams?.isDown === true || upstreams?.trouble !== undefined
+export function isCutOff(network: OpenNetwork): boolean {
+  return whyCutOff(network) !== undefined
 }
 
 /** Whether its source is known to have blocks that are not stored yet. */

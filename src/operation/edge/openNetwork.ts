@@ -39,6 +39,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly isReadable: boolean
   /** Whether its source ended with an error. No further blocks come until the source is started again, if ever. */
   readonly failure: SourceState['failure']
+  /** The error, for operators. */
+  readonly failureWhy: SourceState['failureWhy']
   /** State of the nodes that its source follows; undefined for a source that follows none. */
   readonly upstreams: UpstreamsState | undefined
   /** Progress of a gateway that completes its logs. */
@@ -174,6 +176,9 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     }
     get failure() {
       return source.failure
+    }
+    get failureWhy() {
+      return source.failureWhy
     }
     get upstreams() {
       return source.upstreams

@@ -20,7 +20,7 @@ import type { SubmissionReader } from '../../serving/rollup/submissionStore.js'
 import type { HttpServer } from '../../serving/transport/http.js'
 import { loadTransport } from '../../serving/transport/loadTransport.js'
 import { sharedTotals } from '../../serving/transport/totals.js'
-import { openEdge, servedMethods } from './edge.js'
+import { openEdge, servedMethods, servedNetworks } from './edge.js'
 import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
 import { createLog } from './log.js'
 import { MainLink } from './mainLink.js'
@@ -78,7 +78,8 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
   process.on('uncaughtException', fail)
   link.onEnd((how) => (how === 'close' ? closing.resolve() : abandon()))
   try {
-    const counts = new EdgeCounts(data.counts, servedMethods(data.config), data.index)
+    const { config, index } = data
+    const counts = new EdgeCounts(data.counts, servedMethods(config), index, servedNetworks(config))
     const usage = new UsageCounter((slot) => counts.methodAt(slot))
     const { edge, stores } = await openServices(link, data, counts, usage)
     server = edge.server

@@ -2,8 +2,11 @@
 
 import { statfsSync, statSync } from 'node:fs'
 import { basisOf } from '../../data/chain/families/basis.js'
+import { largest } from '../../primitives/extremes.js'
 import { type RefusalReason, refusalReasons } from '../../primitives/refusalReasons.js'
+import type { SinceWhen } from '../../primitives/sinceWhen.js'
 import { clientVersion } from '../../primitives/version.js'
+import type { NotedCall } from '../../serving/access/usageCounter.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import { type HistoryAnswer, others } from '../../serving/metrics/callHistory.js'
 import type { EdgeCounts, EdgeFigures } from '../../serving/metrics/edgeCounts.js'
@@ -16,6 +19,7 @@ import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/s
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
+import { type Condition, conditionOf, wellCondition } from '../edge/networkCondition.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
@@ -37,30 +41,45 @@ export function readLive(
   config: Config,
   services: LiveServices,
   rates: RecentRates,
-  { ready, failing, sharedKeys }: Readiness,
+  readiness: Readiness,
   nameOf: (keyId: string) => string | undefined,
+  since: SinceWhen,
 ): LiveState {
   const { edge, counts, pool, transport, usage } = services
+  const { ready, sharedKeys } = readiness
   const { methods, errors, rejections, edges, ...whole } = rates
   edge.publish()
   const figures = counts.map((counts) => counts.figures)
+  const noted = ({ atMs, ms, error, keyId, ...call }: NotedCall) => ({
+    at: isoTime(atMs),
+    keyId,
+    keyName: nameOf(keyId) ?? null,
+    ...call,
+    error: error ?? null,
+    seconds: ms / 1_000,
+  })
   const sum = (name: keyof EdgeFigures) => figures.reduce((total, edge) => total + edge[name], 0)
+  const at = new Date().toISOString()
   return {
-    at: new Date().toISOString(),
+    at,
     diskFreeBytes: freeBytes(config.dataDir),
     version: clientVersion,
     transport,
     uptimeSeconds: performance.now() / 1_000,
     ready,
-    failing: failing.map(({ check, network, why }) => ({ check, network: network ?? null, why })),
+    failing: readiness.failing.map(({ network, since = at, ...failed }) => ({
+      ...failed,
+      network: network ?? null,
+      since,
+    })),
     sharedKeys: sharedKeys ?? null,
-    networks: readNetworks(config, services),
+    networks: readNetworks(config, services, since),
     ...withTimes(whole, orNull),
     methods: methods.map((of) => withTimes(of, orNull)),
     errors: errors.map(({ name, ...rest }) => ({ code: name, ...rest })),
     rejections: rejections.map(({ name, ...rest }) => ({
       reason: name,
-      text: refusalReasons[name as RefusalReason],
+      text: textOfReason(name),
       ...rest,
     })),
     queues: pool.counts.byClass.map(({ cpuMs: _, ...counts }) => counts),
@@ -85,11 +104,14 @@ export function readLive(
       name: nameOf(keyId) ?? null,
       ...amounts,
     })),
-    slowCalls: usage.readSlowCalls().map(({ atMs, ms, ...call }) => ({
+    refusedKeys: usage.readRefusals().map(({ keyId, atMs, ...refused }) => ({
+      id: keyId,
+      name: nameOf(keyId) ?? null,
       at: isoTime(atMs),
-      ...call,
-      seconds: ms / 1_000,
+      ...refused,
     })),
+    slowCalls: usage.readSlowCalls().map(noted),
+    failedCalls: usage.readFailedCalls().map(noted),
   }
 }
 
@@ -97,8 +119,14 @@ export function readHistory(
   history: HistoryAnswer,
   nameOf: (keyId: string) => string | undefined,
 ): HistoryShape {
-  const { atMs, calls, rejectionsPerSecond, errors, keys, methods, ages } = history
+  const { atMs, calls, rejectionsPerSecond, errors, keys, ages } = history
   const briefOrNull = (value: number | undefined) => orNull(value && brief(value))
+  const figuresOf = ({ calls, failed, p50Seconds, p99Seconds }: HistoryFigures) => ({
+    calls,
+    errors: failed,
+    p50Seconds: briefOrNull(p50Seconds),
+    p99Seconds: briefOrNull(p99Seconds),
+  })
   return {
     at: atMs.map(isoTime),
     callsPerSecond: calls.map(({ callsPerSecond }) => brief(callsPerSecond)),
@@ -112,9 +140,28 @@ export function readHistory(
       name: nameOf(name) ?? null,
       unitsPerSecond: values.map(brief),
     })),
-    methods: methods.map((of) => withTimes(of, briefOrNull)),
+    methods: history.methods.map(({ network, method, ...of }) => ({
+      network: network || null,
+      method,
+      ...figuresOf(of),
+    })),
+    networks: history.networks.map(({ network, ...of }) => ({ network, ...figuresOf(of) })),
+    failures: history.failures.map(({ network, method, code, count }) => ({
+      network: network || null,
+      method: method || null,
+      code,
+      count,
+    })),
+    refusals: history.refusals.map(({ reason, count }) => ({ reason, text: textOfReason(reason), count })),
     ages: ages.map(({ network, seconds }) => ({ network, seconds: seconds.map(briefOrNull) })),
   }
+}
+
+type HistoryFigures = Omit<HistoryAnswer['networks'][number], 'network'>
+
+/** The sentence of a reason; reasons of an older version have none. */
+function textOfReason(reason: string): string {
+  return refusalReasons[reason as RefusalReason] ?? reason
 }
 
 function orNull(value: number | undefined): number | null {
@@ -137,6 +184,7 @@ function brief(value: number): number {
 export function readNetworks(
   { defaultNetwork, networks, rollups }: Config,
   services: Pick<LiveServices, 'edge' | 'rollups' | 'sources'>,
+  since: SinceWhen,
 ): Network[] {
   const common = ({ name, hosts }: { readonly name: string; readonly hosts: readonly string[] }) => ({
     name,
@@ -153,16 +201,18 @@ export function readNetworks(
     if (open.opening !== undefined) {
       const { opening } = open
       const kind = network.kind ?? 'archive'
-      return [{ ...common(network), ...storeOf(network), kind, opening, chain: null, queue: null }]
+      const condition = conditionSince(open.name, conditionOf(open), since)
+      return [{ ...common(network), ...storeOf(network), kind, opening, condition, chain: null, queue: null }]
     }
     const source = services.sources.find(({ name }) => name === network.name)
-    const chain = chainOf(open, source?.figures?.upstreams ?? [])
+    const chain = chainOf(open, source?.figures?.upstreams ?? [], since)
     return [
       {
         ...common(network),
         ...storeOf(network),
         kind: open.current.chain.kind.name,
         opening: null,
+        condition: conditionSince(open.name, conditionOf(open), since),
         chain,
         queue: null,
       },
@@ -172,12 +222,40 @@ export function readNetworks(
     const open = services.rollups.find(({ name }) => name === rollup.name)
     if (open === undefined) return []
     const own = { kind: 'rollup', source: 'none', storeBytes: 0, opening: null, chain: null } as const
-    return [{ ...common(rollup), ...own, queue: queueOf(open) }]
+    const condition = conditionSince(rollup.name, rollupCondition(open), since)
+    return [{ ...common(rollup), ...own, condition, queue: queueOf(open) }]
   })
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
 }
 
-function chainOf(network: OpenNetwork, figures: IngestFigures['upstreams']): Network['chain'] {
+/** With the time since which each check fails. */
+export function withSince(readiness: Readiness, since: SinceWhen): Readiness {
+  const { failing } = readiness
+  const nameOf = ({ check, network = '' }: Readiness['failing'][number]) => `check ${check} ${network}`
+  since.keepOnly('check ', failing.map(nameOf))
+  const dated = failing.map((failed) => ({
+    ...failed,
+    since: isoTime(since.of(nameOf(failed), 'failing')),
+  }))
+  return { ...readiness, failing: dated }
+}
+
+function conditionSince(name: string, { level, why }: Condition, since: SinceWhen): Network['condition'] {
+  return { level, why: why ?? null, since: isoTime(since.of(`network ${name}`, level)) }
+}
+
+function rollupCondition(rollup: OpenRollup): Condition {
+  const { isStoring, sequencerAnswers } = rollup.health()
+  if (!isStoring) return { level: 'failing', why: 'submissions cannot be stored' }
+  if (sequencerAnswers === false) return { level: 'degraded', why: 'the sequencer does not answer' }
+  return wellCondition
+}
+
+function chainOf(
+  network: OpenNetwork,
+  figures: IngestFigures['upstreams'],
+  since: SinceWhen,
+): Network['chain'] {
   const { chain, head, syncing } = network.current
   const timestampMs = Number(head.header.timestamp) * 1_000
   return {
@@ -195,20 +273,34 @@ function chainOf(network: OpenNetwork, figures: IngestFigures['upstreams']): Net
     isCutOff: isCutOff(network),
     logs: logsOf(network),
     workingSet: workingSetOf(network),
-    upstreams: (network.upstreams?.nodes ?? []).map(({ name, head, isAnswering, isQuarantined }) => {
-      const { answered = 0, failed = 0, seconds = 0 } = figures.find((node) => node.name === name) ?? {}
-      const trouble = isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer'
-      return {
-        name,
-        head: head ?? null,
-        trouble,
-        meanSeconds: answered ? seconds / answered : null,
-        answered,
-        failed,
-      }
-    }),
+    upstreams: upstreamsOf(network, head.number, figures, since),
     signed: signedOf(network),
   }
+}
+
+function upstreamsOf(
+  network: OpenNetwork,
+  ownHead: number,
+  figures: IngestFigures['upstreams'],
+  since: SinceWhen,
+): NonNullable<Network['chain']>['upstreams'] {
+  const nodes = network.upstreams?.nodes ?? []
+  const highest = Math.max(ownHead, largest(nodes.map(({ head }) => head ?? 0)))
+  return nodes.map(({ name, head, isAnswering, isQuarantined, lastError }) => {
+    const { answered = 0, failed = 0, seconds = 0 } = figures.find((node) => node.name === name) ?? {}
+    const trouble = isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer'
+    return {
+      name,
+      head: head ?? null,
+      trouble,
+      since: isoTime(since.of(`upstream ${network.name} ${name}`, trouble ?? 'answers')),
+      lastError: lastError === undefined ? null : { at: isoTime(lastError.atMs), why: lastError.why },
+      blocksBehind: head === undefined ? null : highest - head,
+      meanSeconds: answered ? seconds / answered : null,
+      answered,
+      failed,
+    }
+  })
 }
 
 function workingSetOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['workingSet'] {
@@ -229,8 +321,15 @@ function signedOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['si
 }
 
 function queueOf(rollup: OpenRollup): Network['queue'] {
-  const { waiting, waitingBytes, oldestWaitingMs, settled, isStoring } = rollup.health()
-  return { waiting, waitingBytes, oldestSeconds: oldestWaitingMs / 1_000, settled, isStoring }
+  const { waiting, waitingBytes, oldestWaitingMs, settled, isStoring, sequencerAnswers } = rollup.health()
+  return {
+    waiting,
+    waitingBytes,
+    oldestSeconds: oldestWaitingMs / 1_000,
+    settled,
+    isStoring,
+    sequencerAnswers: sequencerAnswers ?? null,
+  }
 }
 
 /** Bytes that this user may still write. */

@@ -148,7 +148,7 @@ export class NetworkSource extends ChainFeed {
       },
     )
     thread.opened.then(
-      () => this.#publish({ opening: undefined, failure: undefined }),
+      () => this.#publish({ opening: undefined, failure: undefined, failureWhy: undefined }),
       () => undefined,
     )
     thread.caughtUp.then(
@@ -172,7 +172,8 @@ export class NetworkSource extends ChainFeed {
       if (performance.now() - begunMs > steadyMs) pauseMs = pauseMsMin
       const againMs = startsAgain(error, this.#task) ? pauseMs : undefined
       this.#waitFor(error.message)
-      this.#publish({ failure: againMs === undefined ? 'failed' : 'restarting' })
+      const failure = againMs === undefined ? 'failed' : 'restarting'
+      this.#publish({ failure, failureWhy: error.message })
       this.#listeners.onEnded?.(error, againMs)
       if (againMs === undefined) {
         this.#caughtUp.reject(error)

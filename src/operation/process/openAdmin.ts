@@ -5,7 +5,9 @@ import type { Logger } from 'pino'
 import { freeBytesAt } from '../../data/store/lmdb/environment.js'
 import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
+import { SinceWhen } from '../../primitives/sinceWhen.js'
 import { clientVersion, version } from '../../primitives/version.js'
+import type { Allowances } from '../../serving/access/allowances.js'
 import {
   createKey,
   findKey,
@@ -16,7 +18,7 @@ import {
 } from '../../serving/access/keyChanges.js'
 import type { KeyChecker } from '../../serving/access/keyChecker.js'
 import type { KeyFreshness } from '../../serving/access/keyFreshness.js'
-import { keyToJson } from '../../serving/access/keyRecord.js'
+import { type KeyRecord, keyToJson } from '../../serving/access/keyRecord.js'
 import type { KeyRepository } from '../../serving/access/keyRepository.js'
 
 import { CallHistory } from '../../serving/metrics/callHistory.js'
@@ -24,7 +26,7 @@ import type { EdgeCounts } from '../../serving/metrics/edgeCounts.js'
 import { Metrics } from '../../serving/metrics/metrics.js'
 import { RecentCalls, sampleCounts } from '../../serving/metrics/recentCalls.js'
 import type { MetricSources } from '../../serving/metrics/sources.js'
-import { RequestContext } from '../../serving/rpc/contexts/requestContext.js'
+import { anonymousId, RequestContext } from '../../serving/rpc/contexts/requestContext.js'
 import { renderOpenRpc } from '../../serving/rpc/openRpc.js'
 import { lastingPieces } from '../../serving/transport/answerBytes.js'
 import { AdminListener } from '../admin/adminListener.js'
@@ -35,10 +37,11 @@ import { secondsOf } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { isBehind, isCutOff } from '../edge/health.js'
+import { whyCutOff } from '../edge/networkCondition.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import { readLastBlocks, readSubmissions, readUsage } from './adminLists.js'
 import { readAudit } from './auditJson.js'
-import { type LiveServices, readHistory, readLive, readNetworks } from './liveState.js'
+import { type LiveServices, readHistory, readLive, readNetworks, withSince } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
 import { demoExample, networkUrls } from './welcome.js'
 
@@ -51,6 +54,7 @@ interface AdminServices extends LiveServices {
   /** Undefined if keys are not shared. */
   readonly reach: KeyFreshness | undefined
   readonly ring: KeyChecker
+  readonly allowances: Allowances
   readonly log: Logger
   isDraining(): boolean
 }
@@ -69,7 +73,6 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   const { admin } = config
   if (admin === undefined) return undefined
   const { log } = services
-  const metrics = new Metrics(metricSources(config, services))
   const recent = new RecentCalls(services.counts)
   const history = new CallHistory({
     path: config.node.calls,
@@ -79,8 +82,10 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   })
   services.usage.listen((used) => history.take(used))
   const reach = config.auth ? services.reach : undefined
-  const ready = () => readiness(admin, services, reach)
   const nameOf = keyNames(services.keys.store)
+  const metrics = new Metrics(metricSources(config, services, nameOf))
+  const since = new SinceWhen()
+  const ready = () => withSince(readiness(admin, services, reach), since)
   const listener = new AdminListener({
     host: admin.host,
     port: admin.port,
@@ -101,13 +106,17 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     tick() {
       recent.sample()
       history.tick()
+      // Times of changes are as exact as this timer.
+      readNetworks(config, services, since)
+      ready()
     },
     api: {
       ...openPlayground(config, services.edge, services.port),
-      ...openAdminKeys(services.keys, services.ring),
-      readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
-      readHistory: (query) => readHistory(history.read(secondsOf(query), query.method, query.key), nameOf),
-      readNetworks: () => readNetworks(config, services),
+      ...openAdminKeys(services.keys, services.ring, services.allowances),
+      readLive: () => readLive(config, services, recent.read(), ready(), nameOf, since),
+      readHistory: (query) =>
+        readHistory(history.read(secondsOf(query), { ...query, keyId: query.key }), nameOf),
+      readNetworks: () => readNetworks(config, services, since),
       readLastBlocks: (network) => readLastBlocks(services.edge.networks, network),
       readSubmissions: (network) => readSubmissions(config, services.rollups, network),
       readAudit: (query) => readAudit(services.keys.store.audit, query),
@@ -138,6 +147,8 @@ function keyNames(store: NodeStore): (keyId: string) => string | undefined {
   let generation = -1
   let names = new Map<string, string>()
   return (keyId) => {
+    // Calls of the playground, and all where no keys are needed.
+    if (keyId === anonymousId) return 'without a key'
     const newest = store.readKeyGeneration()
     if (newest !== generation) names = new Map(listKeys(store).map(({ id, name }) => [id, name]))
     generation = newest
@@ -193,7 +204,7 @@ function readiness(
       network: network.name,
       opening: network.opening,
       isReadable: network.isReadable,
-      isCutOff: isCutOff(network),
+      cutOff: whyCutOff(network),
       hasCaughtUp: sourceOf.get(network.name)?.hasCaughtUp ?? true,
       headAgeMs: sourceOf.has(network.name) ? headAgeMs(network) : undefined,
     })),
@@ -203,8 +214,12 @@ function readiness(
   return checkReadiness(figures, limits)
 }
 
-function metricSources(config: Config, services: AdminServices): MetricSources {
-  const { edge, counts, pool, store, reach, sources, rollups, transport } = services
+function metricSources(
+  config: Config,
+  services: AdminServices,
+  nameOf: (keyId: string) => string | undefined,
+): MetricSources {
+  const { edge, counts, pool, store, reach, sources, rollups, transport, usage } = services
   const storeFigures = (store: string, path: string, readers: number) => ({
     store,
     bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
@@ -241,6 +256,12 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
         return storeFigures(`network ${name}`, storePath, network?.readers ?? 0)
       }),
     ],
+    keys: () =>
+      usage.readKeyTotals().map(({ keyId, ...amounts }) => ({
+        key: keyId ?? 'other',
+        name: (keyId !== undefined && nameOf(keyId)) || '',
+        ...amounts,
+      })),
     sharedKeysAnswer: () => reach && !reach.isLost,
     commits: () => store.commits,
     totals: edge.server.totals,
@@ -286,26 +307,36 @@ function adminActor(address: string): string {
 function openAdminKeys(
   book: KeyRepository,
   { pepper }: KeyChecker,
+  allowances: Allowances,
 ): Pick<ApiServices, 'readKeys' | 'createKey' | 'setKey' | 'rotateKey' | 'revokeKey'> {
+  const shown = (key: KeyRecord) => {
+    const day = allowances.of(key.id, key.limits)?.day
+    const resetsAt = day && new Date(Date.now() + day.msToEnd).toISOString()
+    return {
+      ...keyToJson(key),
+      day:
+        day === undefined || resetsAt === undefined ? null : { units: day.units, spent: day.spent, resetsAt },
+    }
+  }
   return {
-    readKeys: () => listKeys(book.store).map(keyToJson),
+    readKeys: () => listKeys(book.store).map(shown),
     async createKey(settings, address) {
       const { key, text } = await book.change((keys) =>
         createKey(keys, pepper, settings, adminActor(address)),
       )
-      return { key: keyToJson(key), text }
+      return { key: shown(key), text }
     },
     setKey: async (id, settings, address) =>
-      keyToJson(await book.change((keys) => setKey(keys, id, settings, adminActor(address)))),
+      shown(await book.change((keys) => setKey(keys, id, settings, adminActor(address)))),
     async rotateKey(id, { overlapSeconds }, address) {
       const { key, text } = await book.change((keys) =>
         rotateKey(keys, pepper, id, overlapSeconds * 1_000, adminActor(address)),
       )
-      return { key: keyToJson(key), text }
+      return { key: shown(key), text }
     },
     async revokeKey(id, address) {
       await book.change((keys) => revokeKey(keys, id, adminActor(address)))
-      return keyToJson(findKey(book.store, id))
+      return shown(findKey(book.store, id))
     },
   }
 }

@@ -26,7 +26,7 @@ import { chooseTransport } from '../../serving/transport/chooseTransport.js'
 import { sharedTotals } from '../../serving/transport/totals.js'
 import type { AdminListener } from '../admin/adminListener.js'
 import { type Config, isLoopback } from '../config/config.js'
-import { type Edge, type EdgeOptions, openEdge, servedMethods } from '../edge/edge.js'
+import { type Edge, type EdgeOptions, openEdge, servedMethods, servedNetworks } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { fullStores } from '../edge/health.js'
 import { createLog } from '../edge/log.js'
@@ -128,10 +128,11 @@ class ServedProcess {
     this.#opened = opened
     const { config, access, log } = opened
     this.#methods = servedMethods(config)
-    this.#countsMemory = allotCounts(this.#methods, config.edges)
+    const networks = servedNetworks(config)
+    this.#countsMemory = allotCounts(this.#methods, config.edges, networks)
     this.#counts = Array.from(
       { length: config.edges },
-      (_, at) => new EdgeCounts(this.#countsMemory, this.#methods, at),
+      (_, at) => new EdgeCounts(this.#countsMemory, this.#methods, at, networks),
     )
     this.#used = new UsageCounter((slot) => (this.#counts[0] as EdgeCounts).methodAt(slot))
     this.#usage = openUsage(access.store, this.#used, log)
@@ -177,6 +178,7 @@ class ServedProcess {
       keys: access.keys,
       reach: access.reach,
       ring: access.ring,
+      allowances: access.allowances,
       usage,
       sources,
       rollups,

@@ -124,7 +124,7 @@ function ownDayUnits(quotas: DayQuotas, keyId: string, perDay: number): DayUnits
 
 export class KeyAllowance {
   /** The limit that refused the last charge, unless it was the units per second. */
-  exceededLimit: { readonly what: string; readonly limit: number } | undefined
+  exceededLimit: { readonly what: string; readonly limit: number; readonly isOfDay?: boolean } | undefined
   readonly #units: Units | undefined
   readonly #requests: Bucket | undefined
   readonly #day: DayUnits | undefined
@@ -140,6 +140,13 @@ export class KeyAllowance {
     this.#requests = requests
     this.#day = day
     this.#msToMidnight = msToMidnight
+  }
+
+  /** Units of the current day, and when it ends; undefined without a daily quota. */
+  get day(): { readonly units: number; readonly spent: number; readonly msToEnd: number } | undefined {
+    if (this.#day === undefined) return undefined
+    const { perDay, dayLeft } = this.#day
+    return { units: perDay, spent: perDay - dayLeft, msToEnd: this.#msToMidnight() }
   }
 
   get unitsPerSecond(): number {
@@ -174,6 +181,7 @@ export class KeyAllowance {
     this.exceededLimit = {
       what: `this API key may spend ${day.perDay} compute units a day`,
       limit: day.perDay,
+      isOfDay: true,
     }
     return waitMs === 0 ? this.#msToMidnight() : waitMs
   }

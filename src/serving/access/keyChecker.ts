@@ -54,7 +54,8 @@ export type KeyCheck =
       /** End of the credential's validity. */
       readonly untilMs: number | undefined
     }
-  | { readonly ok: false; readonly why: KeyProblem }
+  /** `keyId`: of a key that has ended; absent if none is known. */
+  | { readonly ok: false; readonly why: KeyProblem; readonly keyId?: string }
 
 /** The reason in an answer to the caller; never contains the presented text. */
 export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
@@ -257,7 +258,7 @@ export class KeyChecker {
     if (!row) return refused.unknown
     const untilMs = secretUntilMs(row, digest)
     return row.revokedAtMs === undefined && untilMs <= this.#dateMs()
-      ? refused.replaced
+      ? endedKey('replaced', row)
       : this.#checkOf(row, digest, untilMs)
   }
 
@@ -267,10 +268,10 @@ export class KeyChecker {
 
   /** `credentialUntilMs`: end of the secret or token; Infinity if only its key has an end. */
   #checkOf(row: KeyRow, credential: Credential, credentialUntilMs: number): KeyCheck {
-    if (row.revokedAtMs !== undefined) return refused.revoked
+    if (row.revokedAtMs !== undefined) return endedKey('revoked', row)
     const key = rowToRecord(row)
     const untilMs = Math.min(key.expiresAtMs ?? Number.POSITIVE_INFINITY, credentialUntilMs)
-    if (untilMs <= this.#dateMs()) return refused.expired
+    if (untilMs <= this.#dateMs()) return endedKey('expired', row)
     return {
       ok: true,
       credentials: [credential],
@@ -280,6 +281,10 @@ export class KeyChecker {
       ...(this.#allowances && { allowance: this.#allowances.of(key.id, key.limits) }),
     }
   }
+}
+
+function endedKey(why: KeyProblem, row: KeyRow): KeyCheck {
+  return { ok: false, why, keyId: rowToRecord(row).id }
 }
 
 function scopeOf({ scopes }: KeyRecord) {

@@ -1,4 +1,5 @@
 /** Counts the usage of each key on one edge, until the process's ledger takes the counts. */
+import type { RefusedCalls } from './keyRefusals.js'
 import { redactText } from './keyText.js'
 
 export interface UsedAmounts {
@@ -15,13 +16,16 @@ export interface UsedCalls extends UsedAmounts {
   readonly method: string
 }
 
-export interface SlowCall {
+/** A call that took long, or failed. */
+export interface NotedCall {
   /** Milliseconds since 1970 at which it ended. */
   readonly atMs: number
   readonly keyId: string
   readonly network: string
   readonly method: string
-  readonly isError: boolean
+  /** Code and message; undefined for a result. */
+  readonly error: string | undefined
+  /** 0 if it was not timed. */
   readonly ms: number
   /** JSON, or its beginning, without secrets. */
   readonly params: string
@@ -29,7 +33,9 @@ export interface SlowCall {
 
 export interface UsageReport {
   readonly used: readonly UsedCalls[]
-  readonly slow: readonly SlowCall[]
+  readonly slow: readonly NotedCall[]
+  readonly failed: readonly NotedCall[]
+  readonly refused: readonly RefusedCalls[]
 }
 
 /** Time between two reports of an edge to the ledger. */
@@ -38,12 +44,24 @@ export const reportMs = 1_000
 /** Slow calls kept between two reports, the first ones; more would displace each other in the list shown. */
 const slowMax = 50
 
+/** As {@link slowMax}, for different failures: each takes some microseconds to note, and a flood may fail. */
+const failedMax = 10
+
+/** Keys and reasons of refusals between two reports: 1,000 keys that are refused in one second are a flood. */
+const refusedMax = 1_000
+
+/** Characters kept of the text of a refusal or an error. */
+const whyMax = 300
+
 type Cell = { -readonly [N in keyof UsedAmounts]: number }
 
 export class UsageCounter {
   readonly #methodAt: (slot: number) => string
   readonly #networks: NetworkUsage[] = []
-  #slow: SlowCall[] = []
+  #slow: NotedCall[] = []
+  /** Different failures: by network, key, method and error, so that many equal ones displace no others. */
+  #failed = new Map<string, NotedCall>()
+  #refused = new Map<string, RefusedCalls>()
 
   /** `methodAt` gives the name of the method with a slot; see {@link NetworkUsage.count}. */
   constructor(methodAt: (slot: number) => string) {
@@ -52,11 +70,27 @@ export class UsageCounter {
 
   /** The counts of calls to a network. Call it once for each. */
   ofNetwork(network: string): NetworkUsage {
-    const counts = new NetworkUsage(network, this.#methodAt, (call) => {
-      if (this.#slow.length < slowMax) this.#slow.push(call)
-    })
+    const counts = new NetworkUsage(network, this.#methodAt, this)
     this.#networks.push(counts)
     return counts
+  }
+
+  /** Counts a call or a request of a key that was refused. */
+  refused(keyId: string, reason: string, why: string): void {
+    const name = `${keyId} ${reason}`
+    const known = this.#refused.get(name)
+    if (known === undefined && this.#refused.size >= refusedMax) return
+    const count = (known?.count ?? 0) + 1
+    this.#refused.set(name, { keyId, reason, count, why: why.slice(0, whyMax) })
+  }
+
+  keepSlow(call: NotedCall): void {
+    if (this.#slow.length < slowMax) this.#slow.push(call)
+  }
+
+  /** Keeps the first call with this name until the next report. */
+  keepFailed(name: string, make: () => NotedCall): void {
+    if (this.#failed.size < failedMax && !this.#failed.has(name)) this.#failed.set(name, make())
   }
 
   /** The counts since the last call of this; undefined if there are none. */
@@ -64,14 +98,19 @@ export class UsageCounter {
     const used = this.#networks.flatMap((network) => network.take())
     const slow = this.#slow
     if (slow.length > 0) this.#slow = []
-    return used.length > 0 || slow.length > 0 ? { used, slow } : undefined
+    const failed = [...this.#failed.values()]
+    if (failed.length > 0) this.#failed = new Map()
+    const refused = [...this.#refused.values()]
+    if (refused.length > 0) this.#refused = new Map()
+    const isEmpty = [used, slow, failed, refused].every(({ length }) => length === 0)
+    return isEmpty ? undefined : { used, slow, failed, refused }
   }
 }
 
 class NetworkUsage {
   readonly #network: string
   readonly #methodAt: (slot: number) => string
-  readonly #keep: (call: SlowCall) => void
+  readonly #kept: Pick<UsageCounter, 'keepSlow' | 'keepFailed' | 'refused'>
   /** Key id → slot of the method → counts. */
   #cells = new Map<string, Map<number, Cell>>()
   // The same key often repeats a call, and comparing takes less time than looking up.
@@ -79,10 +118,10 @@ class NetworkUsage {
   #lastSlot = -1
   #last: Cell = noCalls()
 
-  constructor(network: string, methodAt: (slot: number) => string, keep: (call: SlowCall) => void) {
+  constructor(network: string, methodAt: (slot: number) => string, kept: UsageCounter) {
     this.#network = network
     this.#methodAt = methodAt
-    this.#keep = keep
+    this.#kept = kept
   }
 
   /** Counts one call; with `calls` 0, adds the later usage of a call that was counted before. */
@@ -94,11 +133,25 @@ class NetworkUsage {
     if (isError) cell.errors++
   }
 
-  note(keyId: string, slot: number, isError: boolean, ms: number, params: string): void {
-    const method = this.#methodAt(slot)
+  noteSlow(keyId: string, slot: number, error: string | undefined, ms: number, params: string): void {
+    this.#kept.keepSlow(this.#noted(keyId, slot, error, ms, params))
+  }
+
+  /** `params` makes the text of the parameters, which takes time. */
+  noteFailed(keyId: string, slot: number, error: string, ms: number, params: () => string): void {
+    const name = `${this.#network} ${keyId} ${slot} ${error}`
+    this.#kept.keepFailed(name, () => this.#noted(keyId, slot, error, ms, params()))
+  }
+
+  refused(keyId: string, reason: string, why: string): void {
+    this.#kept.refused(keyId, reason, why)
+  }
+
+  #noted(keyId: string, slot: number, error: string | undefined, ms: number, params: string): NotedCall {
     // Callers sometimes send a key in place of another parameter.
-    const shown = redactText(params)
-    this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms, params: shown })
+    const shown = { error: error && redactText(error).slice(0, whyMax), params: redactText(params) }
+    const method = this.#methodAt(slot)
+    return { atMs: Date.now(), keyId, network: this.#network, method, ms, ...shown }
   }
 
   take(): UsedCalls[] {

@@ -5,9 +5,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hourMs, type KeyUsage, type UsageStore } from '../../data/store/node/usage.js'
 import { setInterval } from '../../primitives/timers.js'
+import { type KeyRefusal, KeyRefusals } from './keyRefusals.js'
+import { type KeyTotal, KeyTotalsCounter } from './keyTotals.js'
 import {
+  type NotedCall,
   reportMs,
-  type SlowCall,
   type UsageCounter,
   type UsageReport,
   type UsedAmounts,
@@ -21,11 +23,14 @@ const reportsPerFlush = 5
 const partMs = 10_000
 const partsMax = 6
 
-/** Slow calls kept: as many as a person looks through. */
+/** Slow calls kept, and as many failed ones: as many as a person looks through. */
 const slowCallsMax = 50
 
 /** Keys in the list of recent usage. */
 const topKeysMax = 10
+
+/** Keys and reasons in the list of refusals. */
+const refusalsMax = 50
 
 interface KeyTotals extends UsedAmounts {
   readonly keyId: string
@@ -47,7 +52,11 @@ export class UsageLedger {
   /** Usage not stored yet, by key, network, method and hour. */
   #pending = new Map<string, KeyUsage>()
   #parts: { readonly sinceMs: number; readonly totals: Map<string, KeyTotals> }[] = []
-  #slow: SlowCall[] = []
+  #slow: NotedCall[] = []
+  /** The newest of each failure, by its key, network, method and error; the newest last. */
+  readonly #failed = new Map<string, NotedCall>()
+  readonly #refusals = new KeyRefusals()
+  readonly #totals = new KeyTotalsCounter()
   #listener: ((used: readonly UsedCalls[]) => void) | undefined
   #ticks = 0
   #packedDay = -1
@@ -66,7 +75,7 @@ export class UsageLedger {
   }
 
   /** Takes the report of an edge. Its calls count for the current hour. */
-  take({ used, slow }: UsageReport): void {
+  take({ used, slow, failed, refused }: UsageReport): void {
     const nowMs = this.#nowMs()
     const hour = Math.floor(nowMs / hourMs)
     const recent = this.#partAt(nowMs)
@@ -77,6 +86,9 @@ export class UsageLedger {
       recent.set(keyId, { ...sum(recent.get(keyId), calls), keyId })
     }
     this.#slow = [...this.#slow, ...slow].slice(-slowCallsMax)
+    for (const call of failed) this.#keepFailed(call)
+    this.#refusals.take(refused, nowMs)
+    this.#totals.take(used, refused, nowMs)
     this.#listener?.(used)
   }
 
@@ -98,9 +110,27 @@ export class UsageLedger {
   }
 
   /** Calls that took long, newest first. */
-  readSlowCalls(): SlowCall[] {
+  readSlowCalls(): NotedCall[] {
     this.#collect()
     return this.#slow.toReversed()
+  }
+
+  /** The newest call of each failure, newest first. */
+  readFailedCalls(): NotedCall[] {
+    this.#collect()
+    return [...this.#failed.values()].toReversed()
+  }
+
+  /** Refusals of keys in the last hour by key and reason, most first. */
+  readRefusals(): KeyRefusal[] {
+    this.#collect()
+    return this.#refusals.read(this.#nowMs(), refusalsMax)
+  }
+
+  /** Since the start, for metrics. */
+  readKeyTotals(): KeyTotal[] {
+    this.#collect()
+    return this.#totals.read()
   }
 
   /** Calls `take` with all usage of the hours `from` to `to` (exclusive), of one key or all, a part at a time. */
@@ -145,6 +175,14 @@ export class UsageLedger {
     clearInterval(this.#timer)
     await this.flush()
     await this.#reading
+  }
+
+  #keepFailed(call: NotedCall): void {
+    const name = `${call.keyId} ${call.network} ${call.method} ${call.error}`
+    this.#failed.delete(name)
+    this.#failed.set(name, call)
+    const [oldest] = this.#failed.keys()
+    if (this.#failed.size > slowCallsMax && oldest !== undefined) this.#failed.delete(oldest)
   }
 
   #tick(): void {

@@ -1,22 +1,27 @@
 /**
- * The calls of the last day, a point per minute: calls by method with their times, errors by code, refusals, units of
- * keys, and ages of heads. Owns the two files that keep them across restarts: lines of JSON, a point each. Once the
+ * The calls of the last day, a point per minute: calls by network and method with their times, errors by network, method
+ * and code, refusals, units of keys, and ages of heads. Owns the two files that keep them across restarts: lines of JSON, a point each. Once the
  * first file has the points of a day, it replaces the second. A process that dies loses a minute.
  */
 import { readFileSync, renameSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
+import { errorNames } from './edgeCounts.js'
 import { type CountSample, quantile } from './recentCalls.js'
 import { minus, sumLists, sumMaps, sumOf } from './sumCounts.js'
 
 const minuteMs = 60_000
-/** A day: with ten methods called 0.8 KB a point, 1.1 MB in memory; the files have two days at most. */
+/** A day: with ten methods called 0.9 KB a point, 1.3 MB in memory; the files have two days at most. */
 const pointsMax = 24 * 60
 /** Least seconds of the current minute before it is reported: a rate over less time would be chance. */
 const runningSecondsMin = 5
 /** Points of one answer: as many as a chart can show. If there are more, neighbours are merged. */
 const shownMax = 180
-/** Methods and keys that a point lists separately; all others are one sum, so that a point has some KB at most. */
+/**
+ * Methods of networks, errors and keys that a point lists separately; all others are one sum, so that a point has some
+ * KB at most.
+ */
 const methodsPerPoint = 40
+const errorsPerPoint = 40
 const keysPerPoint = 10
 /** Series by code and by key in one answer: as many lines as a reader can distinguish in a chart. */
 const linesMax = 4
@@ -30,8 +35,9 @@ interface Point {
   readonly at: number
   /** Time since the end of the previous point, or since the start. */
   readonly seconds: number
-  /** Method → calls, errors, and timed calls by bucket. */
+  /** Network and method, with a space between them → calls, errors, and timed calls by bucket. */
   readonly methods: Readonly<Record<string, readonly number[]>>
+  /** Network, method and code, with spaces between them → errors; in older files only the code. */
   readonly errors: Numbers
   readonly rejections: Numbers
   /** Key id → units. */
@@ -40,8 +46,10 @@ interface Point {
   readonly ages: Numbers
 }
 
-/** Figures of a method, or of all. */
+/** Figures of a method, a network, or of all. */
 interface CallFigures {
+  readonly calls: number
+  readonly failed: number
   readonly callsPerSecond: number
   readonly errorsPerSecond: number
   /** Quantiles of timed calls; undefined if there are none. */
@@ -60,12 +68,31 @@ export interface HistoryAnswer {
   readonly atMs: readonly number[]
   readonly calls: readonly CallFigures[]
   readonly rejectionsPerSecond: readonly number[]
-  /** By code, for all methods. Most first, as in the other lists. */
+  /** By code, of the chosen network and method. Most first, as in the other lists. */
   readonly errors: readonly Series[]
   readonly keys: readonly Series[]
-  /** Figures over the whole time. */
-  readonly methods: readonly (CallFigures & { readonly method: string })[]
+  /** Figures over the whole time; those of a network that is unknown have none. */
+  readonly methods: readonly (CallFigures & Cell)[]
+  readonly networks: readonly (CallFigures & { readonly network: string })[]
+  /** Errors over the whole time, of the chosen network and method. */
+  readonly failures: readonly (Cell & { readonly code: string; readonly count: number })[]
+  /** Refused requests over the whole time, by reason. */
+  readonly refusals: readonly { readonly reason: string; readonly count: number }[]
   readonly ages: readonly { readonly network: string; readonly seconds: readonly (number | undefined)[] }[]
+}
+
+/** `network` is '' where it is unknown: of the sum of all other methods, and in files of older versions. */
+interface Cell {
+  readonly network: string
+  readonly method: string
+}
+
+/** What is chosen of a history; absent: all. */
+export interface HistoryChoice {
+  readonly network?: string | undefined
+  readonly method?: string | undefined
+  /** A key, of whose units the answer is. */
+  readonly keyId?: string | undefined
 }
 
 interface CallHistoryOptions {
@@ -113,10 +140,14 @@ export class CallHistory {
   }
 
   /**
-   * The last `seconds` up to now, a day at most; with `method` or `keyId`, only calls of that method or units of that
+   * The last `seconds` up to now, a day at most: the calls of the chosen network and method, and the units of the chosen
    * key.
    */
-  read(seconds: number, method?: string, keyId?: string): HistoryAnswer {
+  read(seconds: number, choice: HistoryChoice = {}): HistoryAnswer {
+    const { keyId } = choice
+    const isChosen = (cell: Cell) =>
+      (choice.network === undefined || cell.network === choice.network) &&
+      (choice.method === undefined || cell.method === choice.method)
     const from = this.#nowMs() - seconds * 1_000
     const running = this.#point()
     const isReported =
@@ -142,13 +173,22 @@ export class CallHistory {
     }
     return {
       atMs: bins.map(({ at }) => at),
-      calls: bins.map((point) => figuresOf(countsOf(point, method), point.seconds)),
+      calls: bins.map((point) => figuresOf(countsOf(point, isChosen), point.seconds)),
       rejectionsPerSecond: perSecond(({ rejections }) => sumOf(Object.values(rejections))),
-      errors: series(({ errors }) => errors),
+      errors: series((point) => errorsByCode(point, isChosen)),
       keys: series(({ units }) => (keyId === undefined ? units : { [keyId]: units[keyId] ?? 0 })),
       methods: Object.entries(whole.methods)
-        .map(([name, counts]) => ({ method: name, ...figuresOf(counts, whole.seconds) }))
-        .sort((a, b) => b.callsPerSecond - a.callsPerSecond),
+        .map(([name, counts]) => ({ ...cellOf(name), ...figuresOf(counts, whole.seconds) }))
+        .filter(({ network }) => choice.network === undefined || network === choice.network)
+        .sort((a, b) => b.calls - a.calls),
+      networks: networksOf(whole).map((network) => {
+        const counts = countsOf(whole, (cell) => cell.network === network)
+        return { network, ...figuresOf(counts, whole.seconds) }
+      }),
+      failures: ranked(whole.errors)
+        .map(([name, count]) => ({ ...failureOf(name), count }))
+        .filter(isChosen),
+      refusals: ranked(whole.rejections).map(([reason, count]) => ({ reason, count })),
       ages: Object.keys(whole.ages).map((network) => ({
         network,
         seconds: bins.map(({ ages }) => ages[network]),
@@ -188,11 +228,11 @@ export class CallHistory {
   /** A point for the time since the last one. */
   #point(): Point {
     const now = this.#options.counts()
-    const { methods, errors, rejections } = this.#since
-    const counted = [...now.methods.values()].map(({ method, calls, failed, durations }) => {
-      const then = methods.get(method)
+    const { methods, rejections } = this.#since
+    const counted = [...now.methods].map(([name, { calls, failed, durations }]) => {
+      const then = methods.get(name)
       const timed = minus(durations, then?.durations)
-      return [method, [calls - (then?.calls ?? 0), failed - (then?.failed ?? 0), ...timed]] as const
+      return [name, [calls - (then?.calls ?? 0), failed - (then?.failed ?? 0), ...timed]] as const
     })
     const called = counted.filter(([, [calls = 0]]) => calls > 0).sort(([, [a = 0]], [, [b = 0]]) => b - a)
     const rest = called.slice(methodsPerPoint).map(([, counts]) => counts)
@@ -203,7 +243,7 @@ export class CallHistory {
         ...Object.fromEntries(called.slice(0, methodsPerPoint)),
         ...(rest.length > 0 && { [others]: sumLists(rest) }),
       },
-      errors: grown(now.errors, errors),
+      errors: firstOf(grown(failuresOf(now), failuresOf(this.#since)), errorsPerPoint),
       rejections: grown(now.rejections, rejections),
       units: firstOf(Object.fromEntries(this.#units), keysPerPoint),
       ages: this.#options.ages(),
@@ -251,13 +291,49 @@ function merge(points: readonly Point[]): Point {
   }
 }
 
-function countsOf({ methods }: Point, method: string | undefined): readonly number[] {
-  if (method === undefined) return sumLists(Object.values(methods))
-  return Object.hasOwn(methods, method) ? (methods[method] as readonly number[]) : []
+function countsOf({ methods }: Point, isChosen: (cell: Cell) => boolean): readonly number[] {
+  return sumLists(
+    Object.entries(methods).flatMap(([name, counts]) => (isChosen(cellOf(name)) ? [counts] : [])),
+  )
+}
+
+function cellOf(name: string): Cell {
+  const [network = '', method] = name.split(' ')
+  return method === undefined ? { network: '', method: name } : { network, method }
+}
+
+function networksOf({ methods }: Point): string[] {
+  const names = new Set(Object.keys(methods).map((name) => cellOf(name).network))
+  return [...names].filter((name) => name !== '').sort()
+}
+
+/** Errors since the start by network, method and code. */
+function failuresOf({ methods }: CountSample): Map<string, number> {
+  return new Map(
+    [...methods].flatMap(([name, { errors }]) =>
+      errors.flatMap((count, at) => (count === 0 ? [] : [[`${name} ${errorNames[at]}`, count] as const])),
+    ),
+  )
+}
+
+function failureOf(name: string): Cell & { readonly code: string } {
+  const [network = '', method = '', code] = name.split(' ')
+  return code === undefined ? { network: '', method: '', code: name } : { network, method, code }
+}
+
+function errorsByCode({ errors }: Point, isChosen: (cell: Cell) => boolean): Numbers {
+  const sums = new Map<string, number>()
+  for (const [name, count] of Object.entries(errors)) {
+    const failure = failureOf(name)
+    if (isChosen(failure)) sums.set(failure.code, (sums.get(failure.code) ?? 0) + count)
+  }
+  return Object.fromEntries(sums)
 }
 
 function figuresOf([calls = 0, failed = 0, ...timed]: readonly number[], seconds: number): CallFigures {
   return {
+    calls,
+    failed,
     callsPerSecond: calls / Math.max(seconds, 1),
     errorsPerSecond: failed / Math.max(seconds, 1),
     p50Seconds: quantile(timed, 0.5),

@@ -58,6 +58,9 @@ export const errorCodes: readonly number[] = [
   -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32004, -32005, 3, 29, 4444,
 ]
 
+/** Names of {@link MethodCounts.errors}, in their order. */
+export const errorNames: readonly string[] = [...errorCodes.map(String), other]
+
 const figureNames = [
   /** Time of publishing, in milliseconds since 1970. */
   'atMs',
@@ -81,7 +84,9 @@ const figureNames = [
 /** Figures that an edge publishes from time to time; see {@link EdgeCounts.publish}. */
 export type EdgeFigures = Readonly<Record<(typeof figureNames)[number], number>>
 
+/** Counts of one method on one network. */
 export interface MethodCounts {
+  readonly network: string
   readonly method: string
   readonly calls: number
   /** Calls that a stored answer answered. */
@@ -92,6 +97,8 @@ export interface MethodCounts {
   readonly durations: readonly number[]
   readonly answerBytes: number
   readonly sizes: readonly number[]
+  /** By {@link errorCodes}, other codes last. */
+  readonly errors: readonly number[]
 }
 
 const callsAt = 0
@@ -101,14 +108,21 @@ const bytesAt = 3
 const failedAt = 4
 const durationsAt = 5
 const sizesAt = durationsAt + durationBuckets
-const methodWords = sizesAt + sizeBuckets
+const errorsAt = sizesAt + sizeBuckets
+/** Words of one method on one network: half a kilobyte, so that ten networks take 1 MB for each edge. */
+const methodWords = errorsAt + errorCodes.length + 1
+
+/** Where networks are not told apart. */
+const oneNetwork: readonly string[] = ['']
 
 export class EdgeCounts {
   readonly #methods: readonly string[]
   readonly #slots: ReadonlyMap<string, number>
   readonly #otherSlot: number
+  readonly #networks: readonly string[]
+  /** Words of all methods on one network. */
+  readonly #networkWords: number
   readonly #words: Float64Array
-  readonly #errorsAt: number
   readonly #rejectionsAt: number
   readonly #delaysAt: number
   readonly #figuresAt: number
@@ -118,25 +132,39 @@ export class EdgeCounts {
   #untimed = 0
   #untimedStored = 0
 
-  /** Counts of edge number `edge`, from 0, in memory from {@link allotCounts}; `methods` are the same on every edge. */
-  constructor(memory: SharedArrayBuffer, methods: readonly string[], edge: number) {
+  /**
+   * Counts of edge number `edge`, from 0, in memory from {@link allotCounts}; `methods` and `networks` are the same on
+   * every edge.
+   */
+  constructor(
+    memory: SharedArrayBuffer,
+    methods: readonly string[],
+    edge: number,
+    networks: readonly string[] = oneNetwork,
+  ) {
     this.#methods = methods
     this.#slots = new Map(methods.map((name, index) => [name, index * methodWords]))
     this.#otherSlot = methods.length * methodWords
-    this.#errorsAt = this.#otherSlot + methodWords
-    this.#rejectionsAt = this.#errorsAt + errorCodes.length + 1
+    this.#networks = networks
+    this.#networkWords = this.#otherSlot + methodWords
+    this.#rejectionsAt = this.#networkWords * networks.length
     this.#delaysAt = this.#rejectionsAt + refusalReasonNames.length
     this.#figuresAt = this.#delaysAt + durationBuckets + 1
     const words = this.#figuresAt + figureNames.length
     this.#words = new Float64Array(memory, edge * words * 8, words)
   }
 
-  static bytesFor(methods: number): number {
-    const rest = errorCodes.length + 1 + refusalReasonNames.length + durationBuckets + 1
-    return ((methods + 1) * methodWords + rest + figureNames.length) * 8
+  static bytesFor(methods: number, networks = 1): number {
+    const rest = refusalReasonNames.length + durationBuckets + 1
+    return ((methods + 1) * methodWords * networks + rest + figureNames.length) * 8
   }
 
-  /** The slot that counts a method; one slot for all unknown ones. */
+  /** What to add to the slots of methods for this network; one that is not listed counts as the first. */
+  slotsFrom(network: string): number {
+    return Math.max(this.#networks.indexOf(network), 0) * this.#networkWords
+  }
+
+  /** The slot that counts a method on the first network; one slot for all unknown ones. */
   slotOf(method: string): number {
     if (method !== this.#lastMethod) {
       this.#lastMethod = method
@@ -146,7 +174,7 @@ export class EdgeCounts {
   }
 
   methodAt(slot: number): string {
-    return this.#methods[slot / methodWords] ?? other
+    return this.#methods[(slot % this.#networkWords) / methodWords] ?? other
   }
 
   /** The start time of a request with a possibly stored answer, for {@link repeated}; 0 if it is not timed. */
@@ -199,7 +227,7 @@ export class EdgeCounts {
     if (errorCode === undefined) return ms
     ;(words[slot + failedAt] as number) += 1
     const at = errorCodes.indexOf(errorCode)
-    ;(words[this.#errorsAt + (at === -1 ? errorCodes.length : at)] as number) += 1
+    ;(words[slot + errorsAt + (at === -1 ? errorCodes.length : at)] as number) += 1
     return ms
   }
 
@@ -224,11 +252,17 @@ export class EdgeCounts {
   }
 
   readMethods(): MethodCounts[] {
+    return this.#networks.flatMap((network) => this.#readNetwork(network))
+  }
+
+  #readNetwork(network: string): MethodCounts[] {
+    const from = this.slotsFrom(network)
     return [...this.#methods, other].flatMap((method, index) => {
-      const slot = index * methodWords
+      const slot = from + index * methodWords
       const calls = this.#word(slot + callsAt)
       if (calls === 0) return []
       return {
+        network,
         method,
         calls,
         repeated: this.#word(slot + repeatedAt),
@@ -237,15 +271,16 @@ export class EdgeCounts {
         durations: this.#range(slot + durationsAt, durationBuckets),
         answerBytes: this.#word(slot + bytesAt),
         sizes: this.#range(slot + sizesAt, sizeBuckets),
+        errors: this.#range(slot + errorsAt, errorCodes.length + 1),
       }
     })
   }
 
-  /** Error code, or `other` → number of errors. */
+  /** Error code, or `other` → number of errors, of all networks and methods. */
   readErrors(): Map<string, number> {
-    return new Map(
-      [...errorCodes, other].map((code, index) => [String(code), this.#word(this.#errorsAt + index)]),
-    )
+    const cells = this.readMethods()
+    const countOf = (at: number) => cells.reduce((sum, { errors }) => sum + (errors[at] ?? 0), 0)
+    return new Map(errorNames.map((code, at) => [code, countOf(at)]))
   }
 
   /** Reason → number of requests. */
@@ -277,7 +312,11 @@ export class EdgeCounts {
   }
 }
 
-/** Memory for the counts of this many edges that serve these methods. */
-export function allotCounts(methods: readonly string[], edges: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(edges * EdgeCounts.bytesFor(methods.length))
+/** Memory for the counts of this many edges that serve these methods on these networks. */
+export function allotCounts(
+  methods: readonly string[],
+  edges: number,
+  networks: readonly string[] = oneNetwork,
+): SharedArrayBuffer {
+  return new SharedArrayBuffer(edges * EdgeCounts.bytesFor(methods.length, networks.length))
 }

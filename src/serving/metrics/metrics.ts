@@ -3,13 +3,16 @@
  * reads them from their owners through {@link MetricSources}.
  *
  * Labels are bounded: served methods, listed error codes and reasons, configured networks, classes of jobs, numbers of
- * edges. None is made from a request, so none can contain a key.
+ * edges, ids and names of some API keys. None is made from a request, so none can contain a key's secret.
  */
-import { bucketBytes, bucketSeconds, type EdgeFigures } from './edgeCounts.js'
+import { bucketBytes, bucketSeconds, type EdgeFigures, errorNames } from './edgeCounts.js'
 import { type DeclaredMetric, type MetricsText, Register } from './register.js'
 import { defineSources } from './sourceMetrics.js'
 import type { MetricSources } from './sources.js'
-import { sumMaps, sumMethods } from './sumCounts.js'
+import { sumCells, sumMaps, sumMethods } from './sumCounts.js'
+
+/** Code of defects. It is reported as zero, too, so that a rate sees the first one. */
+const defectCode = '-32603'
 
 export class Metrics {
   readonly #register = new Register()
@@ -18,6 +21,7 @@ export class Metrics {
   constructor(sources: MetricSources) {
     this.#sources = sources
     this.#defineRequests()
+    this.#defineKeys()
     this.#defineEdges()
     this.#defineJobs()
     this.#defineNetworks()
@@ -45,9 +49,13 @@ export class Metrics {
     this.#register.section = 'Requests'
     const { edges } = this.#sources
     const register = this.#register
-    const all = () => sumMethods(edges.flatMap((edge) => edge.readMethods()))
-    const methods = register.of(['method'], () => all().map((counts) => [{ method: counts.method }, counts]))
-    methods.counter('tidegate_rpc_calls_total', 'Calls by method, of batches too.', 'calls')
+    const read = () => edges.flatMap((edge) => edge.readMethods())
+    const cells = () => sumCells(read())
+    const labels = ['network', 'method']
+    const methods = register.of(labels, () =>
+      cells().map((counts) => [{ network: counts.network, method: counts.method }, counts]),
+    )
+    methods.counter('tidegate_rpc_calls_total', 'Calls by network and method, of batches too.', 'calls')
     methods.counter(
       'tidegate_rpc_repeated_answers_total',
       'Calls answered by a stored answer, without running the method.',
@@ -56,11 +64,11 @@ export class Metrics {
     register.histogram(
       'tidegate_rpc_duration_seconds',
       'Time from the beginning of a call to its result, or to the first part of a streamed one. Of calls that need no job one in 16 is timed, and counts 16 times; of stored answers to single calls one in 64, which counts 64 times; those in batches are not timed.',
-      ['method'],
+      labels,
       bucketSeconds,
       () =>
-        all().map(({ method, durations, durationSeconds }) => ({
-          labels: { method },
+        cells().map(({ network, method, durations, durationSeconds }) => ({
+          labels: { network, method },
           buckets: durations,
           sum: durationSeconds,
         })),
@@ -71,16 +79,23 @@ export class Metrics {
       ['method'],
       bucketBytes,
       () =>
-        all().map(({ method, sizes, answerBytes }) => ({
+        sumMethods(read()).map(({ method, sizes, answerBytes }) => ({
           labels: { method },
           buckets: sizes,
           sum: answerBytes,
         })),
     )
-    const errors = () => sumMaps(edges.map((edge) => edge.readErrors()))
     register
-      .of(['code'], () => [...errors()].map(([code, count]) => [{ code }, count]))
-      .counter('tidegate_rpc_errors_total', 'Calls that ended with an error, by its code.')
+      .of([...labels, 'code'], () =>
+        cells().flatMap(({ network, method, errors }) =>
+          errors.flatMap((count, at) =>
+            count === 0 && errorNames[at] !== defectCode
+              ? []
+              : [[{ network, method, code: errorNames[at] ?? '' }, count] as const],
+          ),
+        ),
+      )
+      .counter('tidegate_rpc_errors_total', 'Calls that ended with an error, by network, method and code.')
     const rejections = () => sumMaps(edges.map((edge) => edge.readRejections()))
     register
       .of(['reason'], () => [...rejections()].map(([reason, count]) => [{ reason }, count]))
@@ -88,6 +103,23 @@ export class Metrics {
         'tidegate_rejections_total',
         'Requests and WebSockets refused before any method was called, by reason.',
       )
+  }
+
+  #defineKeys(): void {
+    this.#register.section = 'Keys'
+    const { keys } = this.#sources
+    const each = this.#register.of(['key', 'name'], () =>
+      keys().map((of) => [{ key: of.key, name: of.name }, of]),
+    )
+    const which = 'by API key: of the 50 that spend most, and of all others as "other"'
+    each.counter('tidegate_key_calls_total', `Calls ${which}.`, 'calls')
+    each.counter('tidegate_key_units_total', `Compute units spent ${which}.`, 'units')
+    each.counter('tidegate_key_errors_total', `Calls that ended with an error ${which}.`, 'errors')
+    each.counter(
+      'tidegate_key_refusals_total',
+      `Calls and requests that were refused because of their key ${which}.`,
+      'refusals',
+    )
   }
 
   #defineEdges(): void {

@@ -3,7 +3,7 @@
  * newest sample is compared with older ones.
  */
 import { bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
-import { minus, sumLists, sumMaps, sumMethods, sumOf } from './sumCounts.js'
+import { minus, sumCells, sumLists, sumMaps, sumOf } from './sumCounts.js'
 
 /** Samples from the oldest to the newest: with one a second, a window long enough for infrequent calls. */
 const windowTicks = 10
@@ -11,6 +11,7 @@ const windowTicks = 10
 /** Counts since the start, at one time. */
 export interface CountSample {
   readonly atMs: number
+  /** By {@link cellName}. */
   readonly methods: ReadonlyMap<string, MethodCounts>
   readonly errors: ReadonlyMap<string, number>
   readonly rejections: ReadonlyMap<string, number>
@@ -18,6 +19,7 @@ export interface CountSample {
 }
 
 interface MethodRates {
+  readonly network: string
   readonly method: string
   readonly callsPerSecond: number
   readonly repeatedPerSecond: number
@@ -53,11 +55,16 @@ export interface RecentRates {
   readonly edges: readonly { readonly cpuShare: number; readonly delayP99Seconds: number | undefined }[]
 }
 
+/** Name of the counts of a method on a network; neither contains a space. */
+export function cellName({ network, method }: Pick<MethodCounts, 'network' | 'method'>): string {
+  return `${network} ${method}`
+}
+
 export function sampleCounts(edges: readonly EdgeCounts[], atMs: number): CountSample {
   return {
     atMs,
     methods: new Map(
-      sumMethods(edges.flatMap((edge) => edge.readMethods())).map((counts) => [counts.method, counts]),
+      sumCells(edges.flatMap((edge) => edge.readMethods())).map((counts) => [cellName(counts), counts]),
     ),
     errors: sumMaps(edges.map((edge) => edge.readErrors())),
     rejections: sumMaps(edges.map((edge) => edge.readRejections())),
@@ -109,7 +116,7 @@ export class RecentCalls {
       p50Seconds: quantile(durations, 0.5),
       p99Seconds: quantile(durations, 0.99),
       methods: [...newest.methods.values()]
-        .map((counts) => ratesOf(counts, oldest.methods.get(counts.method), windowSeconds))
+        .map((counts) => ratesOf(counts, oldest.methods.get(cellName(counts)), windowSeconds))
         .filter(({ callsPerSecond }) => callsPerSecond > 0)
         .sort((a, b) => b.callsPerSecond - a.callsPerSecond),
       errors: named(({ errors }) => errors),
@@ -135,6 +142,7 @@ function ratesOf(counts: MethodCounts, then: MethodCounts | undefined, seconds: 
     seconds > 0 ? (of(counts) - (then === undefined ? 0 : of(then))) / seconds : 0
   const durations = minus(counts.durations, then?.durations)
   return {
+    network: counts.network,
     method: counts.method,
     callsPerSecond: perSecond(({ calls }) => calls),
     repeatedPerSecond: perSecond(({ repeated }) => repeated),

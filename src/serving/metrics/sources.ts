@@ -45,6 +45,16 @@ export interface StoreFigures {
   readonly readers: number
 }
 
+export interface KeyFigures {
+  /** Its id; `other` for all others together. */
+  readonly key: string
+  readonly name: string
+  readonly calls: number
+  readonly units: number
+  readonly errors: number
+  readonly refusals: number
+}
+
 export interface MetricSources {
   readonly version: string
   readonly transport: string
@@ -62,6 +72,8 @@ export interface MetricSources {
   networks(): readonly NetworkFigures[]
   rollups(): readonly RollupFigures[]
   stores(): readonly StoreFigures[]
+  /** Some keys, and the sum of all others. */
+  keys(): readonly KeyFigures[]
   /** Whether the database of shared keys answers; undefined if keys are not shared. */
   sharedKeysAnswer(): boolean | undefined
   /** Commits of groups of submissions. */

@@ -2,16 +2,26 @@ import type { MethodCounts } from './edgeCounts.js'
 
 const counted = ['calls', 'repeated', 'failed', 'durationSeconds', 'answerBytes'] as const
 
-/** One entry per method, summed over several edges. */
+/** One entry per network and method, summed over several edges. */
+export function sumCells(counts: readonly MethodCounts[]): MethodCounts[] {
+  return sumBy(counts, ({ network, method }) => `${network} ${method}`)
+}
+
+/** One entry per method, summed over several edges and networks; its network is one of them. */
 export function sumMethods(counts: readonly MethodCounts[]): MethodCounts[] {
+  return sumBy(counts, ({ method }) => method)
+}
+
+function sumBy(counts: readonly MethodCounts[], nameOf: (counts: MethodCounts) => string): MethodCounts[] {
   const sums = new Map<string, { -readonly [N in keyof MethodCounts]: MethodCounts[N] }>()
   for (const found of counts) {
-    const sum = sums.get(found.method)
-    if (sum === undefined) sums.set(found.method, { ...found })
+    const sum = sums.get(nameOf(found))
+    if (sum === undefined) sums.set(nameOf(found), { ...found })
     else {
       for (const name of counted) sum[name] += found[name]
       sum.durations = sumLists([sum.durations, found.durations])
       sum.sizes = sumLists([sum.sizes, found.sizes])
+      sum.errors = sumLists([sum.errors, found.errors])
     }
   }
   return [...sums.values()]

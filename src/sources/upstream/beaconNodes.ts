@@ -1,6 +1,7 @@
 import { type BeaconBody, BeaconLine } from './beaconLine.js'
 import { UpstreamFailure } from './line.js'
 import { namesOf } from './namesOf.js'
+import type { LastError } from './service.js'
 import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
 
 /** A node's entry in `/health`. */
@@ -8,6 +9,8 @@ export interface BeaconNodeState {
   readonly name: string
   readonly isAnswering: boolean
   readonly isQuarantined: boolean
+  /** Undefined before the first failure. */
+  readonly lastError?: LastError | undefined
 }
 
 interface BeaconNodesOptions {
@@ -32,10 +35,11 @@ export class BeaconNodes {
   }
 
   states(): BeaconNodeState[] {
-    return this.#nodes.map(({ name, isAnswering, isQuarantined }) => ({
+    return this.#nodes.map(({ name, isAnswering, isQuarantined, lastError }) => ({
       name: name.replace('beacon node ', ''),
       isAnswering: isAnswering === true,
       isQuarantined,
+      lastError,
     }))
   }
 

@@ -6,12 +6,21 @@ const failuresMax = 5
 const restMs = 200
 const restMsMax = 5_000
 
+/** The newest failure of a node. */
+export interface LastError {
+  /** In milliseconds since 1970. */
+  readonly atMs: number
+  readonly why: string
+}
+
 /** Whether a node is in service, judged by the outcomes of requests. */
 export class Service {
   /** Undefined before the first outcome. */
   isAnswering: boolean | undefined
   /** How often it stopped answering. */
   outages = 0
+  /** Undefined before the first failure. */
+  lastError: LastError | undefined
   readonly #name: string
   readonly #notice: (text: string) => void
   #answeredAt = 0
@@ -53,6 +62,7 @@ export class Service {
    */
   failed(start: number, why: string): boolean {
     if (start < this.#answeredAt) return false
+    this.lastError = { atMs: Date.now(), why }
     if (this.isAnswering === false) return true
     this.isAnswering = false
     this.outages++

@@ -15,7 +15,7 @@ import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.
 import { NodeScore } from './nodeScore.js'
 import { Pause } from './pause.js'
 import { Quarantine } from './quarantine.js'
-import { Service } from './service.js'
+import { type LastError, Service } from './service.js'
 import { SocketLine } from './socketLine.js'
 
 export interface UpstreamOptions extends LineOptions {
@@ -98,6 +98,10 @@ export class Upstream {
   /** Whether it is in service: false after several failed requests in a row; undefined before the first. */
   get isAnswering(): boolean | undefined {
     return this.#service.isAnswering
+  }
+
+  get lastError(): LastError | undefined {
+    return this.#service.lastError
   }
 
   get outages(): number {

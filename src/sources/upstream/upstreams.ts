@@ -9,6 +9,7 @@ import { HeadClaimer } from './headClaimer.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
 import { namesOf } from './namesOf.js'
+import type { LastError } from './service.js'
 import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
 import { type ChainName, VettedNode } from './vettedNode.js'
 
@@ -79,10 +80,12 @@ export interface UpstreamState {
   /** Number of the head it claims; undefined before the first answer. */
   readonly head: number | undefined
   readonly lies: readonly string[]
+  /** Undefined before the first failure. */
+  readonly lastError?: LastError | undefined
 }
 
 /** The requests to a node since the start, and its state. */
-export interface UpstreamFigures extends Omit<UpstreamState, 'lies'> {
+export interface UpstreamFigures extends Omit<UpstreamState, 'lies' | 'lastError'> {
   /** Answered exchanges; a batch is one. */
   readonly answered: number
   readonly seconds: number
@@ -158,6 +161,7 @@ export class Upstreams {
       isQuarantined: upstream.isQuarantined || claimer.vetted.isOfOtherChain,
       head: claimer.claim?.number,
       lies: upstream.score.lies,
+      lastError: upstream.lastError,
     }))
   }
 

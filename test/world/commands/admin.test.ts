@@ -64,14 +64,19 @@ for (const transport of ['uws', 'node']) {
       t.teardown(() => client.cut())
       await client.ask(balance)
       const found = await admin.metrics()
-      t.equal(found.get('tidegate_rpc_calls_total{method="eth_getBalance"}'), 7)
-      t.ok((found.get('tidegate_rpc_repeated_answers_total{method="eth_getBalance"}') ?? 0) >= 3)
+      t.equal(found.get('tidegate_rpc_calls_total{network="demo",method="eth_getBalance"}'), 7)
+      t.ok(
+        (found.get('tidegate_rpc_repeated_answers_total{network="demo",method="eth_getBalance"}') ?? 0) >= 3,
+      )
       t.equal(found.get('tidegate_rpc_result_bytes_count{method="eth_getBalance"}'), 7)
-      t.equal(found.get('tidegate_rpc_calls_total{method="eth_getProof"}'), 1)
-      t.equal(found.get('tidegate_rpc_duration_seconds_count{method="eth_getProof"}'), 1)
-      t.equal(found.get('tidegate_rpc_duration_seconds_bucket{method="eth_getProof",le="+Inf"}'), 1)
-      t.equal(found.get('tidegate_rpc_calls_total{method="other"}'), 1)
-      t.equal(found.get('tidegate_rpc_errors_total{code="-32601"}'), 1)
+      t.equal(found.get('tidegate_rpc_calls_total{network="demo",method="eth_getProof"}'), 1)
+      t.equal(found.get('tidegate_rpc_duration_seconds_count{network="demo",method="eth_getProof"}'), 1)
+      t.equal(
+        found.get('tidegate_rpc_duration_seconds_bucket{network="demo",method="eth_getProof",le="+Inf"}'),
+        1,
+      )
+      t.equal(found.get('tidegate_rpc_calls_total{network="demo",method="other"}'), 1)
+      t.equal(found.get('tidegate_rpc_errors_total{network="demo",method="other",code="-32601"}'), 1)
       t.equal(found.get('tidegate_pool_finished_jobs_total{class="proof"}'), 1)
       t.ok((found.get('tidegate_pool_cpu_seconds_total{class="proof"}') ?? 0) > 0)
       // Any thread may have had the proof.
@@ -123,7 +128,7 @@ for (const transport of ['uws', 'node']) {
       await service.post('/nowhere', ask('eth_chainId'))
       const after = await admin.metrics()
       const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
-      t.equal(grown('tidegate_rpc_errors_total{code="-32700"}'), 1)
+      t.equal(grown('tidegate_rpc_errors_total{network="demo",method="other",code="-32700"}'), 1)
       t.equal(grown('tidegate_rejections_total{reason="path"}'), 1)
     })
 
@@ -161,7 +166,7 @@ t.test(
     // Connections that come to one edge alone once in two million times.
     for (let time = 0; time < 22; time++) await service.post('/', ask('net_version'))
     const found = await admin.metrics()
-    t.equal(found.get('tidegate_rpc_calls_total{method="net_version"}'), 22)
+    t.equal(found.get('tidegate_rpc_calls_total{network="demo",method="net_version"}'), 22)
     await waitFor('the second edge to publish', async () => {
       return ((await admin.metrics()).get('tidegate_edge_heap_bytes{edge="1"}') ?? 0) > 0
     })

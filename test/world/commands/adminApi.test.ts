@@ -94,16 +94,24 @@ t.test('the history has the calls of all methods or one, errors by code, and wha
     const { answer } = await ask('GET', '/api/history?span=day')
     return answer.keys.length > 0 && answer
   })
-  const { at, keys, errors, methods, ages, ...series } = found
+  const { at, keys, errors, methods, ages, networks, failures, refusals, ...series } = found
   t.equal(at.length, 1, 'the minute that is not over')
   for (const [name, values] of Object.entries(series)) t.equal((values as unknown[]).length, at.length, name)
   t.ok(found.callsPerSecond[0] > found.errorsPerSecond[0] && found.errorsPerSecond[0] > 0)
   t.ok(found.p50Seconds[0] > 0, 'stored answers are timed')
   t.ok(found.p50Seconds[0] <= found.p99Seconds[0])
-  t.match(keys, [{ id: '000000000000', name: null }])
+  t.match(keys, [{ id: '000000000000', name: 'without a key' }])
   t.ok(keys[0].unitsPerSecond[0] > 0)
   t.match(errors, [{ code: '-32602', perSecond: [Number] }])
-  t.match(methods, [{ method: 'eth_chainId', errorsPerSecond: 0 }, { method: 'eth_getBalance' }])
+  t.match(methods, [
+    { network: 'demo', method: 'eth_chainId', calls: 100, errors: 0 },
+    { network: 'demo', method: 'eth_getBalance', errors: 10 },
+  ])
+  t.match(networks, [{ network: 'demo', calls: 110, errors: 10 }])
+  t.strictSame(failures, [{ network: 'demo', method: 'eth_getBalance', code: '-32602', count: 10 }])
+  t.strictSame(refusals, [])
+  const { answer: elsewhere } = await ask('GET', '/api/history?network=nowhere')
+  t.strictSame([elsewhere.methods, elsewhere.failures, elsewhere.errors], [[], [], []])
   t.match(ages, [{ network: 'demo', seconds: [Number] }])
   const { answer: ofKey } = await ask('GET', '/api/history?key=000000000000')
   t.match(ofKey.keys, [{ id: '000000000000', unitsPerSecond: [Number] }])

@@ -33,7 +33,7 @@ t.test('the way in which held state stays current is shown', { skip: withoutBrow
   await logIn(visit, token)
   // Where blocks come faster than they are read, a witness may come too late for one.
   await visit.see(
-    /gate \(default\)\s+ok\s+\d+\s+[^\t]+\s+a gateway to nodes\s+[^\t]+ proved; calls executed\s+\S+ [\d.]+ (?:µs|ms|s)\b[^\t]*\s+current by (?:witnesses|proofs), [\d.]+ (?:[KM]i)?B\t/,
+    /gate \(default\)\s+ok, for \d+ s\s+Head\s+\d+[\s\S]*Source\s+a gateway to nodes\s+Verification\s+[^\n]+ proved; calls executed\s+Stored state\s+current by (?:witnesses|proofs), [\d.]+ (?:[KM]i)?B\s[\s\S]*Upstreams[\s\S]*answers\s/,
   )
   t.strictSame(visit.faults, [])
 })

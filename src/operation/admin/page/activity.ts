@@ -5,6 +5,7 @@ import { ask, callNetwork, whyRefused } from './api.js'
 import { labelled, make, offer, opener } from './dom.js'
 import { formatAge, formatBytes, formatCount, formatMs, formatShare, formatTime } from './format.js'
 import type { LiveSource } from './live.js'
+import { notedTable } from './notedCalls.js'
 import { figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
@@ -34,7 +35,7 @@ export function activity(live: LiveSource): View {
     choice,
   )
   const waiting = waitingTable((name) => void opened.openSubmissions(name))
-  const slow = slowTable((call) =>
+  const slow = notedTable('Slow calls', 'None of late.', (call) =>
     opened.show(section(`${call.method}, ${formatMs(call.seconds * 1_000)}`, call.params)),
   )
 
@@ -176,25 +177,5 @@ function waitingTable(open: (network: string) => void) {
       figures('Settled', ({ queue }) => formatCount(queue?.settled)),
     ],
     'None.',
-  )
-}
-
-function slowTable(open: (call: LiveState['slowCalls'][number]) => void) {
-  return new LiveTable<LiveState['slowCalls'][number]>(
-    'Slow calls',
-    [
-      { title: 'When (UTC)', of: ({ at }) => formatTime(Date.parse(at)) },
-      { title: 'Method', of: (call) => opener(call.method, () => open(call)) },
-      { title: 'Network', of: ({ network }) => network },
-      { title: 'Key', of: ({ keyId }) => keyId },
-      figures('Time', ({ seconds }) => formatMs(seconds * 1_000)),
-      {
-        title: 'Ended',
-        of: ({ isError }) => (isError ? 'error' : 'result'),
-        mark: ({ isError }) => (isError ? 'bad' : undefined),
-      },
-      { title: 'Request', of: ({ params }) => (params.length > 60 ? `${params.slice(0, 59)}…` : params) },
-    ],
-    'None of late.',
   )
 }

@@ -10,8 +10,8 @@ export interface Line {
   readonly values: readonly (number | null)[]
 }
 
-/** Least seconds of the time axis, so that a server that has just started has no axis of three seconds. */
-const shownSecondsMin = 60
+/** Seconds of the time axis until another time is chosen. */
+const shownSecondsDefault = 3_600
 const heightPx = 180
 const sparkWidth = 120
 const sparkHeight = 20
@@ -19,7 +19,22 @@ const sparkHeight = 20
 const sparkMaxMin = 10
 
 /** Colours of lines that differ only by name. */
-export const lineColors = ['--accent', '--second', '--good', '--third', '--faint']
+const lineColors = ['--accent', '--second', '--good', '--third'] as const
+
+/** The colour of the line at this place; those beyond the colours are grey. */
+export function lineColor(at: number): string {
+  return lineColors[at] ?? '--faint'
+}
+
+/** Colours of keys, in the order in which the keys were seen. */
+const keyColors = new Map<string, string>()
+
+/** The colour of a key, which stays while the page is open. */
+export function colorOfKey(id: string): string {
+  const color = keyColors.get(id) ?? (lineColors[keyColors.size % lineColors.length] as string)
+  keyColors.set(id, color)
+  return color
+}
 
 export class Chart {
   readonly element: HTMLElement
@@ -30,6 +45,7 @@ export class Chart {
   /** Seconds since 1970. */
   #at: readonly number[] = []
   #lines: readonly Line[] = []
+  #spanSeconds = shownSecondsDefault
   readonly #size: ResizeObserver
   readonly #scheme = matchMedia('(prefers-color-scheme: dark)')
   readonly #redraw = () => this.#make()
@@ -48,6 +64,11 @@ export class Chart {
     })
     this.#size.observe(this.#figure)
     this.#scheme.addEventListener('change', this.#redraw)
+  }
+
+  /** The time axis is as long as the chosen time, whatever part of it has points. */
+  setSpan(seconds: number): void {
+    this.#spanSeconds = seconds
   }
 
   /** Draws lines through points at these times, in seconds since 1970. */
@@ -73,7 +94,7 @@ export class Chart {
     const last = this.#at.at(-1) ?? 0
     plot.batch(() => {
       plot.setData(this.#data(), true)
-      plot.setScale('x', { min: Math.min(this.#at[0] ?? 0, last - shownSecondsMin), max: last })
+      plot.setScale('x', { min: last - this.#spanSeconds, max: last })
     })
   }
 
@@ -156,5 +177,9 @@ export function sparkline(values: readonly (number | null)[]): SVGElement {
 
 /** In the time zone of the reader. */
 function clockTime(seconds: number): string {
-  return new Date(seconds * 1_000).toLocaleTimeString('en', { hourCycle: 'h23' })
+  return new Date(seconds * 1_000).toLocaleTimeString('en', {
+    hourCycle: 'h23',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
 }

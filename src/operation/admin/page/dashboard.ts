@@ -7,7 +7,7 @@ import { activity } from './activity.js'
 import { Refusal, request, storedToken, storeToken, whyRefused } from './api.js'
 import { cost } from './cost.js'
 import { labelled, make, setText } from './dom.js'
-import { health } from './health.js'
+import { health, levelMarks, levelOf } from './health.js'
 import { keys } from './keys.js'
 import { LiveSource } from './live.js'
 import { playground } from './playground.js'
@@ -39,6 +39,13 @@ function showViews(): void {
   const content = make('main', { id: 'content', tabindex: -1 })
   const connection = make('span', { role: 'status', class: 'connection' })
   const links = Object.entries(views).map(([name, [title]]) => make('a', { href: `#${name}` }, title))
+  const menu = make(
+    'div',
+    { id: 'menu' },
+    make('nav', { 'aria-label': 'Views' }, ...links),
+    make('button', { type: 'button', class: 'quiet', onclick: () => logOut() }, 'Log out'),
+  )
+  const opener = menuOpener(menu)
   let shown: View | undefined
   let asked: string | undefined
 
@@ -51,9 +58,9 @@ function showViews(): void {
   }
   const live = new LiveSource((why) => logOut(whyRefused(why)))
   live.listen(({ state, isOpen }) => {
-    const health = state === undefined || state.ready ? '' : ', not ready'
-    setText(connection, isOpen ? `live${health}` : 'no connection')
-    connection.className = `connection ${isOpen && health === '' ? 'good' : 'bad'}`
+    const level = state === undefined ? 'ok' : levelOf(state)
+    setText(connection, isOpen ? `live${level === 'ok' ? '' : `, ${level}`}` : 'no connection')
+    connection.className = `connection ${isOpen ? levelMarks[level] : 'bad'}`
   })
 
   const showView = async () => {
@@ -87,18 +94,32 @@ function showViews(): void {
       { href: '#content', class: 'skip', onclick: (event) => skipTo(event, content) },
       'Skip to the content',
     ),
-    make(
-      'header',
-      {},
-      make('h1', {}, 'Tidegate'),
-      make('nav', { 'aria-label': 'Views' }, ...links),
-      connection,
-      make('button', { type: 'button', class: 'quiet', onclick: () => logOut() }, 'Log out'),
-    ),
+    make('header', {}, make('h1', {}, 'Tidegate'), menu, connection, opener),
     content,
   )
   addEventListener('hashchange', showView)
   void showView()
+}
+
+/** The button that opens the menu on narrow screens; a choice in the menu, or Escape, closes it. */
+function menuOpener(menu: HTMLElement): HTMLElement {
+  const button = make(
+    'button',
+    { type: 'button', class: 'quiet opener', 'aria-controls': menu.id, onclick: () => toggle() },
+    'Menu',
+  )
+  const toggle = (isOpen = button.ariaExpanded !== 'true') => {
+    button.ariaExpanded = String(isOpen)
+    menu.classList.toggle('open', isOpen)
+  }
+  toggle(false)
+  menu.addEventListener('click', () => toggle(false))
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape') return
+    toggle(false)
+    button.focus()
+  })
+  return button
 }
 
 /** The part of the address after `#` chooses the view, so this link must not change it. */

@@ -42,6 +42,11 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString().replace('T', ' ').slice(0, 19)
 }
 
+/** A key by its name and id. */
+export function keyLabel(id: string, name: string | null): string {
+  return name === null ? id : `${name} (${id})`
+}
+
 function digits(value: number): string {
   if (value === 0) return '0'
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')

@@ -1,4 +1,4 @@
-/** Is it well? Failing checks first; then each network in a row, with its head and source; the machine last. */
+/** Is it well, and since when is it not? Failing checks first; then each network with its nodes; the machine last. */
 import type { CallHistory, LiveState } from '../shapes.js'
 import { sparkline } from './charts.js'
 import { type Child, make, setText } from './dom.js'
@@ -8,30 +8,35 @@ import { failures, figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
 type Network = LiveState['networks'][number]
-type Row = Network & { readonly ages: readonly (number | null)[] }
+type Upstream = NonNullable<Network['chain']>['upstreams'][number]
+
+/** Class of each level, for its colour. */
+export const levelMarks = { ok: 'good', degraded: 'warning', failing: 'bad' } as const
 
 export function health(live: LiveSource): View {
   const verdict = make('p', { role: 'status', class: 'verdict' })
   const failing = make('ul', { class: 'failing', 'aria-label': 'Failing checks' })
   const summary = make('p', { class: 'note' })
-  const networks = networkTable()
+  const networks = make('div', { class: 'stack' })
+  const cards = new Map<string, NetworkCard>()
   const queues = queueTable()
   const caches = cacheTable()
   const edges = edgeTable()
   const close = live.listen(({ state, history }) => {
     if (state === undefined) return
-    const wrong = state.networks.filter((network) => !stateOf(network).startsWith('ok'))
-    const isWell = state.failing.length === 0 && wrong.length === 0
-    setText(verdict, isWell ? 'All is well.' : sentenceOf(state, wrong))
-    verdict.className = `verdict ${isWell ? 'good' : 'bad'}`
-    failing.replaceChildren(
-      ...state.failing.map(({ check, network, why }) =>
-        make('li', {}, `${check}${network === null ? '' : ` of ${network}`}: ${why}`),
-      ),
-    )
+    const nowMs = Date.parse(state.at)
+    const level = levelOf(state)
+    setText(verdict, verdictOf(state, level))
+    verdict.className = `verdict ${levelMarks[level]}`
+    failing.replaceChildren(...state.failing.map((check) => make('li', {}, checkText(check, nowMs))))
     failing.hidden = state.failing.length === 0
     setText(summary, summaryOf(state))
-    networks.show(state.networks.map((network) => ({ ...network, ages: agesOf(history, network.name) })))
+    for (const network of state.networks) {
+      const card = cards.get(network.name) ?? new NetworkCard()
+      if (!cards.has(network.name)) networks.append(card.element)
+      cards.set(network.name, card)
+      card.show(network, agesOf(history, network.name), nowMs)
+    }
     queues.show(state.queues)
     caches.show(state.caches)
     edges.show(state.edges)
@@ -41,7 +46,7 @@ export function health(live: LiveSource): View {
       'div',
       { class: 'stack' },
       make('section', { class: 'card' }, verdict, failing, summary),
-      networks.element,
+      networks,
       make(
         'details',
         { class: 'card' },
@@ -54,9 +59,25 @@ export function health(live: LiveSource): View {
   }
 }
 
-function sentenceOf({ failing }: LiveState, wrong: readonly Network[]): string {
-  const names = wrong.map((network) => `${network.name}: ${stateOf(network)}`)
-  return failing.length > 0 ? 'Not ready.' : `Look at ${names.join('; ')}.`
+/** The level of the whole server: the worst of its networks, or failing if a check fails. */
+export function levelOf({ failing, networks }: LiveState): Network['condition']['level'] {
+  const levels = networks.map(({ condition }) => condition.level)
+  if (failing.length > 0 || levels.includes('failing')) return 'failing'
+  return levels.includes('degraded') ? 'degraded' : 'ok'
+}
+
+function verdictOf({ failing, networks }: LiveState, level: Network['condition']['level']): string {
+  if (level === 'ok') return 'All is well.'
+  const names = networks.filter(({ condition }) => condition.level === level).map(({ name }) => name)
+  if (names.length === 0) return `Not ready: ${failing.map(({ check }) => check).join(', ')}.`
+  return level === 'degraded'
+    ? `All is answered, but ${names.join(', ')} is degraded.`
+    : `${names.join(', ')} is failing.`
+}
+
+function checkText({ check, network, why, since }: LiveState['failing'][number], nowMs: number): string {
+  const of = network === null ? '' : ` of ${network}`
+  return `${check}${of}: ${why}, for ${formatAge(nowMs - Date.parse(since))}`
 }
 
 function summaryOf(state: LiveState): string {
@@ -83,30 +104,76 @@ function agesOf(history: CallHistory | undefined, name: string): readonly (numbe
   return history?.ages.find(({ network }) => network === name)?.seconds ?? []
 }
 
-function networkTable() {
-  return new LiveTable<Row>(
-    'Networks',
+/** A network: its condition, facts about it, and its upstreams. */
+class NetworkCard {
+  readonly #name = make('h3')
+  readonly #condition = make('p', { class: 'condition' })
+  readonly #facts = make('dl', { class: 'facts' })
+  readonly #upstreams = upstreamTable()
+  #nowMs = 0
+  readonly element = make('section', { class: 'card network' }, this.#name, this.#condition, this.#facts)
+
+  show(network: Network, ages: readonly (number | null)[], nowMs: number): void {
+    const { name, isDefault, chain, condition, storeBytes } = network
+    const { level, why, since } = condition
+    this.#nowMs = nowMs
+    this.element.setAttribute('aria-label', `Network ${name}`)
+    setText(this.#name, isDefault ? `${name} (default)` : name)
+    setText(
+      this.#condition,
+      `${level}${why === null ? '' : `: ${why}`}, for ${formatAge(nowMs - Date.parse(since))}`,
+    )
+    this.#condition.className = `condition ${levelMarks[level]}`
+    const facts: readonly (readonly [title: string, text: Child])[] = [
+      ['Head', formatCount(chain?.head.number)],
+      ['Age of the head', chain === null ? '–' : formatAge(chain.head.ageSeconds * 1_000)],
+      ['Its age over the hour', chain === null ? '–' : sparkline([...ages, chain.head.ageSeconds])],
+      ['Source', sourceOf(network)],
+      ['Verification', basisText(chain?.basis ?? {})],
+      ['Logs to come', logsText(chain?.logs ?? null)],
+      ['Stored state', storedText(chain?.workingSet ?? null)],
+      ['Signed by validators', signedOf(chain?.signed ?? null)],
+      ['On disk', storeBytes === 0 ? '–' : formatBytes(storeBytes)],
+    ]
+    const shown = facts.filter(([, text]) => text !== '–')
+    const lines = shown.map(([title, text]) => make('div', {}, make('dt', {}, title), make('dd', {}, text)))
+    const next = make('dl', { class: 'facts' }, ...lines)
+    if (!this.#facts.isEqualNode(next)) this.#facts.replaceChildren(...next.childNodes)
+    this.#showUpstreams(chain?.upstreams ?? [])
+  }
+
+  #showUpstreams(upstreams: readonly Upstream[]): void {
+    const { element } = this.#upstreams
+    if (upstreams.length === 0) element.remove()
+    else if (!element.isConnected) this.element.append(element)
+    this.#upstreams.show(upstreams.map((upstream) => ({ ...upstream, nowMs: this.#nowMs })))
+  }
+}
+
+function upstreamTable() {
+  const age = (time: string, nowMs: number) => formatAge(nowMs - Date.parse(time))
+  return new LiveTable<Upstream & { readonly nowMs: number }>(
+    'Upstreams',
     [
-      { title: 'Network', of: ({ name, isDefault }) => (isDefault ? `${name} (default)` : name) },
+      { title: 'Name', of: ({ name }) => name, mark: () => 'long' },
       {
         title: 'State',
-        of: (network) => stateOf(network),
-        mark: (network) => (stateOf(network).startsWith('ok') ? 'good' : 'bad'),
+        of: ({ trouble }) => trouble ?? 'answers',
+        mark: ({ trouble }) => (trouble === null ? 'good' : 'bad'),
       },
-      figures('Head', ({ chain }) => formatCount(chain?.head.number)),
-      figures('Its age', ({ chain }) => (chain === null ? '–' : formatAge(chain.head.ageSeconds * 1_000))),
+      figures('For', ({ since, nowMs }) => age(since, nowMs)),
+      figures('Head', ({ head }) => formatCount(head ?? undefined)),
+      figures('Blocks behind', ({ blocksBehind }) => formatCount(blocksBehind ?? undefined)),
+      figures('Answered', ({ answered, failed }) => formatShare(answered, answered + failed)),
+      figures('Mean time', ({ meanSeconds }) => formatSeconds(meanSeconds)),
       {
-        title: 'Age over the hour',
-        of: ({ chain, ages }) => (chain === null ? '–' : sparkline([...ages, chain.head.ageSeconds])),
+        title: 'Last error',
+        of: ({ lastError, nowMs }) =>
+          lastError === null ? '–' : `${lastError.why}, ${age(lastError.at, nowMs)} ago`,
+        mark: () => 'long',
       },
-      { title: 'Source', of: (network) => sourceOf(network) },
-      { title: 'Known by', of: ({ chain }) => basisText(chain?.basis ?? {}) },
-      { title: 'Upstreams', of: ({ chain }) => dotsOf(chain?.upstreams ?? []) },
-      { title: 'Held state', of: ({ chain }) => heldOf(chain?.workingSet ?? null) },
-      { title: 'Signed by validators', of: ({ chain }) => signedOf(chain?.signed ?? null) },
-      figures('On disk', ({ storeBytes }) => (storeBytes === 0 ? '–' : formatBytes(storeBytes))),
     ],
-    'None is served.',
+    'None.',
   )
 }
 
@@ -135,29 +202,9 @@ function basisText(basis: NonNullable<Network['chain']>['basis']): string {
   return ways.map((way) => `${partsOf(way)} ${way}`).join('; ')
 }
 
-/** A dot for each node, with its mean answer time. */
-function dotsOf(nodes: NonNullable<Network['chain']>['upstreams']): Child {
-  if (nodes.length === 0) return '–'
-  return make(
-    'ul',
-    { class: 'dots' },
-    ...nodes.map(({ name, head, trouble, meanSeconds, answered, failed }) =>
-      make(
-        'li',
-        {
-          class: trouble === null ? 'good' : 'bad',
-          title: `${name}: head ${formatCount(head ?? undefined)}`,
-        },
-        `${name} ${trouble ?? formatSeconds(meanSeconds)}`,
-        failed > 0 && `, ${formatShare(failed, answered + failed)} failed`,
-      ),
-    ),
-  )
-}
-
 const wayNames = { accessList: 'by access lists', witness: 'by witnesses', proofs: 'by proofs' } as const
 
-function heldOf(set: NonNullable<Network['chain']>['workingSet']): string {
+function storedText(set: NonNullable<Network['chain']>['workingSet']): string {
   if (set === null) return '–'
   const way = set.way === null ? 'no head yet' : `current ${wayNames[set.way]}`
   return `${way}, ${formatBytes(set.bytes)}`
@@ -169,14 +216,8 @@ function signedOf(signed: NonNullable<Network['chain']>['signed']): string {
   return `slot ${formatCount(signed.slot)} by ${Math.round(signed.participation * 100)} %, ${age} ago`
 }
 
-function stateOf({ opening, chain, queue }: Network): string {
-  if (opening !== null) return `no block yet: ${opening}`
-  if (queue !== null) return queue.isStoring ? 'ok' : 'submissions cannot be stored'
-  if (chain?.isReadable === false) return 'the newest block cannot be read'
-  if (chain?.isCutOff === true) return 'cut off from its source'
-  if (chain?.isSyncing === true) return 'taking in blocks'
-  const logs = chain?.logs?.missing ?? 0
-  return logs === 0 ? 'ok' : `ok, logs of ${formatCount(logs)} blocks to come`
+function logsText(logs: NonNullable<Network['chain']>['logs']): string {
+  return logs === null || logs.missing === 0 ? '–' : `of ${formatCount(logs.missing)} blocks`
 }
 
 function queueTable() {

@@ -1,11 +1,12 @@
 /** The view of API keys: their use, their permissions, and changes of both. */
-import type { Key, NewKey, Usage } from '../shapes.js'
+import type { Key, LiveState, NewKey, Usage } from '../shapes.js'
 import { ask, Refusal, whyRefused } from './api.js'
 import { copyButton } from './copyButton.js'
 import { type Child, labelled, make, setText } from './dom.js'
-import { formatCount } from './format.js'
+import { formatAge, formatCount, formatShare, keyLabel } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
-import { figures, LiveTable } from './table.js'
+import type { LiveSource } from './live.js'
+import { failures, figures, LiveTable } from './table.js'
 import type { View } from './view.js'
 
 /** Usage of a key; undefined if not known yet. */
@@ -13,24 +14,41 @@ type Used = Pick<Usage['rows'][number], 'units' | 'calls' | 'errors'> | undefine
 
 interface Row {
   readonly key: Key
+  readonly isOver: boolean
   readonly used: Used
 }
 
 /** Time between two readings of the usage: each sums a day of all keys. */
 const useMs = 10_000
 
-export async function keys(): Promise<View> {
+export async function keys(live: LiveSource): Promise<View> {
   const secret = make('div', { role: 'status' })
   const note = make('p', { class: 'note', role: 'status' })
   const list = make('div')
-  const element = make('div', { class: 'stack' }, secret, list)
+  const refused = refusedTable()
+  let refusals: LiveState['refusedKeys'] = []
+  const element = make('div', { class: 'stack' }, secret, refused.element, list)
+  const stop = live.listen(({ state }) => {
+    if (state === undefined) return
+    refusals = state.refusedKeys
+    refused.element.hidden = refusals.length === 0
+    const nowMs = Date.parse(state.at)
+    refused.show(refusals.map((key) => ({ ...key, nowMs })))
+  })
   const showSecret = ({ key, text }: NewKey) => secret.replaceChildren(secretCard(key, text))
   let showUse: (usedBy: (keyId: string) => Used) => void
+  /** Reads again what keys spent of their daily quotas. */
+  let refresh: () => Promise<void>
   const reload = async () => {
-    const found = await readKeys()
+    let found = await readKeys()
     // A new table each time: buttons act on the keys for which they were made.
     const table = keyTable(note, element, showSecret, reload)
-    showUse = (usedBy) => table.show(found.map((key) => ({ key, used: usedBy(key.id) })))
+    showUse = (usedBy) =>
+      table.show(found.map((key) => ({ key, isOver: isOverQuota(key, refusals), used: usedBy(key.id) })))
+    refresh = async () => {
+      const days = new Map((await ask<Key[]>('api/keys')).map(({ id, day }) => [id, day]))
+      found = found.map((key) => ({ ...key, day: days.get(key.id) ?? null }))
+    }
     showUse(() => undefined)
     list.replaceChildren(table.element)
     void readUse()
@@ -41,6 +59,7 @@ export async function keys(): Promise<View> {
       // Without times these are the current hour and the 23 before it.
       const { rows } = await ask<Usage>('api/usage?by=key')
       const used = new Map(rows.map((row) => [row.key, row]))
+      await refresh()
       showUse((keyId) => used.get(keyId) ?? { units: 0, calls: 0, errors: 0 })
       setText(note, 'Units, calls and errors are of the last 24 hours, the current one included.')
     } catch (error) {
@@ -50,7 +69,13 @@ export async function keys(): Promise<View> {
   }
   await reload()
   const timer = setInterval(() => void readUse(), useMs)
-  return { element, close: () => clearInterval(timer) }
+  return {
+    element,
+    close() {
+      clearInterval(timer)
+      stop()
+    },
+  }
 }
 
 /** Usable keys first, then the others; newest first. */
@@ -124,8 +149,13 @@ function keyTable(
       { title: 'Id', of: ({ key }) => key.id, mark: () => 'code' },
       {
         title: 'State',
-        of: ({ key }) => key.state,
-        mark: ({ key }) => (key.state === 'live' ? 'good' : 'bad'),
+        of: ({ key, isOver }) => (isOver ? 'over its quota' : key.state),
+        mark: ({ key, isOver }) => (key.state === 'live' && !isOver ? 'good' : 'bad'),
+      },
+      {
+        title: 'Of the day',
+        of: ({ key }) => dayText(key),
+        mark: ({ isOver }) => (isOver ? 'bad long' : 'long'),
       },
       { title: 'May be used for', of: ({ key }) => describeKey(key), mark: () => 'long' },
       amount('Units', 'units'),
@@ -136,6 +166,35 @@ function keyTable(
     'There are no keys yet.',
     note,
     make('button', { type: 'button', onclick: create }, 'Make a key'),
+  )
+}
+
+/** A key over its quota has been refused for it, and has still spent nearly all of it, or has spent it all. */
+const nearlyAll = 0.9
+
+function isOverQuota({ day, state, id }: Key, refused: LiveState['refusedKeys']): boolean {
+  if (state !== 'live' || day === null) return false
+  const isRefused = refused.some((key) => key.id === id && key.reason === 'quota')
+  return day.spent >= day.units || (isRefused && day.spent >= nearlyAll * day.units)
+}
+
+function dayText({ day, state }: Key): string {
+  if (day === null || state !== 'live') return '–'
+  const resets = formatAge(Date.parse(day.resetsAt) - Date.now())
+  return `${formatShare(day.spent, day.units)} of ${formatCount(day.units)} units; resets in ${resets}`
+}
+
+function refusedTable() {
+  return new LiveTable<LiveState['refusedKeys'][number] & { readonly nowMs: number }>(
+    'Refused in the last hour',
+    [
+      { title: 'Key', of: ({ id, name }) => keyLabel(id, name), mark: () => 'long' },
+      failures('Refused', ({ count }) => count),
+      { title: 'Reason', of: ({ reason }) => reason },
+      { title: 'Last answer', of: ({ why }) => why, mark: () => 'long' },
+      figures('Ago', ({ at, nowMs }) => formatAge(nowMs - Date.parse(at))),
+    ],
+    'None.',
   )
 }
 

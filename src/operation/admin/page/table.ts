@@ -78,7 +78,8 @@ export class LiveTable<R> {
   }
 
   #addRow(): HTMLTableRowElement {
-    const line = make('tr', {}, ...this.#columns.map(() => make('td')))
+    // On narrow screens each row is a card, and its cells show their titles.
+    const line = make('tr', {}, ...this.#columns.map(({ title }) => make('td', { 'data-title': title })))
     this.#body.append(line)
     return line
   }

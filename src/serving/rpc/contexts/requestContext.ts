@@ -14,7 +14,9 @@ export interface Allowance {
   /** Takes `units` for so many requests and returns 0; or returns the milliseconds until they can be paid. */
   charge(units: number, requests?: number): number
   /** The limit that refused the last charge, unless it was the units per second. */
-  readonly exceededLimit?: { readonly what: string; readonly limit: number } | undefined
+  readonly exceededLimit?:
+    | { readonly what: string; readonly limit: number; readonly isOfDay?: boolean }
+    | undefined
   /** Takes `units` even if fewer are left; the debt delays the next charge. */
   debit(units: number): void
   /** The remaining allowance, as headers of an answer. */

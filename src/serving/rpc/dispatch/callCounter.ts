@@ -3,6 +3,7 @@
  * units spent (`access/usageCounter.ts`).
  */
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
+import type { Fault } from '../../../primitives/faults.js'
 import type { EdgeCounts } from '../../metrics/edgeCounts.js'
 import type { CachedAnswer } from '../answers/answerMemo.js'
 import { JsonStream } from '../answers/jsonStream.js'
@@ -14,7 +15,10 @@ import type { Member } from './batch.js'
 export interface UsageCounts {
   /** Counts one call. `calls` is 0 for units and bytes that a counted call used later. */
   count(keyId: string, slot: number, calls: 0 | 1, isError: boolean, units: number, bytes: number): void
-  note(keyId: string, slot: number, isError: boolean, ms: number, params: string): void
+  noteSlow(keyId: string, slot: number, error: string | undefined, ms: number, params: string): void
+  noteFailed(keyId: string, slot: number, error: string, ms: number, params: () => string): void
+  /** Counts a call that was refused because of its key. */
+  refused(keyId: string, reason: string, why: string): void
 }
 
 /** A call that takes longer is noted as slow: its user notices the delay. */
@@ -39,14 +43,17 @@ export interface Begun {
 export class CallCounter {
   readonly #counts: EdgeCounts
   readonly #usage: UsageCounts | undefined
+  /** See {@link EdgeCounts.slotsFrom}. */
+  readonly #slotsFrom: number
 
-  constructor(counts: EdgeCounts, usage: UsageCounts | undefined) {
+  constructor(counts: EdgeCounts, network: string, usage: UsageCounts | undefined) {
     this.#counts = counts
+    this.#slotsFrom = counts.slotsFrom(network)
     this.#usage = usage
   }
 
   slotOf(method: string): number {
-    return this.#counts.slotOf(method)
+    return this.#slotsFrom + this.#counts.slotOf(method)
   }
 
   beginStored(): number {
@@ -60,11 +67,13 @@ export class CallCounter {
 
   /** Counts a call that failed before it started; `method` is '' if it is unknown. */
   failed(method: string, failure: Failure, context: RequestContext): void {
-    this.failedAt(this.#counts.slotOf(method), failure, context)
+    this.failedAt(this.slotOf(method), failure, context)
   }
 
-  failedAt(slot: number, { error }: Failure, context: RequestContext): void {
+  failedAt(slot: number, failure: Failure, context: RequestContext): void {
+    const { error } = failure
     this.#counts.ended(slot, false, 0, undefined, error.code)
+    this.#refusedOf(failure, context)
     this.#usage?.count(context.keyId, slot, 1, true, context.takeSpent(), 0)
   }
 
@@ -74,7 +83,7 @@ export class CallCounter {
     return {
       call,
       known,
-      slot: known?.slot ?? this.#counts.slotOf(call.kind === 'call' ? call.method : ''),
+      slot: known?.slot ?? this.slotOf(call.kind === 'call' ? call.method : ''),
       isJob,
       startedMs: known === undefined ? this.#counts.begin(isJob) : 0,
       // Units spent before were for reading the request. Other calls of the request may start before this one ends.
@@ -106,6 +115,14 @@ export class CallCounter {
     this.#usage?.count(context.keyId, slot, 1, false, units, bytes)
   }
 
+  /** Counts a refusal because of the key; returns whether it was one. */
+  #refusedOf({ fault, error }: Failure, { keyId }: RequestContext): boolean {
+    const reason = refusalOfKey(fault)
+    if (reason === undefined) return false
+    this.#usage?.refused(keyId, reason, error.message)
+    return true
+  }
+
   #ended({ call, slot, isJob, startedMs, units }: Begun, context: RequestContext, outcome: Streamed): void {
     const isError = outcome instanceof Failure
     const bytes = isError || outcome instanceof JsonStream ? undefined : outcome.length
@@ -114,11 +131,20 @@ export class CallCounter {
     const usage = this.#usage
     if (usage === undefined) return
     usage.count(context.keyId, slot, 1, isError, units, bytes ?? 0)
-    if (ms >= slowMs) usage.note(context.keyId, slot, isError, ms, paramsOf(call))
+    const error = isError ? `${outcome.error.code}: ${outcome.error.message}` : undefined
+    if (ms >= slowMs) usage.noteSlow(context.keyId, slot, error, ms, paramsOf(call))
+    if (isError && !this.#refusedOf(outcome, context))
+      usage.noteFailed(context.keyId, slot, error as string, ms, () => paramsOf(call))
     if (outcome instanceof JsonStream) {
       context.onFinished(() => usage.count(context.keyId, slot, 0, false, context.takeSpent(), outcome.bytes))
     }
   }
+}
+
+/** The reason under which a refusal because of the key is counted; undefined for another fault. */
+function refusalOfKey(fault: Fault | undefined): string | undefined {
+  if (fault?.kind === 'LimitExceeded') return fault.isOfDay === true ? 'quota' : 'limit'
+  return fault?.kind === 'MethodNotAllowed' ? 'method' : undefined
 }
 
 function paramsOf(call: Member): string {

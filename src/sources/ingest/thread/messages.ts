@@ -253,6 +253,8 @@ export interface UpstreamsState {
   readonly head: number | undefined
   /** Whether no node answers. */
   readonly isDown: boolean
+  /** Number of nodes that have to share a head; undefined where nodes do not choose it. */
+  readonly quorum?: number | undefined
   /** Why the head does not move, though nodes answer. */
   readonly trouble?: string
   readonly nodes: readonly UpstreamState[]

@@ -28,6 +28,7 @@ export function upstreamTeller(
     const state = {
       head,
       isDown,
+      quorum: signed === undefined ? upstreams.quorum : undefined,
       ...(trouble !== undefined && { trouble }),
       nodes,
       signed: signed?.state,

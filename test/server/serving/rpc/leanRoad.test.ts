@@ -174,7 +174,12 @@ function roadOf(methods: readonly Method<Network>[], memoBytesMax: number): Road
     limits: { ...wideDispatchLimits, memoBytesMax },
     log: ({ error }) => t.fail(String(error)),
     counts,
-    usageOf: () => ({ count, note: () => undefined }),
+    usageOf: () => ({
+      count,
+      noteSlow: () => undefined,
+      noteFailed: () => undefined,
+      refused: () => undefined,
+    }),
   })
   return { endpoint: endpoint(opened), counts, usage }
 }

@@ -10,6 +10,7 @@ import {
   rotateKey,
 } from '../../../../src/serving/access/keyChanges.js'
 import { verifierOfSecret } from '../../../../src/serving/access/tokens.js'
+import { waitFor } from '../../../library/until.js'
 import { test } from '../../../transport/eachTransport.js'
 import { call, echo, echoed } from '../../../unit/serving/transport/testServer.js'
 import { withKeyedServer } from './keyedServer.js'
@@ -33,6 +34,20 @@ test('a key for one network is refused on the others, before its request is read
   }
   await t.rejects(connect(`/ws/v3/${key}`), { message: /403/ })
   t.equal(await (await connect(`/other/ws/v3/${key}`)).ask(echo), echoed)
+})
+
+test('refusals name the key that is outside its scope or has ended, and none that is unknown', async (t) => {
+  const { post, make, store, rejections } = await withKeyedServer(t)
+  const key = make({ scopes: { networks: ['other'] } })
+  const id = findKey(store, 'shop').id
+  await post(`/v3/${key}`, echo)
+  t.match(rejections.at(-1), { reason: 'key network', keyId: id })
+  await post(`/v3/${key.slice(0, -1)}`, echo)
+  t.match(rejections.at(-1), { reason: 'key', keyId: undefined })
+  revokeKey(store, id, 'test')
+  const isRevoked = async () => (await post(`/other/v3/${key}`, echo)).status === 401
+  await waitFor('the end of the key', isRevoked)
+  t.match(rejections.at(-1), { reason: 'key', keyId: id })
 })
 
 test('a key for some methods is refused the others, call by call', async (t) => {

@@ -27,7 +27,8 @@ export async function withKeyedServer(t: Test) {
       authorize(key) {
         const result = ring.authorize(key)
         if (result.ok) return result
-        return { ok: false, reason: keyProblemTexts[result.why].replace('unauthorized: ', '') }
+        const reason = keyProblemTexts[result.why].replace('unauthorized: ', '')
+        return { ok: false, reason, keyId: result.keyId }
       },
       changedKeys() {
         const { generation, ids } = ring.readChanges(seen)

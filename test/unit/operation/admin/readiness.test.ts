@@ -5,7 +5,7 @@ const network = {
   network: 'demo',
   opening: undefined,
   isReadable: true,
-  isCutOff: false,
+  cutOff: undefined,
   hasCaughtUp: true,
   headAgeMs: 5_000,
 }
@@ -31,14 +31,18 @@ t.test('each check fails alone, and is named with its network', async (t) => {
     [
       ['draining', undefined, { ...well, isDraining: true }],
       ['store', 'demo', { ...well, networks: [{ ...network, isReadable: false }] }],
-      ['source', 'demo', { ...well, networks: [{ ...network, isCutOff: true }] }],
+      ['source', 'demo', { ...well, networks: [{ ...network, cutOff: 'no upstream answers: a' }] }],
       ['firstImport', 'demo', { ...well, networks: [{ ...network, hasCaughtUp: false }] }],
       [
         'firstImport',
         'demo',
         { ...well, networks: [{ ...network, opening: 'it starts', isReadable: false }] },
       ],
-      ['source', 'demo', { ...well, networks: [{ ...network, opening: 'it starts', isCutOff: true }] }],
+      [
+        'source',
+        'demo',
+        { ...well, networks: [{ ...network, opening: 'it starts', cutOff: 'no upstream answers: a' }] },
+      ],
       ['headAge', 'demo', { ...well, networks: [{ ...network, headAgeMs: 10_001 }] }],
       ['flush', 'roll', { ...well, rollups: [{ ...rollup, isStoring: false }] }],
       ['queueAge', 'roll', { ...well, rollups: [{ ...rollup, queueAgeMs: 10_001 }] }],
@@ -57,8 +61,8 @@ t.test('each check fails alone, and is named with its network', async (t) => {
 })
 
 t.test('a source that is cut off before its first import is done has one fault', (t) => {
-  const cut = { ...well, networks: [{ ...network, isCutOff: true, hasCaughtUp: false }] }
-  t.match(checkReadiness(cut, limits).failing, [{ check: 'source' }])
+  const cut = { ...well, networks: [{ ...network, cutOff: 'no upstream answers: a', hasCaughtUp: false }] }
+  t.match(checkReadiness(cut, limits).failing, [{ check: 'source', why: 'no upstream answers: a' }])
   t.equal(checkReadiness(cut, limits).failing.length, 1)
   t.end()
 })

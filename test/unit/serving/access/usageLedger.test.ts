@@ -35,6 +35,8 @@ function open(t: Test) {
   return { counter, ledger, failures, pass, read }
 }
 
+const nothing = { used: [], slow: [], failed: [], refused: [] }
+
 t.test('an edge counts by key, network and method, and gives each count away once', async (t) => {
   const counter = new UsageCounter((slot) => methods[slot] as string)
   const first = counter.ofNetwork('first')
@@ -46,7 +48,13 @@ t.test('an edge counts by key, network and method, and gives each count away onc
   first.count(bob, 0, 1, false, 1, 1)
   first.count(alice, 1, 1, false, 2, 2)
   second.count(alice, 0, 1, false, 3, 3)
-  second.note(bob, 1, true, 150, '[]')
+  second.noteSlow(bob, 1, '-32000: late', 150, '[]')
+  for (let time = 0; time < 30; time++) {
+    first.noteFailed(bob, 0, '-32602: wrong', 0, () => '["x"]')
+    first.noteFailed(bob, 1, `-32000: ${time}`, 0, () => '[]')
+  }
+  for (let time = 0; time < 3; time++) first.refused(alice, 'limit', 'too much')
+  counter.refused(bob, 'key network', 'network outside the scope of the key')
   const report = counter.take()
   t.strictSame(report?.used, [
     { keyId: alice, network: 'first', method: 'eth_call', calls: 2, errors: 1, units: 17, bytes: 150 },
@@ -55,7 +63,13 @@ t.test('an edge counts by key, network and method, and gives each count away onc
     { keyId: alice, network: 'second', method: 'eth_call', calls: 1, errors: 0, units: 3, bytes: 3 },
   ])
   t.match(report?.slow, [
-    { keyId: bob, network: 'second', method: 'eth_getLogs', isError: true, params: '[]', ms: 150 },
+    { keyId: bob, network: 'second', method: 'eth_getLogs', error: '-32000: late', params: '[]', ms: 150 },
+  ])
+  t.match(report?.failed[0], { keyId: bob, network: 'first', method: 'eth_call', error: '-32602: wrong' })
+  t.equal(report?.failed.length, 10, 'a flood of failures takes little time')
+  t.strictSame(report?.refused, [
+    { keyId: alice, reason: 'limit', count: 3, why: 'too much' },
+    { keyId: bob, reason: 'key network', count: 1, why: 'network outside the scope of the key' },
   ])
   t.equal(counter.take(), undefined)
   first.count(alice, 1, 1, false, 2, 2)
@@ -68,7 +82,7 @@ t.test('reports of all edges add up, by the hour in which they came', async (t) 
   network.count(alice, 0, 1, false, 5, 100)
   await ledger.flush()
   const used = { keyId: alice, network: 'demo', method: 'eth_call', calls: 2, errors: 1, units: 3, bytes: 4 }
-  ledger.take({ used: [used], slow: [] })
+  ledger.take({ ...nothing, used: [used] })
   pass(60_000)
   network.count(alice, 0, 1, false, 5, 100)
   t.strictSame(await read({ by: 'hour,key' }), [
@@ -103,11 +117,69 @@ t.test('top keys are those of the last minute', async (t) => {
 
 t.test('slow calls come newest first, and are bounded', async (t) => {
   const { ledger } = open(t)
-  const call = { keyId: alice, network: 'demo', method: 'eth_call', isError: false, params: '[]', ms: 200 }
-  for (let atMs = 0; atMs < 200; atMs++) ledger.take({ used: [], slow: [{ ...call, atMs }] })
+  const call = { keyId: alice, network: 'demo', method: 'eth_call', error: undefined, params: '[]', ms: 200 }
+  for (let atMs = 0; atMs < 200; atMs++) ledger.take({ ...nothing, slow: [{ ...call, atMs }] })
   const found = ledger.readSlowCalls()
   t.equal(found.length, 50)
   t.equal(found[0]?.atMs, 199)
+})
+
+t.test('refusals of a key are counted by reason, for an hour', async (t) => {
+  const { ledger, pass } = open(t)
+  const refuse = (keyId: string, count: number, why: string) =>
+    ledger.take({ ...nothing, refused: [{ keyId, reason: 'limit', count, why }] })
+  refuse(alice, 3, 'first')
+  pass(59 * 60_000)
+  refuse(alice, 4, 'last')
+  refuse(bob, 9, 'of bob')
+  t.match(ledger.readRefusals(), [
+    { keyId: bob, count: 9 },
+    { keyId: alice, count: 7, why: 'last' },
+  ])
+  pass(2 * 60_000)
+  t.match(ledger.readRefusals(), [{ keyId: bob }, { keyId: alice, count: 4 }])
+  pass(60 * 60_000)
+  t.strictSame(ledger.readRefusals(), [])
+  for (let key = 0; key < 3_000; key++) refuse(key.toString(16).padStart(12, '0'), 1, 'flood')
+  t.equal(ledger.readRefusals().length, 50)
+})
+
+t.test('the 50 keys that spend most have counters, all others one, and no counter falls', async (t) => {
+  const { ledger, pass } = open(t)
+  const id = (key: number) => key.toString(16).padStart(12, '0')
+  const spend = (key: number, units: number) => {
+    const used = { keyId: id(key), network: 'demo', method: 'eth_call', calls: 1, errors: 0, units, bytes: 0 }
+    ledger.take({ ...nothing, used: [used] })
+  }
+  const totals = () => new Map(ledger.readKeyTotals().map(({ keyId = 'other', units }) => [keyId, units]))
+  for (let key = 1; key <= 60; key++) spend(key, 10)
+  t.equal(totals().size, 51)
+  t.equal(totals().get('other'), 100)
+  const before = totals()
+  spend(60, 1_000)
+  pass(60_000)
+  spend(60, 5)
+  t.equal(totals().get(id(60)), 5, 'its own counter begins')
+  t.equal(totals().size, 51)
+  for (const [keyId, units] of totals()) t.ok(units >= (before.get(keyId) ?? 0), keyId)
+  const sum = [...totals().values()].reduce((sum, units) => sum + units, 0)
+  t.ok(sum >= 1_600 - 10 && sum <= 1_605, 'what a dropped key had is gone, nothing is counted twice')
+})
+
+t.test('of equal failures the newest is kept, so that they displace no others', async (t) => {
+  const { ledger } = open(t)
+  const call = { keyId: alice, network: 'demo', method: 'eth_call', params: '[]', ms: 0 }
+  const fail = (error: string, atMs: number) =>
+    ledger.take({ ...nothing, failed: [{ ...call, error, atMs }] })
+  fail('seldom', 0)
+  for (let atMs = 1; atMs < 500; atMs++) fail('often', atMs)
+  t.match(ledger.readFailedCalls(), [
+    { error: 'often', atMs: 499 },
+    { error: 'seldom', atMs: 0 },
+  ])
+  for (let atMs = 500; atMs < 700; atMs++) fail(String(atMs), atMs)
+  t.equal(ledger.readFailedCalls().length, 50)
+  t.match(ledger.readFailedCalls()[0], { error: '699' })
 })
 
 t.test('a report is filtered, grouped and sorted as was asked', async (t) => {

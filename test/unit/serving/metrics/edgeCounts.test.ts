@@ -7,6 +7,7 @@ import {
   EdgeCounts,
   type EdgeFigures,
   errorCodes,
+  errorNames,
   sizeBuckets,
   storedTimedOneIn,
 } from '../../../../src/serving/metrics/edgeCounts.js'
@@ -57,6 +58,33 @@ t.test('each edge has a part of its own', async (t) => {
   t.equal(first.readRejections().get('key'), 0)
   t.strictSame(second.figures, figures)
   t.equal(first.figures.atMs, 0)
+})
+
+t.test('networks are counted by themselves, and errors by method and code', async (t) => {
+  const networks = ['main', 'test']
+  const counts = new EdgeCounts(allotCounts(methods, 1, networks), methods, 0, networks)
+  const call = (network: string, method: string, code?: number) =>
+    counts.ended(counts.slotsFrom(network) + counts.slotOf(method), true, performance.now(), 1, code)
+  call('main', 'eth_call')
+  call('test', 'eth_call', -32000)
+  call('test', 'eth_getLogs', -32005)
+  call('test', 'eth_nothing', -32601)
+  const read = counts.readMethods()
+  t.strictSame(
+    read.map(({ network, method, calls, failed }) => [network, method, calls, failed]),
+    [
+      ['main', 'eth_call', 1, 0],
+      ['test', 'eth_call', 1, 1],
+      ['test', 'eth_getLogs', 1, 1],
+      ['test', 'other', 1, 1],
+    ],
+  )
+  const codes = read.map(({ errors }) => errorNames.filter((_, at) => errors[at] === 1))
+  t.strictSame(codes, [[], ['-32000'], ['-32005'], ['-32601']])
+  t.equal(counts.methodAt(counts.slotsFrom('test') + counts.slotOf('eth_getLogs')), 'eth_getLogs')
+  counts.rejected('busy')
+  t.equal(counts.readRejections().get('busy'), 1)
+  t.strictSame(counts.readMethods(), read, 'what stands beside them is apart')
 })
 
 t.test('a size falls into the smallest bucket that holds it', async (t) => {

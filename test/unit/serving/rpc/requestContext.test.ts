@@ -46,10 +46,13 @@ t.test('the bytes of a stream are counted for its key, whenever its client leave
     const usage = {
       count: (_key: string, _slot: number, calls: 0 | 1, _isError: boolean, _units: number, bytes: number) =>
         void counted.push([calls, bytes]),
-      note: () => undefined,
+      noteSlow: () => undefined,
+      noteFailed: () => undefined,
+      refused: () => undefined,
     }
     const counter = new CallCounter(
       new EdgeCounts(new SharedArrayBuffer(EdgeCounts.bytesFor(1)), ['test'], 0),
+      'demo',
       usage,
     )
     const call = { kind: 'call', method: 'test', id: '1', params: [] } as never

@@ -55,6 +55,7 @@ t.test('the quota of a day ends it until midnight', async (t) => {
   t.strictSame(allowance.exceededLimit, {
     what: 'this API key may spend 100 compute units a day',
     limit: 100,
+    isOfDay: true,
   })
   t.equal(allowance.charge(40), 0, 'what was refused took nothing')
   clock.ms += waitMs - 1

@@ -11,8 +11,8 @@ const day = 86_400
 const hour = 3_600
 
 /** A history beside the counts of an edge, with a clock that goes on by ticks. */
-function open(t: Test, path?: string, nowMs = 0, count = methods) {
-  const edge = new EdgeCounts(allotCounts(count, 1), count, 0)
+function open(t: Test, path?: string, nowMs = 0, count = methods, networks: readonly string[] = ['']) {
+  const edge = new EdgeCounts(allotCounts(count, 1, networks), count, 0, networks)
   const clock = { nowMs }
   const failures: Error[] = []
   const history = new CallHistory({
@@ -59,10 +59,12 @@ t.test('a minute is a point, and what came since then is one already', async (t)
     [1, 1],
   )
   t.match(found.methods, [
-    { method: 'eth_call', callsPerSecond: 0.75, errorsPerSecond: 0 },
-    { method: 'eth_getLogs', callsPerSecond: 0.25, errorsPerSecond: 0.25 },
+    { method: 'eth_call', calls: 90, failed: 0, callsPerSecond: 0.75, errorsPerSecond: 0 },
+    { method: 'eth_getLogs', calls: 30, failed: 30, callsPerSecond: 0.25, errorsPerSecond: 0.25 },
   ])
-  const one = history.read(hour, 'eth_getLogs').calls
+  t.strictSame(found.failures, [{ network: '', method: 'eth_getLogs', code: '-32005', count: 30 }])
+  t.strictSame(found.refusals, [{ reason: 'key', count: 1 }])
+  const one = history.read(hour, { method: 'eth_getLogs' }).calls
   t.strictSame(
     one.map(({ callsPerSecond, errorsPerSecond }) => [callsPerSecond, errorsPerSecond]),
     [
@@ -71,6 +73,37 @@ t.test('a minute is a point, and what came since then is one already', async (t)
     ],
   )
   t.equal(one[1]?.p50Seconds, undefined)
+})
+
+t.test('networks are apart, and older files have points without them', async (t) => {
+  const path = join(t.testdir(), 'calls.jsonl')
+  const older = { at: 1_000, seconds: 1, methods: { eth_call: [7, 2] }, errors: { '-32000': 2 } }
+  writeFileSync(path, `${JSON.stringify({ ...older, rejections: {}, units: {}, ages: {} })}\n`)
+  const networks = ['main', 'test']
+  const { history, tick, edge } = open(t, path, 2_000, undefined, networks)
+  const call = (network: string, code?: number) =>
+    edge.ended(edge.slotsFrom(network) + edge.slotOf('eth_call'), true, performance.now(), 1, code)
+  call('main')
+  call('test')
+  call('test', -32000)
+  tick(60)
+  const of = (network?: string) => history.read(hour, { network })
+  t.match(of().networks, [
+    { network: 'main', calls: 1, failed: 0 },
+    { network: 'test', calls: 2, failed: 1 },
+  ])
+  t.match(of('test').methods, [{ network: 'test', method: 'eth_call', calls: 2 }])
+  t.strictSame(of('test').failures, [{ network: 'test', method: 'eth_call', code: '-32000', count: 1 }])
+  t.strictSame(of('main').failures, [])
+  t.match(of('main').errors, [])
+  t.equal(
+    of().methods.reduce((sum, { calls }) => sum + calls, 0),
+    10,
+  )
+  t.match(of().failures, [
+    { network: '', method: '', code: '-32000', count: 2 },
+    { network: 'test', count: 1 },
+  ])
 })
 
 t.test('a day is kept, and told in as many points as a chart can show', async (t) => {
