@@ -1,9 +1,10 @@
 /** A node under a consensus client: starts it, and calls its Engine API as such a client does. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { tokenOf } from '../library/engineToken.js'
 import { makeFolder, writeInto } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
 import { post } from './httpClient.js'
@@ -39,12 +40,6 @@ interface EngineFlags {
   readonly data?: string
   /** More flags of `serve`. */
   readonly flags?: readonly string[]
-}
-
-export function tokenOf(secret: Uint8Array, claims: object, alg = 'HS256'): string {
-  const part = (json: object) => Buffer.from(JSON.stringify(json)).toString('base64url')
-  const signed = `${part({ alg, typ: 'JWT' })}.${part(claims)}`
-  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
 /** Starts a node with the network `engine` on free ports. It stops when the test ends. */

@@ -3,8 +3,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readOwnSecret, readSecret, whyRefused } from '../../../src/operation/process/engine/engineToken.js'
+import { tokenOf } from '../../library/engineToken.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
-import { tokenOf } from '../../service/engineNode.js'
 
 const secret = new Uint8Array(32).fill(7)
 const now = 1_800_000_000
