@@ -73,6 +73,13 @@ interface OpenedDraft extends Draft {
   readonly withdrawn: Payment | undefined
 }
 
+interface MadeBlock {
+  readonly made: BlockDiff
+  /** The first transaction with which the block fails, and the reason; undefined if none does. */
+  readonly bad: SentTransaction | undefined
+  readonly why: string | undefined
+}
+
 export class BlockMaker {
   readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
   readonly #store: ChainWriter
@@ -179,28 +186,33 @@ export class BlockMaker {
       throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
     const chosen = payment === undefined ? this.#choose(draft) : []
-    this.#store.apply(number - 1, [this.#executeSome(draft, chosen)])
+    const { made, bad, why } = this.#executeSome(draft, chosen)
+    if (bad !== undefined) {
+      this.#say(`${bytesToHex(bad.hash)}, which waited for block ${number}, is dropped: ${why}`)
+      this.waiting.remove(bad)
+    }
+    this.#store.apply(number - 1, [made])
     this.waiting.removePast()
   }
 
   /**
-   * The block that {@link make} would make now; undefined if nothing that waits can run, or if no block can be made. A
-   * transaction with which it fails is dropped.
+   * The block that {@link make} would make now; undefined if nothing that waits can run, or if no block can be made.
+   * Drops no transaction: one that fails now may run at another time.
    */
   preview(timestamp: number): BlockDiff | undefined {
     const draft = this.#open(this.#draft(timestamp), undefined)
     const chosen = this.#choose(draft)
     if (chosen.length === 0) return undefined
     try {
-      return this.#executeSome(draft, chosen)
+      return this.#executeSome(draft, chosen).made
     } catch (error) {
       if (error instanceof OperatorError) return undefined
       throw error
     }
   }
 
-  /** Executes a block of as many transactions as possible, in order; see {@link make}. */
-  #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): BlockDiff {
+  /** Executes a block of as many transactions as possible, in order; `bad` is the one with which it fails. */
+  #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): MadeBlock {
     const { number } = draft.header
     let made: BlockDiff | undefined
     let failure: unknown
@@ -223,14 +235,7 @@ export class BlockMaker {
         next = rule?.transaction === undefined ? Math.floor((runs + fails) / 2) : fails - 1
       }
     }
-    const bad = chosen[runs]
-    if (bad !== undefined) {
-      this.#say(
-        `${bytesToHex(bad.hash)}, which waited for block ${number}, is dropped: ${(failure as Error).message}`,
-      )
-      this.waiting.remove(bad)
-    }
-    return made
+    return { made, bad: chosen[runs], why: (failure as Error | undefined)?.message }
   }
 
   #draft(timestamp: number): Draft {
