@@ -94,6 +94,12 @@ interface OpenedDraft extends Draft {
   readonly withdrawals: readonly RlpItem[]
 }
 
+interface Execution {
+  readonly made: MadeBlock
+  /** The first transaction with which the block fails. */
+  readonly failed: { readonly tx: SentTransaction; readonly why: string } | undefined
+}
+
 export class BlockMaker {
   readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
   readonly #store: ChainWriter
@@ -200,7 +206,8 @@ export class BlockMaker {
       throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
     const chosen = payment === undefined ? this.#choose(draft, this.#ready(draft)) : []
-    this.#store.apply(number - 1, [this.#executeSome(draft, chosen).diff])
+    const { diff } = this.#dropFailed(number, this.#executeSome(draft, chosen))
+    this.#store.apply(number - 1, [diff])
     this.waiting.removePast()
   }
 
@@ -217,27 +224,38 @@ export class BlockMaker {
       left.add(sender)
       return false
     })
-    return this.#executeSome(draft, this.#choose(draft, ready))
+    const chosen = this.#choose(draft, ready)
+    return this.#dropFailed(draft.header.number, this.#executeSome(draft, chosen))
   }
 
   /**
-   * The block that {@link make} would make now; undefined if nothing that waits can run, or if no block can be made. A
-   * transaction with which it fails is dropped.
+   * The block that {@link make} would make now; undefined if nothing that waits can run, or if no block can be made.
+   * Drops no transaction: one that fails now may run at another time.
    */
   preview(timestamp: number): BlockDiff | undefined {
     const draft = this.#open(this.#draft(timestamp), undefined)
     const chosen = this.#choose(draft, this.#ready(draft))
     if (chosen.length === 0) return undefined
     try {
-      return this.#executeSome(draft, chosen).diff
+      return this.#executeSome(draft, chosen).made.diff
     } catch (error) {
       if (error instanceof OperatorError) return undefined
       throw error
     }
   }
 
-  /** Executes a block of as many transactions as possible, in order; see {@link make}. */
-  #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): MadeBlock {
+  /** Drops the transaction with which a block failed. */
+  #dropFailed(number: number, { made, failed }: Execution): MadeBlock {
+    if (failed !== undefined) {
+      const { tx, why } = failed
+      this.#say(`${bytesToHex(tx.hash)}, which waited for block ${number}, is dropped: ${why}`)
+      this.waiting.remove(tx)
+    }
+    return made
+  }
+
+  /** Executes a block of as many transactions as possible, in order. */
+  #executeSome(draft: OpenedDraft, chosen: readonly SentTransaction[]): Execution {
     const { number } = draft.header
     let made: Omit<MadeBlock, 'sent'> | undefined
     let failure: unknown
@@ -260,14 +278,11 @@ export class BlockMaker {
         next = rule?.transaction === undefined ? Math.floor((runs + fails) / 2) : fails - 1
       }
     }
-    const bad = chosen[runs]
-    if (bad !== undefined) {
-      this.#say(
-        `${bytesToHex(bad.hash)}, which waited for block ${number}, is dropped: ${(failure as Error).message}`,
-      )
-      this.waiting.remove(bad)
+    const tx = chosen[runs]
+    return {
+      made: { ...made, sent: chosen.slice(0, runs) },
+      failed: tx && { tx, why: (failure as Error).message },
     }
-    return { ...made, sent: chosen.slice(0, runs) }
   }
 
   #draft(timestamp: Timestamp, fields: Partial<Header> = {}): Draft {
