@@ -49,6 +49,12 @@ export interface Transport {
   createWire(handlers: WireHandlers, limits: WireLimits, tls?: TlsFiles): Wire
 }
 
+/**
+ * New connections that wait while the thread is busy. A client beyond them tries again after 1, 3 and 7 s, so a burst of
+ * 2,000 subscribers took seconds. Linux allows as many by default (`net.core.somaxconn`), and programs in Go take them all.
+ */
+export const queuedConnectionsMax = 4_096
+
 export interface WireLimits {
   /** Time from a connection's first byte to the end of a request's headers. */
   readonly headMsMax: number

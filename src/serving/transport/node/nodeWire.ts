@@ -23,6 +23,7 @@ import {
   type Address,
   cannotListen,
   noHeaders,
+  queuedConnectionsMax,
   type Transport,
   tooBigBytes,
   type Wire,
@@ -296,8 +297,9 @@ function endWith(socket: Socket, answer: Answer): void {
 function bind(server: Server, address: Address, isShared: boolean): Promise<number> {
   return new Promise((resolve, reject) => {
     server.on('error', ({ code }: NodeJS.ErrnoException) => reject(cannotListen(address, code)))
-    server.listen({ ...address, exclusive: true, ...(isShared && { reusePort: true }) }, () =>
-      resolve((server.address() as AddressInfo).port),
+    server.listen(
+      { ...address, backlog: queuedConnectionsMax, exclusive: true, ...(isShared && { reusePort: true }) },
+      () => resolve((server.address() as AddressInfo).port),
     )
   })
 }

@@ -28,6 +28,7 @@ import {
   type Address,
   cannotListen,
   noHeaders,
+  queuedConnectionsMax,
   type Transport,
   tooBigBytes,
   type Wire,
@@ -73,7 +74,8 @@ class UwsWire implements Wire {
   #current: CountedApp
   /** Apps with former certificates; their connections continue. */
   readonly #former = new Set<CountedApp>()
-  #listenSocket: us_listen_socket | undefined
+  /** Empty while it does not listen. */
+  #listenSockets: readonly us_listen_socket[] = []
   #host = ''
   /** Connections of all apps, WebSockets included. */
   #open = 0
@@ -143,32 +145,36 @@ class UwsWire implements Wire {
   }
 
   async listen(address: Address, isShared: boolean): Promise<number> {
-    const options = isShared || this.#isSecure ? sharedPort : exclusivePort
     const { host } = address
-    // The library would not share a port that the system chose.
-    const port = this.#isSecure && !isShared ? await uwsTransport.findPort(address, false) : address.port
+    const queues = queuesOf(address)
+    const isJoined = isShared || this.#isSecure || queues > 1
+    // Fails where another program has the port. The library would not share a port that the system chose.
+    const port = isJoined && !isShared ? await uwsTransport.findPort(address, false) : address.port
     this.#host = host
-    this.#listenSocket = await bind(this.#current.app, { host, port }, options)
-    return uWS.us_socket_local_port(this.#listenSocket)
+    const options = isJoined ? sharedPort : exclusivePort
+    this.#listenSockets = await bindAll(this.#current.app, { host, port }, options, queues)
+    return port === 0 ? uWS.us_socket_local_port(this.#listenSockets[0] as us_listen_socket) : port
   }
 
   /** An app keeps its certificate, so another app with the new one listens on the same port. */
   async renewTls(files: TlsFiles): Promise<void> {
-    if (this.#listenSocket === undefined) return
+    const [first] = this.#listenSockets
+    if (first === undefined) return
     const next = this.#createApp(files)
-    const port = uWS.us_socket_local_port(this.#listenSocket)
-    const listener = await bind(next.app, { host: this.#host, port }, sharedPort).catch((error) => {
+    const port = uWS.us_socket_local_port(first)
+    const address = { host: this.#host, port }
+    const listeners = await bindAll(next.app, address, sharedPort, queuesOf(address)).catch((error) => {
       next.app.close()
       throw error
     })
     const former = this.#current
-    const formerListener = this.#listenSocket
+    const formerListeners = this.#listenSockets
     // The wire stopped listening meanwhile.
-    if (formerListener === undefined) return void next.app.close()
-    this.#listenSocket = listener
+    if (formerListeners.length === 0) return void next.app.close()
+    this.#listenSockets = listeners
     this.#current = next
     this.#former.add(former)
-    uWS.us_listen_socket_close(formerListener)
+    for (const listener of formerListeners) uWS.us_listen_socket_close(listener)
     if (former.open === 0) this.#closeFormer(former)
   }
 
@@ -177,12 +183,12 @@ class UwsWire implements Wire {
   }
 
   stopListening(): void {
-    if (this.#listenSocket !== undefined) uWS.us_listen_socket_close(this.#listenSocket)
-    this.#listenSocket = undefined
+    for (const listener of this.#listenSockets) uWS.us_listen_socket_close(listener)
+    this.#listenSockets = []
   }
 
   close(): void {
-    this.#listenSocket = undefined
+    this.#listenSockets = []
     for (const former of this.#former) this.#closeFormer(former)
     this.#current.app.close()
   }
@@ -233,6 +239,35 @@ interface AppWithListenOptions {
 const exclusivePort = 1 as ListenOptions
 /** `LIBUS_LISTEN_DEFAULT`: with SO_REUSEPORT, so that the operating system spreads connections over all listeners. */
 const sharedPort = 0 as ListenOptions
+
+/** Connections that wait on one listening socket of the library: a constant of its code. */
+const libraryQueueMax = 512
+
+/**
+ * Listening sockets of a port, over which Linux spreads new connections. Together they have room for
+ * {@link queuedConnectionsMax}. A port that the system chose has one, as programs and tests choose no port where nobody
+ * connects in bursts.
+ */
+function queuesOf({ port }: Address): number {
+  return process.platform === 'linux' && port !== 0 ? queuedConnectionsMax / libraryQueueMax : 1
+}
+
+/** Listens so many times on one port. */
+async function bindAll(
+  app: TemplatedApp,
+  address: Address,
+  listenOptions: ListenOptions,
+  count: number,
+): Promise<us_listen_socket[]> {
+  const listeners: us_listen_socket[] = []
+  try {
+    while (listeners.length < count) listeners.push(await bind(app, address, listenOptions))
+    return listeners
+  } catch (error) {
+    for (const listener of listeners) uWS.us_listen_socket_close(listener)
+    throw error
+  }
+}
 
 function bind(
   app: TemplatedApp,
