@@ -76,6 +76,30 @@ async function checkChain(t: Test, { service, folder, config, genesis }: Develop
   t.match(imported, { status: 0 }, imported.err)
 }
 
+t.test("a start prints the accounts that a chain of one's own signs for, as many as anvil has", async (t) => {
+  const test = testGenesis(mergedConfig()) as { alloc: object }
+  const known = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+  const genesis = { ...test, alloc: { ...test.alloc, [known]: { balance: '0xde0b6b3a7640000' } } }
+  const { service } = await startDeveloper(t, { genesis })
+  await waitFor('the printed accounts', () => service.lines.some((line) => /^Try it/.test(line)))
+  const said = service.lines.join('\n')
+  t.match(
+    said,
+    /^dev is a developer chain: .+ for each\. Accounts with ether, whose keys all the world knows:$/m,
+  )
+  t.match(
+    said,
+    `${known}, secret key 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80, 1 ETH`,
+  )
+  const { result: accounts } = await ask(service, 'eth_accounts')
+  const printed = service.lines.flatMap((line) => /(0x[0-9a-f]{40}), secret key/.exec(line)?.[1] ?? [])
+  t.strictSame(printed, accounts.slice(0, 10))
+  const others = await startDeveloper(t)
+  await waitFor('its welcome', () => others.service.lines.some((line) => /^Try it/.test(line)))
+  const none = (await ask(others.service, 'eth_accounts')).result.length === 0
+  t.equal(/secret key/.test(others.service.lines.join()), !none)
+})
+
 t.test('the demo network goes on after its recorded blocks', async (t) => {
   const folder = makeFolder(t)
   await copyEmbeddedStore(folder)

@@ -49,6 +49,20 @@ function keysOfDemo(): readonly string[] {
   return accounts.flatMap(({ privateKey }) => privateKey ?? [])
 }
 
+export interface KnownKey {
+  /** Hex. */
+  readonly address: Hex
+  readonly privateKey: Hex
+}
+
+/** The accounts whose keys all the world knows. */
+export function knownKeys(): KnownKey[] {
+  return [...keysOfDemo(), ...keysOfTools].map((privateKey) => ({
+    address: bytesToHex(addressOf(hexToBytes(privateKey))),
+    privateKey: privateKey as Hex,
+  }))
+}
+
 export class Signer {
   /** By address, hex. */
   readonly #keys: ReadonlyMap<string, Uint8Array>
@@ -56,8 +70,7 @@ export class Signer {
 
   /** Signs only for known accounts that are rich at that moment, because balances change. */
   constructor(isRich: (address: Uint8Array) => boolean) {
-    const keys = [...keysOfDemo(), ...keysOfTools].map(hexToBytes)
-    this.#keys = new Map(keys.map((key) => [bytesToHex(addressOf(key)), key]))
+    this.#keys = new Map(knownKeys().map(({ address, privateKey }) => [address, hexToBytes(privateKey)]))
     this.#isRich = isRich
   }
 
