@@ -1,9 +1,7 @@
-/** `dev`: writes the genesis of a developer chain where there is none, prints its accounts, and serves it. */
+/** `dev`: writes the genesis of a developer chain where there is none, and serves it. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { bytesToHex } from '../../primitives/bytes.js'
-import { toChecksumAddress } from '../../primitives/checksumAddress.js'
 import { UsageError } from '../../primitives/faults.js'
 import { makeFolder } from '../../primitives/makeFolder.js'
 import { developGenesis } from '../../sources/ingest/develop/developGenesis.js'
@@ -51,7 +49,7 @@ export async function dev(flags: DevFlags, io: Io): Promise<number> {
   try {
     makeFolder(dataDir)
     const chain = openChain(dataDir, flags)
-    for (const line of accountLines(chain)) io.out(line)
+    for (const line of introLines(chain)) io.out(line)
     const config = resolveDevConfig({
       port,
       logLevel,
@@ -94,18 +92,10 @@ function openChain(dataDir: string, given: DevFlags): DevChain {
   return chain
 }
 
-function accountLines({ chainId, accounts, balance }: DevChain): string[] {
-  const keys = knownKeys(accounts)
+function introLines({ chainId }: DevChain): string[] {
   return [
-    `A developer chain with chain id ${chainId}. All the world knows these keys: send nothing of value to their accounts.`,
-    '',
-    'Available Accounts',
-    '==================',
-    ...keys.map((key, at) => `(${at}) ${toChecksumAddress(addressOfKey(key))} (${balance} ETH)`),
-    '',
-    'Private Keys',
-    '==================',
-    ...keys.map((key, at) => `(${at}) ${bytesToHex(key)}`),
+    `A developer chain with chain id ${chainId}. Its accounts are those of a mnemonic that all the world knows: send`,
+    'nothing of value to them.',
     '',
     `Mnemonic: ${knownMnemonic}`,
     "Derivation path: m/44'/60'/0'/0/",

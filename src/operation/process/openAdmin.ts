@@ -311,7 +311,8 @@ function openAdminKeys(
 ): Pick<ApiServices, 'readKeys' | 'createKey' | 'setKey' | 'rotateKey' | 'revokeKey'> {
   const shown = (key: KeyRecord) => {
     const day = allowances.of(key.id, key.limits)?.day
-    const resetsAt = day && new Date(Date.now() + day.msToEnd).toISOString()
+    // Rounded, so that two answers have the same time.
+    const resetsAt = day && new Date(Math.round((Date.now() + day.msToEnd) / 1_000) * 1_000).toISOString()
     return {
       ...keyToJson(key),
       day:

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bytesToHex, toAddress } from '../../primitives/bytes.js'
+import { toChecksumAddress } from '../../primitives/checksumAddress.js'
 import { httpOrigin } from '../../primitives/httpOrigin.js'
 import { packageRoot } from '../../primitives/packageRoot.js'
 import { version } from '../../primitives/version.js'
+import { addressOfKey } from '../../sources/ingest/develop/knownKeys.js'
+import { signingKeys } from '../../sources/ingest/develop/signer.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { OpenRollup } from './openRollup.js'
@@ -70,7 +74,10 @@ export function welcomeLines(
   }
   for (const { name, network } of rollups)
     lines.push(`  ${name}: rollup submissions, chain id ${network.chainId}, ${urlsOf(name).url}`)
-  for (const network of config.networks) for (const line of developerLines(network)) lines.push(line)
+  for (const network of config.networks) {
+    const open = networks.find(({ name }) => name === network.name)
+    for (const line of developerLines(network, open)) lines.push(line)
+  }
   if (demo.kind === 'unknown') {
     lines.push(
       'Keys exist already and only their hashes are stored; make another with: tidegate keys create --name NAME',
@@ -99,21 +106,38 @@ function stateOf(network: OpenNetwork): string {
   return `chain id ${identity.chainId}, head ${head.number}`
 }
 
-/** Number of printed accounts of the demo network. */
-const accountsShown = 3
+/** Accounts of a developer chain that are printed: as many as anvil has. */
+const accountsShown = 10
 
-/** Description of a chain whose blocks are made here. */
-function developerLines({ name, source, isEmbedded }: NetworkConfig): string[] {
+/** Description of a chain whose blocks are made here, and the accounts that it signs for. */
+function developerLines({ name, source }: NetworkConfig, open: OpenNetwork | undefined): string[] {
   if (source?.type !== 'develop') return []
   const { blockSeconds } = source
   const when = blockSeconds === 0 ? 'for each' : `every ${blockSeconds} s`
   const made = `${name} is a developer chain: it takes transactions, and makes a block ${when}.`
-  if (!isEmbedded) return [made]
-  const accounts = readExamples().accounts.slice(0, accountsShown)
+  const accounts =
+    open === undefined || open.opening !== undefined ? [] : richAccounts(open.current, source.accounts)
+  if (accounts.length === 0) return [made]
+  const names = new Map(readExamples().accounts.map(({ name, address }) => [address.toLowerCase(), name]))
   return [
-    `${made} Rich accounts, whose keys all the world knows:`,
-    ...accounts.map(({ name, address, privateKey }) => `  ${name}: ${address}, secret key ${privateKey}`),
+    `${made} Accounts with ether, whose keys all the world knows:`,
+    ...accounts.map(({ address, key, ether }) => {
+      const name = names.get(bytesToHex(address))
+      const named = name === undefined ? '' : `${name}: `
+      return `  ${named}${toChecksumAddress(address)} (${ether} ETH), secret key ${bytesToHex(key)}`
+    }),
   ]
+}
+
+/** The accounts with known keys that have ether at the head. */
+function richAccounts({ head, state }: OpenNetwork['current'], count: number) {
+  const accounts = signingKeys(count).flatMap((key) => {
+    const address = toAddress(addressOfKey(key))
+    const balance = state.readAccount(head, address)?.balance ?? 0n
+    const ether = balance < 10n ** 18n ? 'less than 1' : String(balance / 10n ** 18n)
+    return balance === 0n ? [] : [{ address, key, ether }]
+  })
+  return accounts.slice(0, accountsShown)
 }
 
 interface ExampleCall {

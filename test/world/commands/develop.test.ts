@@ -76,6 +76,32 @@ async function checkChain(t: Test, { service, folder, config, genesis }: Develop
   t.match(imported, { status: 0 }, imported.err)
 }
 
+t.test("a start prints the accounts that a chain of one's own signs for, as many as anvil has", async (t) => {
+  const test = testGenesis(mergedConfig()) as { alloc: object }
+  const known = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+  const genesis = { ...test, alloc: { ...test.alloc, [known]: { balance: '0xde0b6b3a7640000' } } }
+  const { service } = await startDeveloper(t, { genesis })
+  await waitFor('the printed accounts', () => service.lines.some((line) => /^Try it/.test(line)))
+  const said = service.lines.join('\n')
+  t.match(
+    said,
+    /^dev is a developer chain: .+ for each\. Accounts with ether, whose keys all the world knows:$/m,
+  )
+  t.match(
+    said,
+    '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 (1 ETH), secret key 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  )
+  const { result: accounts } = await ask(service, 'eth_accounts')
+  const printed = service.lines.flatMap(
+    (line) => /(0x\w{40}) .*secret key/.exec(line)?.[1]?.toLowerCase() ?? [],
+  )
+  t.strictSame(printed, accounts.slice(0, 10))
+  const others = await startDeveloper(t)
+  await waitFor('its welcome', () => others.service.lines.some((line) => /^Try it/.test(line)))
+  const none = (await ask(others.service, 'eth_accounts')).result.length === 0
+  t.equal(/secret key/.test(others.service.lines.join()), !none)
+})
+
 t.test('the demo network goes on after its recorded blocks', async (t) => {
   const folder = makeFolder(t)
   await copyEmbeddedStore(folder)
@@ -85,7 +111,8 @@ t.test('the demo network goes on after its recorded blocks', async (t) => {
   const said = service.lines.join('\n')
   t.match(said, /^demo is a developer chain: it takes transactions, and makes a block every 2 s\./m)
   const [first, second] = examples.accounts as readonly { address: string; privateKey: Hex }[]
-  t.match(said, `${first?.address}, secret key ${first?.privateKey}`)
+  t.match(said.toLowerCase(), `${first?.address} (`)
+  t.match(said, `secret key ${first?.privateKey}`)
   t.match(await (await fetch(`${service.origin}/health`)).json(), { networks: { demo: { purpose: 'demo' } } })
 
   const url = `${service.origin.replace('http', 'ws')}/ws`

@@ -32,18 +32,19 @@ function keysOfDemo(): readonly string[] {
   return accounts.flatMap(({ privateKey }) => privateKey ?? [])
 }
 
+/** The secret keys that a developer chain signs with: the demo network's, and the first ones of {@link knownKeys}. */
+export function signingKeys(count: number): Uint8Array[] {
+  return [...keysOfDemo().map(hexToBytes), ...knownKeys(count)]
+}
+
 export class Signer {
   /** By address, hex. */
   readonly #keys: ReadonlyMap<string, Uint8Array>
   readonly #isRich: (address: Uint8Array) => boolean
 
-  /**
-   * Signs only for known accounts that are rich at that moment, because balances change: those of the demo network, and
-   * the first `accounts` of {@link knownKeys}.
-   */
+  /** Signs only for accounts of {@link signingKeys} that are rich at that moment, because balances change. */
   constructor(isRich: (address: Uint8Array) => boolean, accounts: number) {
-    const keys = [...keysOfDemo().map(hexToBytes), ...knownKeys(accounts)]
-    this.#keys = new Map(keys.map((key) => [bytesToHex(addressOfKey(key)), key]))
+    this.#keys = new Map(signingKeys(accounts).map((key) => [bytesToHex(addressOfKey(key)), key]))
     this.#isRich = isRich
   }
 
