@@ -230,7 +230,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const known = request.arrived === this.#views.current ? lookup : undefined
       while (reader.left > 0) {
         calls.push(reader.read(known))
-        if (turns.isOverAfter(reader.bytesRead)) return undefined
+        if (turns.isOverAfter(reader.bytesRead) && reader.left > 0) return undefined
       }
       return calls
     })

@@ -177,6 +177,21 @@ t.test("one key's long requests do not delay another's first", async (t) => {
   t.equal(network.runs, 105)
 })
 
+t.test('a neighbour waits for one body of 5 MiB at most, however many another key sends', async (t) => {
+  const { endpoint } = createTestEndpoint({ turnMsMax: 0 })
+  const padding = ' '.repeat(5 * 2 ** 20 - 200)
+  const attacker = new KeyedCaller('attacker')
+  const single = Buffer.from(call('test_count', `[${padding}]`))
+  const batch = Buffer.from(`[${call('test_count')},${call('test_count')}${padding}]`)
+  const flood = [single, single, batch, single, batch].map((body) => endpoint.handle(body, attacker))
+  const short = Buffer.from(call('test_count', `[${' '.repeat(20_000)}]`))
+  const answer = await endpoint.handle(short, new KeyedCaller('victim'))
+  // The first one may begin at once, and one may come before the neighbour.
+  const { result } = JSON.parse(bodyText(answer))
+  t.ok(result <= 3, `run as number ${result} of 8`)
+  await Promise.all(flood)
+})
+
 t.test('a key that has too much waiting loses its newest, and no other key does', async (t) => {
   const { endpoint, network } = createTestEndpoint({ turnMsMax: 0 })
   const body = Buffer.from(call('test_count', `[${' '.repeat(4 * 2 ** 20)}]`))
