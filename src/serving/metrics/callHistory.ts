@@ -23,6 +23,8 @@ const shownMax = 180
 const methodsPerPoint = 40
 const errorsPerPoint = 40
 const keysPerPoint = 10
+/** Errors by network, method and code in one answer: as many rows as a reader looks through. */
+const failuresMax = 100
 /** Series by code and by key in one answer: as many lines as a reader can distinguish in a chart. */
 const linesMax = 4
 /** Name of the sum of all other methods, codes or keys. */
@@ -187,7 +189,8 @@ export class CallHistory {
       }),
       failures: ranked(whole.errors)
         .map(([name, count]) => ({ ...failureOf(name), count }))
-        .filter(isChosen),
+        .filter(isChosen)
+        .slice(0, failuresMax),
       refusals: ranked(whole.rejections).map(([reason, count]) => ({ reason, count })),
       ages: Object.keys(whole.ages).map((network) => ({
         network,

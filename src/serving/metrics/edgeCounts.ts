@@ -112,7 +112,7 @@ const errorsAt = sizesAt + sizeBuckets
 /** Words of one method on one network: half a kilobyte, so that ten networks take 1 MB for each edge. */
 const methodWords = errorsAt + errorCodes.length + 1
 
-/** Where counts are not kept by network. */
+/** Where networks are not distinguished. */
 const oneNetwork: readonly string[] = ['']
 
 export class EdgeCounts {

@@ -167,6 +167,19 @@ t.test('files have two days at most, of few kilobytes a minute however much is c
   t.strictSame(failures, [])
 })
 
+t.test('an answer lists a hundred errors by method and code, those with most', async (t) => {
+  const many = Array.from({ length: 150 }, (_, at) => `method_${at}`)
+  const { history, tick, call } = open(t, undefined, 0, many)
+  for (let round = 0; round < 3; round++) {
+    for (const method of many.slice(50 * round, 50 * round + 39)) call(method, 2 + round, -32000)
+    tick(60)
+  }
+  const { failures } = history.read(hour)
+  t.equal(failures.length, 100)
+  t.match(failures[0], { code: '-32000', count: 4 })
+  t.equal(failures.at(-1)?.count, 2)
+})
+
 t.test('keys that spent most are told apart, all others together, each at the time it spent', async (t) => {
   const { history, tick } = open(t)
   const keys = Array.from({ length: 30 }, (_, at) => ({ keyId: `key ${at}`, units: 100 - at }))
