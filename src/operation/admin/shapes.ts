@@ -33,7 +33,7 @@ export const network = z.object({
       level: z
         .enum(['ok', 'degraded', 'failing'])
         .describe(
-          'degraded: all is answered, but a node is out of service or blocks are still to come; failing: no further blocks come, or a part is not answered',
+          'degraded: everything is answered, but a node is out of service or blocks are still to come; failing: no further blocks come, or a part is not answered',
         ),
       why: z.string().nullable().describe('null where the level is ok'),
       since: time().describe('when this level began, at the earliest the start of the process'),

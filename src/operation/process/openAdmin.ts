@@ -128,7 +128,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   })
   try {
     await listener.listen(admin.isPortChosen ? 1 : portsMax)
-    log.info({ admin: listener.url }, 'the admin listener listens')
+    log.info({ admin: listener.url }, 'the admin listener has started')
     return listener
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error

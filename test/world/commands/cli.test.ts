@@ -56,7 +56,7 @@ t.test('a faulty configuration is status 2', async (t) => {
     status: 2,
     out: '',
     err: [
-      'tidegate: the configuration tidegate.json has 2 faults; mend what is listed here and start again',
+      'tidegate: the configuration tidegate.json has 2 faults; correct what is listed and start again',
       '  port: expected an integer from 0 to 65535, got "x"',
       '  limits.batchCalsMax: unknown key; did you mean batchCallsMax?',
       '',

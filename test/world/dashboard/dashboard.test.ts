@@ -90,7 +90,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   t.test('it says whether all is well, and where blocks come from', async (t) => {
     const visit = await Visit.open(browser, url)
     await logIn(visit, token)
-    await visit.see(/Is it well\?\s+All is well\.\s+.* of disk left · up for/)
+    await visit.see(/Health\s+Everything works\.\s+.* of disk left · up for/)
     await visit.see(
       new RegExp(
         `demo \\(default\\)\\s+ok, for \\d+ s\\s+Head\\s+${headBlock.number}\\s+Age of the head\\s+\\d+ d\\s`,

@@ -23,7 +23,7 @@ t.test(
     const { url, token } = await dashboardOf(service, dataDir)
     const visit = await Visit.open(await openBrowser(t), url)
     await logIn(visit, token)
-    await visit.see(/All is answered, but main is degraded\./)
+    await visit.see(/Everything is answered, but main is degraded\./)
     await visit.see('live, degraded', 'header')
     const card = '[aria-label="Network main"]'
     await visit.see(/degraded: 127\.0\.0\.1:9 does not answer \(.+\), for \d+ s/, card)

@@ -17,7 +17,7 @@ const pointsMin = 4
 
 /** Name of a view, a text that is there once it is whole, and the colours. */
 const pictures = [
-  ['Health', 'All is well', 'light'],
+  ['Health', 'Everything works', 'light'],
   ['Traffic', 'indexer', 'light'],
   ['Traffic', 'indexer', 'dark'],
   ['Playground', '"result"', 'light'],

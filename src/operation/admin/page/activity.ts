@@ -1,4 +1,4 @@
-/** What is happening? The newest blocks with their transactions, waiting submissions, and slow calls. */
+/** The newest blocks with their transactions, waiting submissions, and slow calls. */
 import type { LastBlock, LiveState, Submissions } from '../shapes.js'
 import { json } from './answer.js'
 import { ask, callNetwork, whyRefused } from './api.js'

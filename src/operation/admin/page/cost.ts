@@ -1,4 +1,4 @@
-/** What did it cost? Units by day and key, or of one key by day and method, as far back as usage is stored. */
+/** Units by day and key, or of one key by day and method, as far back as usage is stored. */
 import type { Key, Usage } from '../shapes.js'
 import { ask, whyRefused } from './api.js'
 import { choice, labelled, make } from './dom.js'

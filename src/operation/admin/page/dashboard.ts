@@ -21,12 +21,12 @@ import type { View } from './view.js'
 const views: Readonly<
   Record<string, readonly [name: string, title: string, open: (live: LiveSource) => View | Promise<View>]>
 > = {
-  health: ['Health', 'Is it well?', health],
-  traffic: ['Traffic', 'Who asks what?', traffic],
-  cost: ['Cost', 'What did it cost?', cost],
-  activity: ['Activity', 'What is happening?', activity],
-  keys: ['Keys', 'Who may ask?', keys],
-  playground: ['Playground', 'How is it asked?', playground],
+  health: ['Health', 'Health', health],
+  traffic: ['Traffic', 'Traffic', traffic],
+  cost: ['Cost', 'Cost', cost],
+  activity: ['Activity', 'Activity', activity],
+  keys: ['Keys', 'Keys', keys],
+  playground: ['Playground', 'Playground', playground],
 }
 const firstView = 'health'
 

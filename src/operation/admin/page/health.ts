@@ -1,4 +1,4 @@
-/** Is it well, and since when is it not? Failing checks first; then each network with its nodes; the machine last. */
+/** The health of each network, with the time since when it is not well. Failing checks first; then each network with its nodes; the machine last. */
 import type { CallHistory, LiveState } from '../shapes.js'
 import { sparkline } from './charts.js'
 import { type Child, make, setText } from './dom.js'
@@ -67,11 +67,11 @@ export function levelOf({ failing, networks }: LiveState): Network['condition'][
 }
 
 function verdictOf({ failing, networks }: LiveState, level: Network['condition']['level']): string {
-  if (level === 'ok') return 'All is well.'
+  if (level === 'ok') return 'Everything works.'
   const names = networks.filter(({ condition }) => condition.level === level).map(({ name }) => name)
   if (names.length === 0) return `Not ready: ${failing.map(({ check }) => check).join(', ')}.`
   return level === 'degraded'
-    ? `All is answered, but ${names.join(', ')} is degraded.`
+    ? `Everything is answered, but ${names.join(', ')} is degraded.`
     : `${names.join(', ')} is failing.`
 }
 

@@ -1,5 +1,5 @@
 /**
- * How is it asked? A method of a network, its parameters as a form or as JSON, and the answer; addresses of the
+ * A method of a network, its parameters as a form or as JSON, and the answer; addresses of the
  * network.
  */
 import type { Playground } from '../shapes.js'

@@ -1,5 +1,5 @@
 /**
- * Who asks what? Calls, times and errors over an hour or a day, of all networks and methods or of one; keys, and the
+ * Traffic: calls, times and errors over an hour or a day, of all networks and methods or of one; keys, and the
  * calls of one of them; refused requests and failed calls.
  */
 import type { CallHistory, LiveState, Usage } from '../shapes.js'
