@@ -45,10 +45,10 @@ export async function chooseTransport(
   const { isFaulty } = await import('./uws/library.js')
   // Over loopback no request arrives in parts.
   if (!isFaulty || isLoopback) return { transport, notice: undefined }
-  if (wanted === 'uws') return { transport, notice: `${fault}; docs/scale.md#transports tells which do not` }
+  if (wanted === 'uws') return { transport, notice: `${fault}; docs/scale.md#transports lists which do not` }
   return {
     transport: await other(),
-    notice: `${fault}; ${slower}. docs/scale.md#transports tells which builds do not, and --transport uws takes this one`,
+    notice: `${fault}; ${slower}. docs/scale.md#transports lists which builds do not, and --transport uws takes this one`,
   }
 }
 
