@@ -314,6 +314,7 @@ t.test('a relayed call that does not come so far costs the least, and keeps no p
 t.test('members of a batch that are not begun are charged and counted as refused', async (t) => {
   const ended: (readonly [slot: number, code: number | undefined])[] = []
   const counts = {
+    slotsFrom: () => 0,
     slotOf: (method: string) => method.length,
     begin: () => 0,
     beginStored: () => 0,
