@@ -31,10 +31,7 @@ export async function compare(exchange: Exchange, endpoint: Endpoint): Promise<V
     geth.error !== undefined &&
     ours.error !== undefined &&
     geth.error.code === ours.error.code &&
-    isDeepStrictEqual(
-      geth.error.data,
-      ours.error.message === 'header not found' ? undefined : ours.error.data,
-    )
+    isDeepStrictEqual(geth.error.data, ours.error.data)
   return { kind: isText ? 'text' : 'different', where }
 }
 

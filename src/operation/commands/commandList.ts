@@ -216,7 +216,7 @@ const serve = defineCommand({
       'an archive in front of a node',
     ],
     [
-      'tidegate serve --network mine --genesis genesis.json --engine-port 8551 --jwt-secret jwt.hex',
+      'tidegate serve --network mine --genesis g.json --engine-port 8551 --jwt-secret jwt.hex',
       'an archive under a consensus client',
     ],
   ],

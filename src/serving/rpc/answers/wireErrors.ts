@@ -96,15 +96,13 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   SafeTagNotSupported: ({ index }) =>
     wire(-32602, `invalid argument ${index}: the safe tag is not supported on this network, use finalized`),
   NothingMarked: ({ tag }) => wire(-32000, `${tag} block not found`),
-  // Clients compare this message, which is go-ethereum's, so that the block is in `data`.
-  HeaderNotFound: ({ block, head }) =>
-    wire(
-      -32000,
-      'header not found',
-      head === undefined
-        ? undefined
-        : { block: typeof block === 'number' ? toQuantity(block) : block, head: toQuantity(head) },
-    ),
+  // Begins as go-ethereum's message, which clients look for.
+  HeaderNotFound: ({ block, head }) => {
+    const asked = typeof block === 'number' ? toQuantity(block) : block
+    const why =
+      head === undefined ? '' : `: there is no block ${asked} yet, and the head is ${toQuantity(head)}`
+    return wire(-32000, `header not found${why}`)
+  },
   HeaderForHashNotFound: () => wire(-32000, 'header for hash not found'),
   HashNotCanonical: () => wire(-32000, 'hash is not currently canonical'),
   StateNotAvailable: ({ stateRoot }) => wire(-32000, `historical state ${stateRoot} is not available`),

@@ -156,8 +156,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
   HeaderNotFound: [
     { kind: 'HeaderNotFound', block: 8, head: 7 },
     -32000,
-    'header not found',
-    { block: '0x8', head: '0x7' },
+    'header not found: there is no block 0x8 yet, and the head is 0x7',
   ],
   HeaderForHashNotFound: [{ kind: 'HeaderForHashNotFound' }, -32000, 'header for hash not found'],
   HashNotCanonical: [{ kind: 'HashNotCanonical' }, -32000, 'hash is not currently canonical'],

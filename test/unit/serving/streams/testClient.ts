@@ -1,5 +1,6 @@
 /** A client of subscriptions without a socket: what it was sent, and how much of it it has read. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Answer } from '../../../../src/serving/rpc/answers/answer.js'
 import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
 import type { Endpoint } from '../../../../src/serving/rpc/dispatch/endpoint.js'
 import type { EventSink } from '../../../../src/serving/streams/eventSink.js'
@@ -58,15 +59,26 @@ export class TestClient implements EventSink {
 
   /** Asks over this connection, as the transport does: the answer goes out before anything that follows from it. */
   call(method: string, params: unknown = []): Event {
-    const caller = new RequestContext(this.subscriber)
-    const answer = this.#endpoint.handle(
-      Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
-      caller,
-    )
+    const { answer, send } = this.#ask(method, params)
     if (answer instanceof Promise) throw new Error('subscriptions are answered at once')
-    this.sent.push(bodyText(answer))
-    caller.finish()
-    return JSON.parse(bodyText(answer))
+    return send(answer)
+  }
+
+  /** As {@link call}, for an answer that may take several turns. */
+  async answer(method: string, params: unknown = []): Promise<Event> {
+    const { answer, send } = this.#ask(method, params)
+    return send(await answer)
+  }
+
+  #ask(method: string, params: unknown) {
+    const caller = new RequestContext(this.subscriber)
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    const send = (answer: Answer): Event => {
+      this.sent.push(bodyText(answer))
+      caller.finish()
+      return JSON.parse(bodyText(answer))
+    }
+    return { answer: this.#endpoint.handle(body, caller), send }
   }
 
   subscribe(...params: unknown[]): string {

@@ -77,5 +77,5 @@ t.test('who asks for logs to come is refused as one who asks for those there are
     client.results(heads).map(({ hash }) => hash),
     added,
   )
-  t.strictSame(client.call('eth_getFilterChanges', [filter]).result, added)
+  t.strictSame((await client.answer('eth_getFilterChanges', [filter])).result, added)
 })
