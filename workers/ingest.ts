@@ -43,6 +43,10 @@ async function takeChain(task: ChainTask, host: SourceHost): Promise<void> {
     return (await import('../src/sources/ingest/blocks/replayFile.js')).replayFile(task, host)
   if ('follow' in task)
     return (await import('../src/sources/ingest/follow/followChain.js')).followChain(task, host)
+  if ('develop' in task && task.develop.fork !== undefined) {
+    const { fork } = task.develop
+    return (await import('../src/sources/ingest/develop/developFork.js')).developFork(task, fork, host)
+  }
   if ('develop' in task) {
     return (await import('../src/sources/ingest/develop/developChain.js')).developChain(task, host)
   }

@@ -53,6 +53,13 @@ export class NotHeldError extends Error {
   }
 }
 
+/** As {@link NotHeldError}, for everything that one execution lacked before it could not go on. */
+export class MissingStateError extends NotHeldError {
+  constructor(readonly all: readonly [Wanted, ...Wanted[]]) {
+    super(all[0])
+  }
+}
+
 /** A unique text for wanted data, as the key of tables. {@link NotHeldError} has a shorter name, for people. */
 export function wantedKey(wanted: Wanted): string {
   switch (wanted.kind) {

@@ -254,7 +254,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
     const header = block && this.readHeader(block)
     if (block === undefined || header === undefined) throw new Error(`there is no block ${number}`)
     // The state root is the fourth field of every header (yellow paper 4.4).
-    return { block, stateRoot: toHash32(rlpBytes(decodeRlpList(header)[3])) }
+    return { block, stateRoot: this.readRootByHand(block) ?? toHash32(rlpBytes(decodeRlpList(header)[3])) }
   }
 
   /**

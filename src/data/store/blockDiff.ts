@@ -29,6 +29,8 @@ export interface BlockDiff {
   readonly trie: readonly Change[]
   /** Hash → code deployed in the block. */
   readonly code: readonly Change[]
+  /** Hash → new trie node (RLP), for a store whose tries are no rows; absent for any other. */
+  readonly nodes?: readonly Change[]
 }
 
 /** State that a canonical block replaced, to unwind it: key → value before the block; empty if there was none. */

@@ -22,6 +22,8 @@ export interface ChainIdentity {
   readonly history?: HistoryExtent
   /** Only for a store that begins at a block above its genesis, with the whole state after it. */
   readonly start?: Start
+  /** Only for a developer chain that begins at a block of another chain, which is believed. */
+  readonly fork?: ForkBase
   /** Set for a gateway: the store has only parts of the chain, each proved; everything else may be fetched. */
   readonly gateway?: true
   /** The family of a chain that is not Ethereum's; see chain/families. */
@@ -83,6 +85,13 @@ export interface Start {
   readonly hash: string
   /** Time of the genesis block, in seconds: forks up to then are no forks (EIP-2124). */
   readonly genesisTime: number
+}
+
+/** The block of another chain on which a developer chain makes its blocks. */
+export interface ForkBase {
+  readonly number: number
+  /** Lower-case hex. */
+  readonly hash: string
 }
 
 /** Number of blocks that BLOCKHASH can return (yellow paper, appendix H); a store has their headers below its start. */

@@ -225,7 +225,7 @@ export class ChainWriter extends ChainReader {
 
   /** Sets what callers of a developer chain want of its next block. */
   writeNextBlock(next: NextBlock | undefined): void {
-    this.commit(() => this.#putByHand({ next }))
+    this.commit(() => this.putByHand({ next }))
   }
 
   /** Stores the block that could be made now of what waits; undefined: none. */
@@ -233,15 +233,20 @@ export class ChainWriter extends ChainReader {
     this.commit(() => {
       if (block === undefined) this.tables.meta.removeSync(metaKeys.pendingBlock)
       else this.tables.meta.putSync(metaKeys.pendingBlock, packr.pack(block))
-      this.#putByHand({ hasPending: block !== undefined })
+      this.putByHand({ hasPending: block !== undefined })
     })
   }
 
   /**
-   * Makes a caller's change part of the state after the head, whose header stays; `code` is new code by its hash. Throws
-   * OperatorError where the store cannot go back by one block.
+   * Makes a caller's change part of the state after the head, whose header stays; `code` is new code by its hash, `nodes`
+   * are new trie nodes of a store whose tries are no rows. Throws OperatorError where the store cannot go back by one
+   * block.
    */
-  changeByHand(change: Omit<ChangeByHand, 'number'>, code: readonly Change[] = []): void {
+  changeByHand(
+    change: Omit<ChangeByHand, 'number'>,
+    code: readonly Change[] = [],
+    _nodes: readonly Change[] = [],
+  ): void {
     this.commit(() => {
       const { head, tables } = this
       const replaced = replacedBy(tables, this.#headRows, change)
@@ -250,7 +255,7 @@ export class ChainWriter extends ChainReader {
       rewriteHead(tables, this.#headRows, head, change)
       putChangeByHand(tables.meta, head, this.countByHand(head.number), { ...change, ...replaced })
       tables.meta.putSync(metaKeys.rootByHand(head.hash), change.stateRoot)
-      this.#putByHand({ added: 1 })
+      this.putByHand({ added: 1 })
     })
   }
 
@@ -272,7 +277,7 @@ export class ChainWriter extends ChainReader {
       const last = kept === 0 ? undefined : changes[kept - 1]
       if (last === undefined) tables.meta.removeSync(metaKeys.rootByHand(head.hash))
       else tables.meta.putSync(metaKeys.rootByHand(head.hash), last.stateRoot)
-      this.#putByHand({ added: Math.min(0, kept - changes.length) })
+      this.putByHand({ added: Math.min(0, kept - changes.length) })
     })
   }
 
@@ -283,7 +288,7 @@ export class ChainWriter extends ChainReader {
   }
 
   /** `next` stays where it is not named; a pending block is not valid any more. */
-  #putByHand({
+  protected putByHand({
     added = 0,
     hasPending = false,
     ...named
@@ -307,13 +312,13 @@ export class ChainWriter extends ChainReader {
    * Removes the changes to the state after a block that is unwound: its undo record has covered them. The root stays, for
    * reads of the state after that block, until it is canonical again.
    */
-  #dropByHand({ number, hash }: BlockName): void {
+  protected dropByHand({ number, hash }: BlockName): void {
     if (!this.readByHand()?.changes) return
     const count = this.countByHand(number)
     if (count === 0) return
     for (let index = 0; index < count; index++)
       putChangeByHand(this.tables.meta, { number, hash }, index, undefined)
-    this.#putByHand({ added: -count })
+    this.putByHand({ added: -count })
   }
 
   /** Stores a block of a branch that is not canonical. */
@@ -518,7 +523,7 @@ export class ChainWriter extends ChainReader {
     const { hash, senders } = new StoredBlock(row)
     restoreState(tables, undo, number)
     restoreTries(tables, number, hash)
-    this.#dropByHand({ number, hash })
+    this.dropByHand({ number, hash })
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     removePlaces(tables.locations, senders)
     tables.accessLists.removeSync(hash)

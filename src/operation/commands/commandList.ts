@@ -250,6 +250,10 @@ const dev = defineCommand({
       max: blockSecondsMax,
     }),
     noMining: switchFlag('make only blocks that are asked for, by evm_mine and others'),
+    fork: textFlag(
+      'URL[@BLOCK]',
+      'begin on this block of the chain of a node, or on its newest one; each value that is read of it is proved and stored',
+    ),
     data: textFlag('DIR', 'folder of the chain, which goes on where it was; made where there is none'),
     logLevel: choiceFlag('LEVEL', threads.logLevel.summary, { choices: logLevels, shownDefault: 'warn' }),
   },
@@ -258,6 +262,10 @@ const dev = defineCommand({
     [
       'tidegate dev --port 8600 --chain-id 1337 --accounts 20',
       'with another port, chain id, and more accounts',
+    ],
+    [
+      'tidegate dev --fork https://node.example@21000000 --data fork',
+      'a chain on top of a block of another one, whose values are fetched once',
     ],
     ['tidegate dev --data chain --block-time 12', 'a chain that is kept, and has a block each 12 s'],
   ],

@@ -9,12 +9,15 @@ import { addressOfKey, knownKeys, knownMnemonic } from '../../sources/ingest/dev
 import {
   devBalanceDefault,
   devChainIdDefault,
+  isUpstreamUrl,
   knownAccountsDefault,
   type LogLevel,
   resolveDevConfig,
 } from '../config/config.js'
 import type { Io } from '../process/io.js'
 import { serve } from '../process/serve.js'
+
+const weiPerEther = 10n ** 18n
 
 interface DevFlags {
   readonly port?: number | undefined
@@ -24,15 +27,20 @@ interface DevFlags {
   readonly balance?: number | undefined
   readonly blockTime?: number | undefined
   readonly noMining?: true | undefined
+  /** URL, or URL@BLOCK. */
+  readonly fork?: string | undefined
   readonly data?: string | undefined
   readonly logLevel?: LogLevel | undefined
 }
 
 /** What a chain was begun with; beside its genesis in the data folder. */
 interface DevChain {
-  readonly chainId: number
+  /** Undefined for a fork with the chain id of its base. */
+  readonly chainId?: number | undefined
   readonly accounts: number
   readonly balance: number
+  /** Present for a fork. */
+  readonly isFork?: true
 }
 
 /** Serves until stopped; resolves to the exit status. Throws UsageError if flags contradict each other or the folder. */
@@ -48,6 +56,7 @@ export async function dev(flags: DevFlags, io: Io): Promise<number> {
   process.once('exit', remove)
   try {
     makeFolder(dataDir)
+    const fork = flags.fork === undefined ? undefined : forkOf(flags.fork)
     const chain = openChain(dataDir, flags)
     for (const line of introLines(chain)) io.out(line)
     const config = resolveDevConfig({
@@ -55,6 +64,7 @@ export async function dev(flags: DevFlags, io: Io): Promise<number> {
       logLevel,
       dataDir,
       genesis: join(dataDir, 'genesis.json'),
+      fork: fork && { ...fork, chainId: chain.chainId, balance: String(BigInt(chain.balance) * weiPerEther) },
       accounts: chain.accounts,
       blockSeconds: blockTime ?? 0,
       mining: !noMining,
@@ -70,13 +80,25 @@ export async function dev(flags: DevFlags, io: Io): Promise<number> {
 function openChain(dataDir: string, given: DevFlags): DevChain {
   const path = join(dataDir, 'dev.json')
   const stored = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as DevChain) : undefined
+  const isFork = given.fork !== undefined
+  if (stored !== undefined && isFork !== (stored.isFork === true)) {
+    throw new UsageError(
+      isFork
+        ? `the chain in ${dataDir} is no fork; leave --fork out, or name another folder`
+        : `the chain in ${dataDir} is a fork; name a node of its base with --fork URL`,
+    )
+  }
   const {
-    chainId = stored?.chainId ?? devChainIdDefault,
+    chainId = stored === undefined && !isFork ? devChainIdDefault : stored?.chainId,
     accounts = stored?.accounts ?? knownAccountsDefault,
     balance = stored?.balance ?? devBalanceDefault,
   } = given
-  const chain: DevChain = { chainId, accounts, balance }
+  const chain: DevChain = { chainId, accounts, balance, ...(isFork && { isFork }) }
   if (stored === undefined) {
+    if (chainId === undefined || isFork) {
+      writeFileSync(path, `${JSON.stringify(chain)}\n`)
+      return chain
+    }
     const addresses = knownKeys(accounts).map(addressOfKey)
     writeFileSync(join(dataDir, 'genesis.json'), developGenesis({ chainId, addresses, balance }))
     writeFileSync(path, `${JSON.stringify(chain)}\n`)
@@ -92,9 +114,20 @@ function openChain(dataDir: string, given: DevFlags): DevChain {
   return chain
 }
 
-function introLines({ chainId }: DevChain): string[] {
+/** The node and the block of `--fork`. Throws UsageError. */
+function forkOf(text: string): { readonly url: string; readonly block: number | undefined } {
+  const [, url = text, digits] = /^(.*)@(\d+)$/.exec(text) ?? []
+  const block = digits === undefined ? undefined : Number(digits)
+  if (!isUpstreamUrl(url) || !Number.isSafeInteger(block ?? 0))
+    throw new UsageError('--fork: expected a URL of http, https, ws or wss, or URL@BLOCK with a number')
+  return { url, block }
+}
+
+function introLines({ chainId, isFork }: DevChain): string[] {
+  const id = chainId === undefined ? 'the chain id of its base' : `chain id ${chainId}`
+  const kind = isFork ? 'on a block of another chain, with' : 'with'
   return [
-    `A developer chain with chain id ${chainId}. Its accounts are those of a mnemonic that all the world knows: send`,
+    `A developer chain ${kind} ${id}. Its accounts are those of a mnemonic that all the world knows: send`,
     'nothing of value to them.',
     '',
     `Mnemonic: ${knownMnemonic}`,

@@ -32,6 +32,8 @@ export interface NetworkConfig {
   readonly publish: PublishConfig | undefined
   /** How much history is kept, for a network that executes blocks. */
   readonly history: HistoryConfig
+  /** The block of another chain on which a developer chain begins; absent: its genesis. */
+  readonly fork?: ForkConfig | undefined
   /** Of a gateway. */
   readonly gateway: GatewayConfig | undefined
   /** Whether tracers in JavaScript that callers send are run; undefined if no entry says. */
@@ -45,6 +47,15 @@ export interface NetworkConfig {
   readonly finalizedLag: number
   /** Added to gas estimates, in hundredths of a percent. */
   readonly estimateMarginBps: number
+}
+
+export interface ForkConfig extends Pick<GatewayConfig, 'upstreams' | 'pollMs'> {
+  /** Undefined: the newest one. */
+  readonly block: number | undefined
+  /** Undefined: that of the forked chain. */
+  readonly chainId: number | undefined
+  /** In wei, decimal; of each account that it signs for. */
+  readonly balance: string
 }
 
 export function storePath(dataDir: string, name: string): string {

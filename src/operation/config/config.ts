@@ -19,9 +19,10 @@ import * as z from 'zod'
 import { UsageError } from '../../primitives/faults.js'
 import { isThere, namesIn } from '../../primitives/isThere.js'
 import { type AdminConfig, adminOf } from './admin.js'
-import { type NetworkConfig, storedNetwork } from './chainNetwork.js'
+import { type ForkConfig, type NetworkConfig, storedNetwork } from './chainNetwork.js'
 import { existingFile, existingPath } from './existingPath.js'
 import { type ConfigFile, defaultConfigFile, fileSchema, keyRates, readConfigFile } from './file.js'
+import { gatewayOf } from './gateway.js'
 import { isLoopback } from './loopback.js'
 import {
   chainNames,
@@ -209,15 +210,25 @@ export interface DevSettings {
   readonly logLevel: ConfigFile['logLevel'] | undefined
   /** Absolute. */
   readonly dataDir: string
-  /** Absolute path of the genesis. */
+  /** Absolute path of the genesis, which a fork does not read. */
   readonly genesis: string
+  /** Undefined for a chain with a genesis. */
+  readonly fork: DevFork | undefined
   readonly accounts: number
   readonly blockSeconds: number
   readonly mining: boolean
 }
 
+/** The fork of `dev`. */
+export interface DevFork extends Pick<ForkConfig, 'block' | 'chainId' | 'balance'> {
+  readonly url: string
+}
+
+/** Nothing follows the head of the nodes of a fork, so they are asked for it as rarely as a configuration allows. */
+const forkPollMs = 600_000
+
 /** Settings of `dev`: one developer chain, without keys and dashboard. */
-export function resolveDevConfig({ port, logLevel, dataDir, genesis, ...source }: DevSettings): Config {
+export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...source }: DevSettings): Config {
   const file = fileSchema.parse({
     port,
     dataDir,
@@ -225,7 +236,19 @@ export function resolveDevConfig({ port, logLevel, dataDir, genesis, ...source }
     admin: { enabled: false },
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
-  return serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})
+  const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})
+  if (fork === undefined) return config
+  const { url, ...base } = fork
+  const { upstreams } = gatewayOf([url], undefined, undefined)
+  const networks = config.networks.map((network) => {
+    return {
+      ...network,
+      kind: undefined,
+      genesisPath: undefined,
+      fork: { ...base, upstreams, pollMs: forkPollMs },
+    }
+  })
+  return deepFreeze({ ...config, networks })
 }
 
 function serveConfigOf(file: ConfigFile, flags: ServeFlags): Config {

@@ -125,7 +125,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           jobs: options.jobsOf(network.name),
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
-          fetch: network.gateway && options.callsOf(network.name)?.fetch,
+          fetch: mayLack(network) ? options.callsOf(network.name)?.fetch : undefined,
           upstreamCalls: takesCalls(network) ? options.callsOf(network.name) : undefined,
           passThrough: passThroughOf(network),
           reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
@@ -166,6 +166,11 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     await close()
     throw error
   }
+}
+
+/** Whether the source fetches what its store lacks. */
+function mayLack({ gateway, fork }: NetworkConfig): boolean {
+  return gateway !== undefined || fork !== undefined
 }
 
 /** Whether the source takes transactions and calls of clients: it passes them to its nodes, or makes blocks itself. */

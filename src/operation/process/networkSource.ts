@@ -28,7 +28,7 @@ const steadyMs = 5 * 60_000
 const fetchMsMax = 20_000
 
 function taskOf(
-  { name, source, gateway, forks, chainId, publish, history }: NetworkConfig,
+  { name, source, gateway, fork, forks, chainId, publish, history }: NetworkConfig,
   unpublished: IngestStore,
 ): SourceTask {
   const schema = feedSchemaOf(name)
@@ -37,7 +37,7 @@ function taskOf(
     return { ...store, ...(gateway as GatewayConfig), network: name, forks, chainId, fetchMsMax }
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
-  if (source.type === 'develop') return { ...store, develop: source }
+  if (source.type === 'develop') return { ...store, develop: { ...source, fork } }
   if (source.type === 'consensus') return { ...store, consensus: true }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the stored history.

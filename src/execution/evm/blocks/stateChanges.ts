@@ -4,7 +4,12 @@ import { type Account, encodeAccount } from '../../../data/state/account.js'
 import type { RowSink } from '../../../data/state/newRows.js'
 import { type Change, type StateView, slotChanges } from '../../../data/state/stateView.js'
 import { type RecentTries, type TrieChange, updateTrie, updateTrieRows } from '../../../data/state/trie.js'
-import type { NodeSink, TrieNode } from '../../../data/state/trieNode.js'
+import {
+  MissingNodeError,
+  type NodeReader,
+  type NodeSink,
+  type TrieNode,
+} from '../../../data/state/trieNode.js'
 import { rowSink } from '../../../data/state/tries.js'
 import {
   type Address,
@@ -16,6 +21,7 @@ import {
   trimLeft,
 } from '../../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
+import { encodeRlp } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 
@@ -60,7 +66,7 @@ export function buildChanges(
   const update = (root: Hash32, changes: readonly TrieChange[], address?: Address): Hash32 =>
     below.hasRows
       ? updateTrieRows(root, changes, below.tries(address), watchedSink(trie, address, watch), recent)
-      : updateTrie(root, changes, below.tries(address), emit, recent)
+      : updateNodes(root, changes, below.tries(address), emit, recent)
   const accountChanges: TrieChange[] = []
   for (const handle of changed) {
     watch?.take(stepsPerNode)
@@ -93,6 +99,30 @@ export function buildChanges(
     trie: sortChanges(trie),
     nodes,
     code: sortChanges([...code.values()]),
+  }
+}
+
+/** RLP of the empty string: the value of a slot that is zero and whose leaf stays. */
+const emptyValue = encodeRlp(noBytes)
+
+/**
+ * As {@link updateTrie}. Removing a leaf may need its neighbour in the trie, which no proof of the leaf contains. Where
+ * that is not stored, the leaf stays, with an empty value.
+ */
+export function updateNodes(
+  root: Hash32,
+  changes: readonly TrieChange[],
+  readNode: NodeReader,
+  emit: NodeSink,
+  recent?: RecentTries,
+): Hash32 {
+  try {
+    return updateTrie(root, changes, readNode, emit, recent)
+  } catch (error) {
+    const isRemoval = changes.some(([, value]) => value === undefined)
+    if (!(error instanceof MissingNodeError) || !isRemoval) throw error
+    const kept = changes.map(([key, value]): TrieChange => [key, value ?? emptyValue])
+    return updateTrie(root, kept, readNode, emit, recent)
   }
 }
 

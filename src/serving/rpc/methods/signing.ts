@@ -66,7 +66,8 @@ async function fill(
   call: CallObject,
   rest: RestOfRun,
 ): Promise<{ readonly raw: string; readonly nonce: string }> {
-  const filled = await fillMethods.eth_fillTransaction.run(network, [call], ...rest)
+  const [, , whenHeld] = rest
+  const filled = await whenHeld(() => fillMethods.eth_fillTransaction.run(network, [call], ...rest))
   const { raw, tx } = JSON.parse(Buffer.from(filled as Uint8Array).toString('utf8'))
   return { raw, nonce: tx.nonce }
 }

@@ -20,7 +20,8 @@ import { type Account, decodeAccount } from '../../../data/state/account.js'
 import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import { headState, type StateView } from '../../../data/state/stateView.js'
 import { RecentTries } from '../../../data/state/trie.js'
-import type { BlockDiff } from '../../../data/store/blockDiff.js'
+import { nodeRlp } from '../../../data/state/trieNode.js'
+import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { BlockExecutor } from '../../../execution/evm/blocks/executeBlock.js'
 import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
@@ -40,6 +41,7 @@ import {
 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
+import { NotHeldError } from '../../../primitives/notHeld.js'
 import { decodeRlpList, encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
 import { ImpersonatedKeys } from './impersonatedKeys.js'
@@ -100,6 +102,9 @@ interface Execution {
   readonly failed: { readonly tx: SentTransaction; readonly why: string } | undefined
 }
 
+/** Runs work on the state after the head; throws NotHeldError if that lacks something. */
+export type RunOnState = <T>(run: (state: StateView) => T) => T
+
 export class BlockMaker {
   readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
   readonly #store: ChainWriter
@@ -107,10 +112,17 @@ export class BlockMaker {
   readonly #say: (text: string) => void
   readonly #executor: BlockExecutor
   readonly #keys = new ImpersonatedKeys()
+  readonly #onState: RunOnState
 
-  /** `say` takes sentences for the operator. */
-  constructor(store: ChainWriter, schedule: ForkSchedule, say: (text: string) => void) {
+  /** `say` takes sentences for the operator; `onState` runs work on the state after the head. */
+  constructor(
+    store: ChainWriter,
+    schedule: ForkSchedule,
+    say: (text: string) => void,
+    onState: RunOnState = (run) => run(this.headState),
+  ) {
     this.#store = store
+    this.#onState = onState
     this.#schedule = schedule
     this.#say = say
     this.#executor = new BlockExecutor(schedule, this.#keys, { recent: new RecentTries() })
@@ -130,6 +142,16 @@ export class BlockMaker {
   accountOf(address: Uint8Array): Account | undefined {
     const row = this.#store.readAccount(address as Address)
     return row && decodeAccount(row)
+  }
+
+  /** The account that signed a transaction. Throws FaultError MessageRefused. */
+  senderOf(raw: Uint8Array, timestamp: number): Address {
+    return this.check(raw, timestamp).sender as Address
+  }
+
+  /** Runs work on the state after the head. Throws as {@link RunOnState}. */
+  onState<T>(run: (state: StateView) => T): T {
+    return this.#onState(run)
   }
 
   /** Queues a transaction for a block with this timestamp or a later one. Throws FaultError MessageRefused. */
@@ -200,15 +222,25 @@ export class BlockMaker {
    * chain's own rules allow no block, FaultError MessageRefused for a payment before Shanghai.
    */
   make(timestamp: number, payment?: Payment): void {
+    const { number, execution } = this.#executeNext(timestamp, payment)
+    const { diff } = this.#dropFailed(number, execution)
+    this.#store.apply(number - 1, [diff])
+    this.waiting.removePast()
+  }
+
+  /** Executes the block of {@link make} without making it, for what it reads. Throws as that does. */
+  rehearse(timestamp: number, payment?: Payment): void {
+    this.#executeNext(timestamp, payment)
+  }
+
+  #executeNext(timestamp: number, payment: Payment | undefined) {
     const draft = this.#open(this.#draft(timestamp), payment)
     const { number, withdrawalsRoot } = draft.header
     if (draft.withdrawals.length > 0 && withdrawalsRoot === undefined) {
       throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
     const chosen = payment === undefined ? this.#choose(draft, this.#ready(draft)) : []
-    const { diff } = this.#dropFailed(number, this.#executeSome(draft, chosen))
-    this.#store.apply(number - 1, [diff])
-    this.waiting.removePast()
+    return { number, execution: this.#executeSome(draft, chosen) }
   }
 
   /**
@@ -270,6 +302,7 @@ export class BlockMaker {
         runs = next
         next = Math.floor((runs + fails) / 2)
       } catch (error) {
+        if (error instanceof NotHeldError) throw error
         const rule = error instanceof InvalidBlockError ? error : undefined
         if (next === 0)
           throw rule ? new OperatorError(`block ${number} cannot be made: ${rule.message}`) : error
@@ -362,13 +395,12 @@ export class BlockMaker {
     }
     const transactions = encoded.map((bytes) => itemOf(bytes).item)
     const body = [transactions, [], ...(hasWithdrawals ? [withdrawals] : [])]
-    const { changes, receipts, senders, blockAccessList, ...outcome } = this.#executor.execute(
-      [decodeRlpList(encodeHeader(planned)), ...body],
-      fork,
-      this.headState,
-      (number) => this.#store.readCanonicalHash(number),
+    const { changes, receipts, senders, blockAccessList, ...outcome } = this.#onState((state) =>
+      this.#executor.execute([decodeRlpList(encodeHeader(planned)), ...body], fork, state, (number) =>
+        this.#store.readCanonicalHash(number),
+      ),
     )
-    const { stateRoot, ...state } = changes
+    const { stateRoot, nodes, ...state } = changes
     const { gasUsed, receiptsRoot, logsBloom, requests, requestsHash, withdrawalsRoot } = outcome
     const header: Header = {
       ...planned,
@@ -394,6 +426,7 @@ export class BlockMaker {
       blockAccessList,
       totalDifficulty: toMinimalBytes(totalDifficulty),
       ...state,
+      ...(nodes.length > 0 && { nodes: nodes.map(([hash, node]): Change => [hash, nodeRlp(node)]) }),
     }
     return { diff, requests }
   }

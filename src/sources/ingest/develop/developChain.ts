@@ -25,6 +25,7 @@ import {
 import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { isObject } from '../../../primitives/jsonType.js'
+import { NotHeldError } from '../../../primitives/notHeld.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import {
   type Announced,
@@ -129,7 +130,7 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
       const maker = new BlockMaker(store, schedule, say)
       const isPublished = publisher !== undefined
       if (firstNumber === undefined) return undefined
-      const events = { onMade, tell, isPublished, firstNumber }
+      const events = { onMade, tell, isPublished, first: { number: firstNumber, changes: 0 } }
       return new Developer(store, maker, task.develop, events, signal)
     })
     const calls = sourceCallsBy(async (name, args) => {
@@ -190,16 +191,23 @@ function throwStoreErrors(error: unknown): void {
   if (error instanceof StoreError) throw error
 }
 
-interface DeveloperEvents {
+export interface DeveloperEvents {
   /** Called after each block and revert. */
   onMade(): Promise<void>
   /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
   tell(trouble: string | undefined): void
-  /** See {@link Developer}. */
-  readonly firstNumber: number
+  /** The state at the start, with the number of changes by hand that belong to it. */
+  readonly first: Pick<Snapshot, 'number' | 'changes'>
   /** Whether replicas get the blocks: they refuse state that no block leads to. */
   readonly isPublished: boolean
+  /**
+   * Runs work again until all that it reads is stored; absent: everything is. The clock of such a chain begins at its
+   * first block.
+   */
+  readonly supply?: Supply | undefined
 }
+
+export type Supply = <T>(work: () => T) => Promise<T>
 
 /** The state that `evm_revert` restores. */
 interface Snapshot {
@@ -210,7 +218,7 @@ interface Snapshot {
 }
 
 /** Calls reject with FaultError for a caller's fault, and with OperatorError if no blocks can be made. */
-class Developer implements SourceCalls {
+export class Developer implements SourceCalls {
   readonly #store: ChainWriter
   readonly #maker: BlockMaker
   readonly #events: DeveloperEvents
@@ -231,8 +239,8 @@ class Developer implements SourceCalls {
   #loadedSigner: Promise<Signer> | undefined
   #refreshing: Promise<void> | undefined
   #previewed: string | undefined
-  /** Number of the last block that was not made here: the genesis, or the last recorded one. */
-  readonly #firstNumber: number
+  /** The last block that was not made here: the genesis, the last recorded one, or the base of a fork. */
+  readonly #first: DeveloperEvents['first']
   readonly #paceAtStart: number | undefined
   /** How far the chain's clock is ahead of this machine's; a chain whose head is in the future continues from there. */
   #aheadSeconds: number
@@ -251,15 +259,27 @@ class Developer implements SourceCalls {
     this.#maker = maker
     this.#paceAtStart = mining ? blockSeconds : undefined
     this.#blockSeconds = this.#paceAtStart
-    this.#firstNumber = events.firstNumber
+    this.#first = events.first
     this.#accounts = accounts
     this.#events = events
     this.#signal = signal
     signal.addEventListener('abort', () => void this.#announcements.close())
     const last = Number(maker.head.timestamp)
     const { clock = 0, timestamp = 0 } = store.readByHand()?.next ?? {}
-    this.#aheadSeconds = Math.max(0, Math.max(last, clock) - clockSeconds())
+    this.#aheadSeconds = this.#aheadAfter(Math.max(last, clock))
     if (timestamp > last) this.#nextTimestamp = timestamp
+  }
+
+  /** How far the clock is ahead of the machine's at a time of the chain; a fork's may be behind. */
+  #aheadAfter(seconds: number): number {
+    const ahead = seconds - clockSeconds()
+    return this.#events.supply === undefined ? Math.max(0, ahead) : ahead
+  }
+
+  /** Resolves to what `work` returns, which changes nothing, once all that it reads is stored. */
+  #supplied<T>(work: () => T): Promise<T> | T {
+    const { supply } = this.#events
+    return supply === undefined ? work() : supply(work)
   }
 
   /** Makes blocks at the current interval, until the signal is aborted. */
@@ -286,23 +306,34 @@ class Developer implements SourceCalls {
 
   /** Makes a block now. Its timestamp is the chain's time, and above the parent's. */
   async make(payment?: Payment): Promise<void> {
-    this.#makeNext(payment)
-    await this.#events.onMade()
+    const { supply, onMade } = this.#events
+    for (let isMade = false; !isMade; ) {
+      const timestamp = this.#timestamp()
+      await supply?.(() => this.#maker.rehearse(timestamp, payment))
+      isMade = this.#makeNext(payment, timestamp)
+    }
+    await onMade()
   }
 
-  #makeNext(payment?: Payment): void {
-    const timestamp = this.#timestamp()
+  /** Returns false, and changes nothing, if a transaction that came meanwhile reads what is not stored. */
+  #makeNext(payment?: Payment, timestamp = this.#timestamp()): boolean {
+    const set = this.#nextTimestamp
     if (this.#nextTimestamp !== undefined) this.#aheadSeconds = timestamp - clockSeconds()
     this.#nextTimestamp = undefined
     try {
       this.#maker.make(timestamp, payment)
     } catch (error) {
+      if (error instanceof NotHeldError) {
+        this.#nextTimestamp = set
+        return false
+      }
       const isCallers = error instanceof FaultError || error instanceof StoreError
       if (!isCallers) this.#events.tell(`no blocks are made: ${(error as Error).message}`)
       throw error
     }
     this.#events.tell(undefined)
     this.#nextBlockIsMade()
+    return true
   }
 
   /** Forgets what was set for the block that is made now. */
@@ -333,6 +364,7 @@ class Developer implements SourceCalls {
       const { checkSidecar } = await import('./blobSidecars.js')
       checkSidecar(raw)
     }
+    await this.#know(() => this.#maker.senderOf(raw, this.#timestamp()))
     const hash = this.#maker.take(raw, this.#timestamp())
     this.#announcements.add(hash)
     await this.#makeAtOnce()
@@ -340,11 +372,17 @@ class Developer implements SourceCalls {
     return hash
   }
 
+  /** Resolves once an account is stored. */
+  async #know(address: () => Address): Promise<void> {
+    if (this.#events.supply !== undefined) await this.#events.supply(() => this.#maker.accountOf(address()))
+  }
+
   async pending(hash: Hash32): Promise<Uint8Array | undefined> {
     return this.#maker.waiting.find(hash)
   }
 
   async waiting(sender: Address, next: bigint): Promise<number> {
+    await this.#know(() => sender)
     return this.#maker.waiting.countFrom(sender, next)
   }
 
@@ -373,7 +411,9 @@ class Developer implements SourceCalls {
     this.#refreshing ??= setImmediate().then(async () => {
       this.#refreshing = undefined
       if (this.#signal.aborted || this.#previewed === this.#previewBasis) return
-      const next = this.#maker.waiting.isEmpty ? undefined : this.#maker.preview(this.#timestamp())
+      const next = this.#maker.waiting.isEmpty
+        ? undefined
+        : await this.#supplied(() => this.#maker.preview(this.#timestamp()))
       if (next !== undefined || this.#store.readPending() !== undefined) {
         this.#store.writePending(next)
         await this.#events.onMade()
@@ -618,6 +658,7 @@ class Developer implements SourceCalls {
     },
     eth_sendUnsignedTransaction: async ([account, raw, nonce]) => {
       const sender = toAddress(hexToBytes(String(account)))
+      await this.#know(() => sender)
       const chainId = this.#maker.signedChainId(this.#timestamp())
       return bytesToHex(
         await this.#sendUnsigned(sender, hexToBytes(String(raw)), this.#nonceFor(sender, nonce), chainId),
@@ -626,10 +667,11 @@ class Developer implements SourceCalls {
     eth_sendTransaction: async ([account, raw, nonce]) => {
       const signer = await this.#signer
       const sender = toAddress(hexToBytes(String(account)))
+      await this.#know(() => sender)
       const isImpersonated = this.#impersonatesAll || this.#impersonated.has(bytesToHex(sender))
       if (!isImpersonated) signer.requireAccount(String(account))
       if (raw === undefined) return null
-      // No await from here to the queue, so that no other transaction gets the same nonce.
+      // On a chain that lacks nothing, no await from here to the queue, so that no other transaction gets the same nonce.
       const next = this.#nonceFor(sender, nonce)
       const unsigned = hexToBytes(String(raw))
       const chainId = this.#maker.signedChainId(this.#timestamp())
@@ -671,9 +713,21 @@ class Developer implements SourceCalls {
   }
 
   async #mine(blocks: number, seconds: number): Promise<void> {
-    const makeOne = (at: number) => {
+    const setTime = (at: number) => {
       if (at > 0 && seconds > 0) this.#nextTimestamp = Number(this.#maker.head.timestamp) + seconds
+    }
+    const makeOne = (at: number) => {
+      setTime(at)
       this.#makeNext()
+    }
+    // What a fork lacks is fetched before each block.
+    if (this.#events.supply !== undefined) {
+      for (let made = 0; made < blocks; made++) {
+        if (this.#signal.aborted) throw new FaultError(sourceEnded)
+        setTime(made)
+        await this.make()
+      }
+      return
     }
     for (let made = 0; made < blocks; ) {
       const end = Math.min(made + minedTogether, blocks)
@@ -718,8 +772,9 @@ class Developer implements SourceCalls {
   /** Changes accounts at the head; `which` names them for operators. */
   async #changeAll(method: string, which: string, wanted: readonly AccountByHand[]): Promise<void> {
     this.#requireUnpublished(method)
-    const { code, ...change } = buildByHand(this.#maker.headState, wanted)
-    this.#store.changeByHand({ ...change, what: `${method} ${which}` }, code)
+    const build = () => this.#maker.onState((state) => buildByHand(state, wanted))
+    const { code, nodes, ...change } = await this.#supplied(build)
+    this.#store.changeByHand({ ...change, what: `${method} ${which}` }, code, nodes)
     await this.#events.onMade()
     await this.#makeAtOnce()
   }
@@ -811,7 +866,9 @@ class Developer implements SourceCalls {
 
   /** The first block that this chain made is the last to go; settings are those of the start. */
   async #reset(): Promise<void> {
-    await this.#goBack({ number: this.#firstNumber, aheadSeconds: 0, changes: 0 })
+    const header = decodeHeader(this.#store.readHeader(this.#hashAt(this.#first.number)) as Uint8Array)
+    const aheadSeconds = this.#events.supply === undefined ? 0 : this.#aheadAfter(Number(header.timestamp))
+    await this.#goBack({ ...this.#first, aheadSeconds })
     this.#store.writeNextBlock(undefined)
     this.#snapshots.clear()
     this.#impersonated.clear()
@@ -824,8 +881,8 @@ class Developer implements SourceCalls {
   #below(blocks: number): Snapshot {
     const { number: head } = this.#store.head
     const number = head - blocks
-    if (number < this.#firstNumber) {
-      const height = head - this.#firstNumber
+    if (number < this.#first.number) {
+      const height = head - this.#first.number
       throw messageRefused(`${blocks} blocks cannot be taken back: ${height} were made since the start`)
     }
     return { number, aheadSeconds: this.#aheadSeconds, changes: this.#store.countByHand(number) }

@@ -1,10 +1,11 @@
 /** Changes of accounts that a caller of a developer chain makes by hand, as rows of state and tries with their root. */
 import { type Account, emptyAccount, encodeAccount } from '../../../data/state/account.js'
 import { type StateView, slotChanges } from '../../../data/state/stateView.js'
-import { updateTrieRows } from '../../../data/state/trie.js'
+import { type TrieChange, updateTrieRows } from '../../../data/state/trie.js'
 import { rowSink } from '../../../data/state/tries.js'
 import type { Change } from '../../../data/store/blockDiff.js'
 import type { StateRows } from '../../../data/store/chainRows.js'
+import { updateNodes } from '../../../execution/evm/blocks/stateChanges.js'
 import {
   type Address,
   concatBytes,
@@ -29,12 +30,19 @@ export interface AccountByHand {
 export interface BuiltByHand extends StateRows {
   readonly stateRoot: Hash32
   readonly code: readonly Change[]
+  /** Hash → new trie node (RLP), if the tries of the state are no rows. */
+  readonly nodes: readonly Change[]
 }
 
 /** The rows with which `state` becomes what the caller wants; each account once. One without anything is removed. */
 export function buildByHand(state: StateView, wanted: readonly AccountByHand[]): BuiltByHand {
   const trie: Change[] = []
+  const nodes: Change[] = []
   const code: Change[] = []
+  const update = (root: Hash32, changes: readonly TrieChange[], address?: Address): Hash32 =>
+    state.hasRows
+      ? updateTrieRows(root, changes, state.tries(address), rowSink(trie, address))
+      : updateNodes(root, changes, state.tries(address), (hash, rlp) => nodes.push([hash, rlp]))
   const slots: Change[] = []
   const accounts = wanted.map((each): readonly [Address, Uint8Array | undefined] => {
     const { address } = each
@@ -44,19 +52,16 @@ export function buildByHand(state: StateView, wanted: readonly AccountByHand[]):
     if (each.slots !== undefined && each.slots.length > 0) {
       const changes = each.slots.map(([slot, value]) => [slot, trimLeft(value)] as const)
       for (const [slot, value] of changes) slots.push([concatBytes(address, slot), value])
-      const sink = rowSink(trie, address)
-      storageRoot = updateTrieRows(storageRoot, slotChanges(changes), state.tries(address), sink)
+      storageRoot = update(storageRoot, slotChanges(changes), address)
     }
     if (each.code !== undefined) codeHash = each.code.length === 0 ? emptyCodeHash : keccak256(each.code)
     if (each.code?.length) code.push([codeHash, each.code])
     const account: Account = { nonce, balance, storageRoot, codeHash }
     return [address, isNothing(account) ? undefined : encodeAccount(account)]
   })
-  const stateRoot = updateTrieRows(
+  const stateRoot = update(
     state.stateRoot,
     accounts.map(([address, row]) => [keccak256(address), row]),
-    state.tries(),
-    rowSink(trie, undefined),
   )
   return {
     stateRoot,
@@ -64,6 +69,7 @@ export function buildByHand(state: StateView, wanted: readonly AccountByHand[]):
     slots: sorted(slots),
     trie: sorted(trie),
     code,
+    nodes,
   }
 }
 

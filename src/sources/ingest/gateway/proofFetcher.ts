@@ -122,7 +122,13 @@ export type Outcome = 'held' | 'absent'
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
 
 /** Methods that execute their first parameter. */
-const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
+const executedMethods: ReadonlySet<string> = new Set([
+  'eth_call',
+  'eth_estimateGas',
+  'eth_createAccessList',
+  'eth_fillTransaction',
+  'eth_sendTransaction',
+])
 
 export class ProofFetcher extends BlockFetcher {
   readonly recent = new RecentChanges()

@@ -164,9 +164,14 @@ class ReportedHeads {
   }
 }
 
+type AskedIdentity = Pick<
+  GatewayTask,
+  'genesis' | 'network' | 'forks' | 'chainId' | 'upstreams' | 'fetchMsMax'
+>
+
 /** The configured chain, or that of the upstreams; undefined if the gateway is stopped first. */
-async function learnIdentity(
-  { genesis, network, forks, chainId, upstreams, fetchMsMax }: GatewayTask,
+export async function learnIdentity(
+  { genesis, network, forks, chainId, upstreams, fetchMsMax }: AskedIdentity,
   log: (text: string) => void,
   stopped: AbortSignal,
 ): Promise<ChainIdentity | undefined> {

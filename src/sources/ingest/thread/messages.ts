@@ -83,6 +83,21 @@ export interface DevelopPlan {
   readonly mining: boolean
   /** Number of accounts of the well-known mnemonic that it signs for. */
   readonly accounts: number
+  /** Absent: it begins with its genesis. */
+  readonly fork?: ForkPlan | undefined
+}
+
+/** The block of another chain on which a developer chain begins. */
+export interface ForkPlan {
+  readonly upstreams: readonly UpstreamOptions[]
+  /** Undefined: the newest one. */
+  readonly block?: number | undefined
+  /** Time between two polls of a node for its head, which nothing here follows. */
+  readonly pollMs: number
+  /** Undefined: that of the forked chain. */
+  readonly chainId?: number | undefined
+  /** In wei, of each account that it signs for. Decimal. */
+  readonly balance: string
 }
 
 /** `workerData` of a thread whose blocks a consensus client gives and chooses. */

@@ -1,0 +1,119 @@
+/**
+ * The source of a developer chain on top of a block of another chain. The nodes of that chain are asked for what the
+ * chain lacks, each value is proved against the root of that block, and all is stored. Owns the begin of such a chain;
+ * its blocks are made as on any developer chain.
+ */
+import { ForkSchedule } from '../../../data/chain/forks.js'
+import type { ChainIdentity } from '../../../data/store/chainRows.js'
+import { requireIdentity } from '../../../data/store/chainRows.js'
+import { toAddress } from '../../../primitives/bytes.js'
+import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { callSource, sourceCallsBy } from '../../../primitives/upstreamCalls.js'
+import { learnIdentity } from '../gateway/runGateway.js'
+import { sourceEnded } from '../thread/callAnswerer.js'
+import type { DevelopTask, ForkPlan } from '../thread/messages.js'
+import { publishFigures } from '../thread/publishFigures.js'
+import { Ends, noProgress, type SourceHost, takeCalls } from '../thread/runSource.js'
+import { BlockMaker } from './blockMaker.js'
+import { Developer } from './developChain.js'
+import { ForkedNodes, runCollecting } from './forkedNodes.js'
+import { ForkedWriter } from './forkedStore.js'
+import { addressOfKey, knownKeys } from './knownKeys.js'
+import { signingKeys } from './signer.js'
+import { buildByHand } from './stateByHand.js'
+
+/** Longest time for one fetch, as for a gateway's. */
+const fetchMsMax = 20_000
+
+/**
+ * Makes blocks on a block of another chain until the signal is aborted. Rejects with OperatorError for a cause that the
+ * operator can remove.
+ */
+export async function developFork(task: DevelopTask, plan: ForkPlan, host: SourceHost): Promise<void> {
+  const { report, signal } = host
+  const log = (text: string) => report({ type: 'said', text })
+  const store = ForkedWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
+  const ends = new Ends()
+  const finished = { type: 'finished', progress: noProgress, stopped: true } as const
+  try {
+    const isNew = store.readIdentity() === undefined
+    const identity = isNew ? await identityOf(plan, log, signal) : requireIdentity(store)
+    if (identity === undefined) return report(finished)
+    const nodes = new ForkedNodes(store, identity, { plan, fetchMsMax, log, onEnd: ends.add })
+    if (isNew) await nodes.begin(plan.block)
+    const { number } = store.base
+    if (plan.block !== undefined && plan.block !== number)
+      throw new OperatorError(
+        `the chain in ${task.storePath} begins at block ${number}, not ${plan.block}; name another folder with --data`,
+      )
+    const schedule = ForkSchedule.of(identity)
+    const maker = new BlockMaker(store, schedule, log, (run) => runCollecting(store.headState, run))
+    if (store.head.number === number && store.countByHand(number) === 0)
+      await fund(store, maker, nodes, task.develop.accounts, BigInt(plan.balance))
+    const onMade = async () => report({ type: 'head' })
+    const tell = (trouble: string | undefined) => {
+      if (trouble !== undefined) log(trouble)
+    }
+    const { supply } = nodes
+    const first = { number, changes: 1 }
+    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes) }
+    const developer = new Developer(store, maker, task.develop, events, signal)
+    const calls = sourceCallsBy(async (name, args) => {
+      if (signal.aborted) throw new FaultError(sourceEnded)
+      if (name === 'fetch') return nodes.fetch(...(args as Parameters<typeof nodes.fetch>))
+      return callSource(developer, name, args).catch((error) => {
+        throw error instanceof OperatorError ? messageRefused(error.message) : error
+      })
+    })
+    takeCalls(host, ends.add, calls)
+    report({ type: 'opened' })
+    ends.add(publishFigures(report, { store }))
+    report({ type: 'head' })
+    await developer.run()
+  } finally {
+    await ends.end()
+    await store.close()
+  }
+  report(finished)
+}
+
+/** The chain of the nodes. Rejects with OperatorError if this program cannot execute its blocks. */
+async function identityOf(
+  { upstreams, chainId }: ForkPlan,
+  log: (text: string) => void,
+  signal: AbortSignal,
+): Promise<ChainIdentity | undefined> {
+  const asked = { network: '', forks: {}, chainId: undefined, genesis: undefined, upstreams, fetchMsMax }
+  const known = await learnIdentity(asked, log, signal)
+  if (known === undefined) return undefined
+  const { family } = ForkSchedule.of(known)
+  if (family.execution === undefined)
+    throw new OperatorError(
+      `the chain ${known.chainId} cannot be forked: its rules are not known here, and its nodes do not report them`,
+    )
+  if (chainId === undefined || String(chainId) === known.chainId) return known
+  const config = JSON.stringify({ ...JSON.parse(known.config), chainId })
+  return { ...known, chainId: String(chainId), config }
+}
+
+/** Sets the balances of the known accounts, as one change by hand after the base. */
+async function fund(
+  store: ForkedWriter,
+  maker: BlockMaker,
+  nodes: ForkedNodes,
+  accounts: number,
+  balance: bigint,
+): Promise<void> {
+  const wanted = knownKeys(accounts).map((key) => {
+    return { address: toAddress(addressOfKey(key)), balance }
+  })
+  const build = () =>
+    maker.onState((state) => {
+      // Whether each account that it signs for has ether is asked at once, without a fetch.
+      for (const key of signingKeys(accounts)) state.account(toAddress(addressOfKey(key)))
+      return buildByHand(state, wanted)
+    })
+  const { code, nodes: added, ...change } = await nodes.supply(build)
+  const what = `fork, with ${accounts} funded accounts`
+  store.changeByHand({ ...change, what }, code, added)
+}

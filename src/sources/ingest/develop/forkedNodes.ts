@@ -1,0 +1,225 @@
+/**
+ * The nodes of the chain on which a developer chain is forked: proofs of its base's state, and blocks below. Opened at
+ * the first question, so that a chain whose values are all stored asks nothing.
+ */
+import { ForkSchedule } from '../../../data/chain/forks.js'
+import { decodeHeader } from '../../../data/chain/header.js'
+import { beaconRoots, parentHashes } from '../../../data/chain/protocolContracts.js'
+import { emptyAccount } from '../../../data/state/account.js'
+import type { StateView } from '../../../data/state/stateView.js'
+import { provedState } from '../../../data/state/trieState.js'
+import { ancestorsMax, type ChainIdentity } from '../../../data/store/chainRows.js'
+import {
+  type Address,
+  bytesToBigInt,
+  bytesToHex,
+  equalBytes,
+  latin1Key,
+  padLeft,
+  toMinimalBytes,
+} from '../../../primitives/bytes.js'
+import { messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { emptyCodeHash } from '../../../primitives/keccak.js'
+import {
+  type FetchMissing,
+  MissingStateError,
+  NotHeldError,
+  type Wanted,
+} from '../../../primitives/notHeld.js'
+import type { Upstreams } from '../../upstream/upstreams.js'
+import { HeaderLinks } from '../gateway/headerLinks.js'
+import { ProofFetcher } from '../gateway/proofFetcher.js'
+import { openNodes } from '../nodes/sourceNodes.js'
+import type { ForkPlan } from '../thread/messages.js'
+import type { ForkedWriter } from './forkedStore.js'
+
+/**
+ * Most rounds of fetching for one piece of work. A round fetches all that the last run lacked, so this bounds the
+ * longest chain of values of which each is known by the one before, as a walk over a linked list of a contract is.
+ */
+const roundsMax = 1_024
+/**
+ * Slots of a ring of EIP-2935 or EIP-4788 that are fetched with one: those of the next blocks, which lie side by side. A
+ * proof of so many is some 200 KB.
+ */
+const ringAhead = 64n
+/** Slots of the rings of both proposals. */
+const ringSlots = 8_191n
+const proofSlotsMax = 512
+
+type WantedState = Extract<Wanted, { readonly kind: 'state' }>
+
+interface Opened {
+  readonly upstreams: Upstreams
+  readonly fetcher: ProofFetcher
+  readonly links: HeaderLinks
+}
+
+export interface ForkedNodesOptions {
+  readonly plan: ForkPlan
+  readonly fetchMsMax: number
+  readonly log: (text: string) => void
+  readonly onEnd: (end: () => unknown) => void
+}
+
+export class ForkedNodes {
+  readonly #store: ForkedWriter
+  readonly #identity: ChainIdentity
+  readonly #options: ForkedNodesOptions
+  #opened: Opened | undefined
+
+  constructor(store: ForkedWriter, identity: ChainIdentity, options: ForkedNodesOptions) {
+    this.#store = store
+    this.#identity = identity
+    this.#options = options
+  }
+
+  get #nodes(): Opened {
+    if (this.#opened !== undefined) return this.#opened
+    const { plan, fetchMsMax, log, onEnd } = this.#options
+    const schedule = ForkSchedule.of(this.#identity)
+    const parts = { identity: this.#identity, schedule, requestMs: fetchMsMax, log, onEnd }
+    const { upstreams } = openNodes({ ...plan, quorum: 1 }, parts)
+    const fetcher = new ProofFetcher(this.#store, upstreams, { schedule, fetchMsMax, log })
+    this.#opened = { upstreams, fetcher, links: new HeaderLinks(this.#store, fetcher) }
+    return this.#opened
+  }
+
+  /** Makes a block of the nodes the base of a new store. Rejects with OperatorError if no node has it. */
+  async begin(number: number | undefined): Promise<void> {
+    const { upstreams, fetcher } = this.#nodes
+    const deadline = performance.now() + this.#options.fetchMsMax
+    try {
+      const at = number ?? Number((await upstreams.ask('eth_blockNumber', [], { deadline })).result)
+      const header = await fetcher.readAgreed(at)
+      if (header === undefined) throw new OperatorError(`the node of the fork has no block ${at}`)
+      this.#store.beginAt(this.#identity, header, bytesToHex(header.hash))
+    } catch (error) {
+      if (error instanceof OperatorError) throw error
+      throw new OperatorError(`the base of the fork cannot be read: ${(error as Error).message}`)
+    }
+  }
+
+  /** Fetches for an edge; see {@link FetchMissing}. */
+  readonly fetch: FetchMissing = async (wanted, call) => {
+    const isLinked = wanted.kind === 'canonical' && (await this.#link(wanted.number))
+    if (isLinked) return false
+    return (await this.#nodes.fetcher.fetch(this.#store.fromBase(wanted), call)) === 'absent'
+  }
+
+  /** Runs `work`, and again each time that what it lacked was fetched. Rejects as `work` throws. */
+  async supply<T>(work: () => T): Promise<T> {
+    for (let round = 0; ; round++) {
+      try {
+        return work()
+      } catch (error) {
+        if (!(error instanceof NotHeldError)) throw error
+        if (round === roundsMax)
+          throw messageRefused(`this reads more of the forked chain than ${roundsMax} fetches bring`)
+        await this.#fetchAll(error instanceof MissingStateError ? error.all : [error.wanted])
+      }
+    }
+  }
+
+  /** All in one turn, so that requests share batches; slots of one account share a proof. */
+  async #fetchAll(wanted: readonly Wanted[]): Promise<void> {
+    const states = new Map<string, WantedState>()
+    const others: Wanted[] = []
+    for (const each of wanted.map((one) => this.#store.fromBase(one))) {
+      if (each.kind !== 'state') {
+        others.push(each)
+        continue
+      }
+      const name = latin1Key(each.address)
+      const slots = [...(states.get(name)?.slots ?? []), ...withRing(each)]
+      states.set(name, { ...each, slots })
+    }
+    await Promise.all([
+      ...others.map((each) => this.fetch(each)),
+      ...[...states.values()].flatMap((each) => shares(each)).map((each) => this.#fetchState(each)),
+    ])
+  }
+
+  /** The account's code comes too: an execution that reads the account mostly runs it. */
+  async #fetchState(wanted: WantedState): Promise<void> {
+    const { fetcher } = this.#nodes
+    await fetcher.fetch(wanted)
+    const state = provedState(this.#store, wanted.stateRoot, wanted.block)
+    const { codeHash } = state.account(wanted.address as Address) ?? emptyAccount
+    if (equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined) return
+    await fetcher.fetch({ kind: 'code', hash: codeHash })
+  }
+
+  /** Links headers below the base down to a number that BLOCKHASH can read; false for any other. */
+  async #link(number: number): Promise<boolean> {
+    const { base } = this.#store
+    const from = this.#store.readLinkedFrom() ?? base.number
+    if (number >= from || number < base.number - ancestorsMax) return number >= from
+    const lowest = this.#store.readCanonicalRow(from)
+    if (lowest === undefined) return false
+    const { parentHash } = decodeHeader(lowest.header)
+    const linked = await this.#nodes.links.down(parentHash, from - 1, number)
+    this.#store.extendDown(
+      linked.map(({ hash, header, headerRlp }) => {
+        return { number: header.number, hash, header: headerRlp, totalDifficulty: undefined }
+      }),
+    )
+    return this.#link(number)
+  }
+}
+
+/** At most so many slots as nodes prove at once. */
+function shares(wanted: WantedState): WantedState[] {
+  const slots = [...new Map(wanted.slots.map((slot) => [latin1Key(slot), slot])).values()]
+  const found: WantedState[] = []
+  for (let at = 0; at === 0 || at < slots.length; at += proofSlotsMax)
+    found.push({ ...wanted, slots: slots.slice(at, at + proofSlotsMax) })
+  return found
+}
+
+/** The slots that are wanted, and those that the system calls of the next blocks will read beside them. */
+function withRing({ address, slots }: WantedState): readonly Uint8Array[] {
+  const isRing = [beaconRoots.address, parentHashes.address].some((each) => equalBytes(each, address))
+  if (!isRing) return slots
+  return slots.flatMap((slot) => {
+    const at = bytesToBigInt(slot)
+    const ring = at - (at % ringSlots)
+    return Array.from({ length: Number(ringAhead) }, (_, ahead) =>
+      padLeft(toMinimalBytes(ring + ((at + BigInt(ahead)) % ringSlots)), 32),
+    )
+  })
+}
+
+/** Runs `run` on a state and throws MissingStateError with all that the state lacked, in place of its result. */
+export function runCollecting<T>(below: StateView, run: (state: StateView) => T): T {
+  const missing: Wanted[] = []
+  const collected = <V>(read: () => V): V | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof NotHeldError)) throw error
+      missing.push(error.wanted)
+      return undefined
+    }
+  }
+  const state: StateView = {
+    ...below,
+    account: (address) => collected(() => below.account(address)),
+    slot: (address, slot) => collected(() => below.slot(address, slot)),
+    code: (hash) => collected(() => below.code(hash)),
+    // Contracts of the base lose no slots: since Cancun only those of the same transaction are destroyed.
+    slotsOf: () => [],
+  }
+  let result: T | undefined
+  let failure: { readonly error: unknown } | undefined
+  try {
+    result = run(state)
+  } catch (error) {
+    failure = { error }
+  }
+  const [first, ...others] = missing
+  // What was read in place of missing values is not true, nor is a failure that came of it.
+  if (first !== undefined) throw new MissingStateError([first, ...others])
+  if (failure !== undefined) throw failure.error
+  return result as T
+}

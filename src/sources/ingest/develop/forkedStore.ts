@@ -1,0 +1,181 @@
+/**
+ * The store of a developer chain on top of a block of another chain: that of a gateway, whose head is made here. Proved
+ * trie nodes and those of own blocks stand in one table by their hashes, so a walk from any own state root ends at a
+ * proved value. Owns the rows of own blocks and of changes by hand; forkedNodes.ts fetches.
+ */
+import { decodeHeader } from '../../../data/chain/header.js'
+import { encodeAccount } from '../../../data/state/account.js'
+import type { StateView } from '../../../data/state/stateView.js'
+import { provedState } from '../../../data/state/trieState.js'
+import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
+import {
+  ancestorsMax,
+  type ChainIdentity,
+  type ChangeByHand,
+  requireIdentity,
+} from '../../../data/store/chainRows.js'
+import type { ChainWriterOptions } from '../../../data/store/chainWriter.js'
+import { putChangeByHand, readChangesByHand } from '../../../data/store/changesByHand.js'
+import { type CanonicalHeader, GatewayWriter, type ProvedState } from '../../../data/store/gatewayWriter.js'
+import { metaKeys } from '../../../data/store/tables.js'
+import { type Address, type Hash32, hexToBytes, toHash32, toMinimalBytes } from '../../../primitives/bytes.js'
+import { OperatorError } from '../../../primitives/faults.js'
+import { NotHeldError, type Wanted } from '../../../primitives/notHeld.js'
+
+/** A block, and the root of the state after it. */
+export interface BaseState {
+  readonly block: Hash32
+  readonly stateRoot: Hash32
+}
+
+export class ForkedWriter extends GatewayWriter {
+  #base: (BaseState & { readonly number: number }) | undefined
+
+  static override open(options: ChainWriterOptions): ForkedWriter {
+    return ForkedWriter.openForWriting(options) as ForkedWriter
+  }
+
+  /** Makes a block the head of a new store, below which nothing is made here. */
+  beginAt(identity: ChainIdentity, base: CanonicalHeader, hash: string): void {
+    this.writeTogether(() => {
+      this.begin({ ...identity, fork: { number: base.number, hash } })
+      this.extendDown([{ ...base, totalDifficulty: undefined }])
+      this.commit(() => this.putHead(base))
+    })
+  }
+
+  /** The block at which the chain leaves that of its nodes. Throws OperatorError for a store of another kind. */
+  get base(): BaseState & { readonly number: number } {
+    if (this.#base !== undefined) return this.#base
+    const { fork } = requireIdentity(this)
+    if (fork === undefined)
+      throw new OperatorError(`the store ${this.path} is no fork's; name another folder with --data`)
+    const block = toHash32(hexToBytes(fork.hash))
+    const { stateRoot } = decodeHeader(this.readHeader(block) as Uint8Array)
+    this.#base = { number: fork.number, block, stateRoot }
+    return this.#base
+  }
+
+  /** The state after the head. Its reads throw NotHeldError for values that were not fetched. */
+  get headState(): StateView {
+    const { hash } = this.head
+    const header = decodeHeader(this.readHeader(hash) as Uint8Array)
+    const root = this.readRootByHand(hash) ?? header.stateRoot
+    const readCode = (codeHash: Hash32) => {
+      const code = this.readCode(codeHash)
+      if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
+      return code
+    }
+    const readNode = (nodeHash: Uint8Array) => this.readNode(nodeHash)
+    const knowsCode = (codeHash: Hash32) =>
+      this.tables.code.doesExist(codeHash) || this.readCodeOwner(codeHash) !== undefined
+    return provedState({ readNode, readCode, knowsCode }, root, hash)
+  }
+
+  override readAccount(address: Address): Uint8Array | undefined {
+    const account = this.headState.account(address)
+    return account && encodeAccount(account)
+  }
+
+  override readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
+    return this.headState.slot(address, slot)
+  }
+
+  /** No node proves it: after the Merge it is at least the terminal one, which the rules ask for. */
+  override readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
+    const stored = super.readTotalDifficulty(hash)
+    if (stored !== undefined && stored.length > 0) return stored
+    const { terminalTotalDifficulty = 0 } = JSON.parse(requireIdentity(this).config)
+    return toMinimalBytes(BigInt(terminalTotalDifficulty))
+  }
+
+  /** Throws NotHeldError for a block below the base that BLOCKHASH can read and that is not linked yet. */
+  override readCanonicalHash(number: number): Hash32 | undefined {
+    const hash = super.readCanonicalHash(number)
+    const above = this.readHead() === undefined ? 0 : this.base.number
+    if (hash === undefined && number >= 0 && number < above && number >= above - ancestorsMax)
+      throw new NotHeldError({ kind: 'canonical', number })
+    return hash
+  }
+
+  override apply(forkNumber: number, blockDiffs: readonly BlockDiff[]): void {
+    const head = this.head.number
+    if (forkNumber < this.base.number)
+      throw new OperatorError(`the chain cannot go back to block ${forkNumber}: it begins at its base`)
+    this.writeTogether(() => {
+      if (forkNumber < head) this.#goBack(head, forkNumber)
+      for (const diff of blockDiffs) this.#append(diff)
+      // Values of a gateway's heads are not kept: each is found from the state root of its own block.
+      this.commit(() => this.tables.meta.removeSync(metaKeys.held))
+    })
+  }
+
+  #goBack(head: number, forkNumber: number): void {
+    const hash = this.readCanonicalHash(forkNumber) as Hash32
+    this.commit(() => {
+      for (let number = head; number > forkNumber; number--) {
+        this.dropByHand({ number, hash: this.readCanonicalHash(number) as Hash32 })
+      }
+    })
+    this.advance(forkNumber, [], false)
+    this.commit(() => this.putHead({ number: forkNumber, hash }))
+  }
+
+  #append(diff: BlockDiff): void {
+    const { number, hash, header, body, senders, receipts, blockAccessList, nodes = [], code } = diff
+    this.commit(() => this.tables.meta.removeSync(metaKeys.rootByHand(hash)))
+    this.putBlock({
+      hash,
+      header,
+      content: { body, senders },
+      receipts: { row: receipts },
+      accessList: blockAccessList,
+      nodes,
+      codes: code,
+    })
+    this.advance(number - 1, [{ number, hash, header, totalDifficulty: undefined }], false)
+  }
+
+  override changeByHand(
+    { what, stateRoot }: Omit<ChangeByHand, 'number'>,
+    code: readonly Change[] = [],
+    nodes: readonly Change[] = [],
+  ): void {
+    this.commit(() => {
+      const { head, tables } = this
+      for (const [key, value] of code) tables.code.putSync(key, value)
+      for (const [key, value] of nodes) tables.nodes.putSync(key, value)
+      const change = { what, stateRoot, accounts: [], slots: [], trie: [] }
+      putChangeByHand(tables.meta, head, this.countByHand(head.number), change)
+      tables.meta.putSync(metaKeys.rootByHand(head.hash), stateRoot)
+      this.putByHand({ added: 1 })
+    })
+  }
+
+  override undoByHand(kept: number): void {
+    this.commit(() => {
+      const { head, tables } = this
+      const changes = [...readChangesByHand(tables.meta, head.number)]
+      for (let index = changes.length - 1; index >= kept; index--)
+        putChangeByHand(tables.meta, head, index, undefined)
+      const last = kept === 0 ? undefined : changes[kept - 1]
+      if (last === undefined) tables.meta.removeSync(metaKeys.rootByHand(head.hash))
+      else tables.meta.putSync(metaKeys.rootByHand(head.hash), last.stateRoot)
+      this.putByHand({ added: Math.min(0, kept - changes.length) })
+    })
+  }
+
+  /** The nodes alone: see {@link apply}. */
+  override putState(state: ProvedState, block: Hash32): boolean {
+    return super.putState(state, block, false)
+  }
+
+  /** What a node can prove of what an own state lacks: the same of the base, whose nodes the own state has not replaced. */
+  fromBase(wanted: Wanted): Wanted {
+    if (wanted.kind !== 'state') return wanted
+    const header = this.readHeader(wanted.block)
+    const { number, block, stateRoot } = this.base
+    const isOwn = header === undefined || decodeHeader(header).number >= number
+    return isOwn ? { ...wanted, block, stateRoot } : wanted
+  }
+}
