@@ -200,6 +200,9 @@ const serve = defineCommand({
     jwtSecret: textFlag('FILE', 'secret of the consensus client, 32 bytes in hex', {
       shownDefault: 'node/jwt.hex in the data folder, which is made',
     }),
+    engineFrom: upstreamsFlag(
+      'with --engine-port: fetch the blocks between the store and the chosen head from this node, by their hashes; repeatable',
+    ),
     ...signatures('take the head that validators signed, as this node shows; repeatable'),
     ...access,
   },

@@ -50,6 +50,8 @@ export interface NetworkFlags {
   readonly enginePort?: number | undefined
   readonly engineHost?: string | undefined
   readonly jwtSecret?: string | undefined
+  /** URLs of nodes that send the blocks between the store and the head that the client chose. */
+  readonly engineFrom?: readonly string[] | undefined
   /** Root of a beacon block, hex. */
   readonly checkpoint?: string | undefined
 }
@@ -105,7 +107,7 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
     return upstreamNetworks(file, data, flags, upstream)
   }
   if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
-  const isUnderConsensus = [flags.enginePort, flags.engineHost, flags.jwtSecret].some(
+  const isUnderConsensus = [flags.enginePort, flags.engineHost, flags.jwtSecret, flags.engineFrom].some(
     (flag) => flag !== undefined,
   )
   if (follow !== undefined && isUnderConsensus)
@@ -230,7 +232,9 @@ function followedNetwork(
 
 /** The network of `--engine-port`: from the configuration, from the data folder, or new. */
 function consensusNetwork(file: ConfigFile, data: DataFolder, flags: NetworkFlags): NetworkConfig {
-  const { enginePort, engineHost, jwtSecret, genesis } = flags
+  const { enginePort, engineHost, jwtSecret, engineFrom, genesis } = flags
+  if (findUpstreamFaults({ upstreams: engineFrom }).length > 0)
+    throw new UsageError('--engine-from names one URL twice, and a node counts once; leave one out')
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
   const known = chainNetwork(file, data, name)
   if (known.kind === 'history' || known.kind === 'gateway')
@@ -245,6 +249,7 @@ function consensusNetwork(file: ConfigFile, data: DataFolder, flags: NetworkFlag
       host: engineHost,
       port: enginePort,
       jwtSecret: jwtSecret === undefined ? undefined : existingFile(jwtSecret),
+      from: engineFrom,
     }),
   }
 }

@@ -109,6 +109,8 @@ const consensusSource = object({
    * which is made.
    */
   jwtSecret: text('the path of a file').optional(),
+  /** Nodes that send the blocks between the store and the head that the client chose, by their hashes. */
+  from: list(upstreamSchema).default([]),
 })
 
 const types = '"file", "replay", "follow", "develop", "consensus" or "feed"'
@@ -130,6 +132,7 @@ export function consensusFlags(flags: {
   readonly host: string | undefined
   readonly port: number | undefined
   readonly jwtSecret: string | undefined
+  readonly from: readonly string[] | undefined
 }): SourceConfig {
   return consensusSource.parse({ type: 'consensus', ...flags })
 }
@@ -164,11 +167,19 @@ const crossSchema = z
   })
   .catch({ from: 0, script: [] })
 
+/** The `from` of a consensus client's source; that of a replay is a number. */
+function nodesOf(raw: unknown): unknown {
+  return z.object({ from: z.array(z.unknown()) }).safeParse(raw).data?.from
+}
+
 /** Finds missing files and steps that contradict each other. Each line begins with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
   const { path, file, recorded, jwtSecret, from, script } = crossSchema.parse(raw)
   const faults = [
     ...findUpstreamFaults(raw),
+    ...findUpstreamFaults({ upstreams: nodesOf(raw) }).map((fault) =>
+      fault.replaceAll('upstreams[', 'from['),
+    ),
     ...findMissingFiles({ path, file, recorded, jwtSecret }, folder),
   ]
   let last: number | undefined

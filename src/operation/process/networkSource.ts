@@ -38,7 +38,7 @@ function taskOf(
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   if (source.type === 'develop') return { ...store, develop: { ...source, fork } }
-  if (source.type === 'consensus') return { ...store, consensus: true }
+  if (source.type === 'consensus') return { ...store, consensus: source }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the stored history.
   const reorgDepthMax = smallest([source.reorgDepthMax, ...Object.values(historyLimits(history))])

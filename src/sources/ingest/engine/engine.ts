@@ -48,11 +48,15 @@ export interface EngineParts {
   readonly events: EngineEvents
 }
 
-interface EngineEvents {
+export interface EngineEvents {
   /** Called once a new head or marker is on disk. */
   onChoice(): Promise<void>
   /** Gets sentences for the operator. */
   say(text: string): void
+  /** Gets the block of a payload whose parent is not stored. */
+  onUnlinked?(block: Block): void
+  /** Gets a chosen head that is not stored; undefined once a stored one is chosen. */
+  onUnknownHead?(head: Hash32 | undefined): void
 }
 
 const syncing: PayloadStatus = { status: 'SYNCING', latestValidHash: undefined, validationError: undefined }
@@ -60,9 +64,9 @@ const accepted: PayloadStatus = { ...syncing, status: 'ACCEPTED' }
 
 export class Engine {
   readonly builds: PayloadBuilds
+  readonly rejected = new RejectedBlocks()
   readonly #parts: EngineParts
   readonly #store: ChainWriter
-  readonly #rejected = new RejectedBlocks()
 
   constructor(parts: EngineParts) {
     this.#parts = parts
@@ -85,15 +89,18 @@ export class Engine {
     const { hash } = block
     const { parentHash } = block.header
     if (this.#store.hasHeader(hash)) return valid(hash)
-    const rejection = this.#rejected.findBranch(hash, parentHash)
+    const rejection = this.rejected.findBranch(hash, parentHash)
     if (rejection !== undefined) return rejected(rejection)
-    if (!this.#store.hasHeader(parentHash)) return syncing
+    if (!this.#store.hasHeader(parentHash)) {
+      this.#parts.events.onUnlinked?.(block)
+      return syncing
+    }
     try {
       const outcome = await this.#parts.importer.importBeside(block)
       return outcome === 'unexecuted' ? accepted : valid(hash)
     } catch (error) {
       if (!(error instanceof BadBlockError)) throw error
-      return rejected(this.#reject(error, hash, parentHash))
+      return rejected(this.reject(error, hash, parentHash))
     }
   }
 
@@ -103,11 +110,15 @@ export class Engine {
    */
   async choose({ head, safe, finalized }: Forkchoice): Promise<PayloadStatus> {
     if (head === undefined) return invalid(undefined, undefined)
-    const rejection = this.#rejected.find(head)
+    const rejection = this.rejected.find(head)
     if (rejection !== undefined) return rejected(rejection)
     const chosen = this.#find(head)
-    if (chosen === undefined) return syncing
+    if (chosen === undefined) {
+      this.#parts.events.onUnknownHead?.(head)
+      return syncing
+    }
     if (this.#isBelowFinalized(chosen)) return valid(head)
+    this.#parts.events.onUnknownHead?.(undefined)
     const branch = this.#branchOf(chosen)
     const marked = [safe, finalized].map((hash, index) => {
       const marker = markers[index] as (typeof markers)[number]
@@ -122,7 +133,7 @@ export class Engine {
       for (const mark of moved) if (mark !== undefined) this.#store.writeMarker(...mark)
     } catch (error) {
       await this.#store.abandonHeld()
-      if (error instanceof BadBlockError) return rejected(this.#reject(error, head, chosen.parentHash))
+      if (error instanceof BadBlockError) return rejected(this.reject(error, head, chosen.parentHash))
       if (error instanceof OperatorError) throw new EngineError('tooDeepReorg', error.message)
       throw error
     }
@@ -187,14 +198,14 @@ export class Engine {
     }
   }
 
-  /** Remembers an invalid block, and the one that was asked about. */
-  #reject({ hash, why, message }: BadBlockError, asked: Hash32, parentHash: Hash32): Rejection {
+  /** Remembers an invalid block, and the one that was asked about. `parentHash` is the invalid block's parent if that is not stored. */
+  reject({ hash, why, message }: BadBlockError, asked: Hash32, parentHash: Hash32): Rejection {
     const bad = toHash32(hexToBytes(hash))
     const latestValidHash = equalBytes(bad, asked) ? parentHash : (this.#find(bad)?.parentHash ?? parentHash)
     const rejection = { latestValidHash, why }
-    this.#rejected.add(bad, rejection)
-    this.#rejected.add(asked, rejection)
-    this.#parts.events.say(`the consensus client gave a bad block: ${message}`)
+    this.rejected.add(bad, rejection)
+    this.rejected.add(asked, rejection)
+    this.#parts.events.say(`the consensus client's chain has a bad block: ${message}`)
     return rejection
   }
 

@@ -3,22 +3,30 @@
  * client's calls one after the other. Owns the order of calls, and the report of a client that is silent.
  */
 import { includesFork } from '../../../data/chain/forks.js'
-import { type Address, bytesToBigInt, type Hash32 } from '../../../primitives/bytes.js'
+import { requireIdentity } from '../../../data/store/chainRows.js'
+import { type Address, bytesToBigInt, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { setInterval } from '../../../primitives/timers.js'
 import type { Announced, PoolQuestion, SourceCalls } from '../../../primitives/upstreamCalls.js'
+import { Upstreams } from '../../upstream/upstreams.js'
 import { BlockMaker } from '../develop/blockMaker.js'
+import { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import { sourceEnded } from '../thread/callAnswerer.js'
-import type { ConsensusTask } from '../thread/messages.js'
+import type { ConsensusTask, UpstreamsState } from '../thread/messages.js'
 import { publishFigures } from '../thread/publishFigures.js'
-import { runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
+import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
 import { Announcements } from '../transactions/announcements.js'
 import { hasCellProofs } from './blobs.js'
-import { Engine } from './engine.js'
+import { Engine, type EngineEvents } from './engine.js'
 import { callEngine, type EngineService } from './engineMethods.js'
+import { GapFiller } from './gapFiller.js'
 import { Silence } from './silence.js'
 
 const lookMs = 1_000
+/** Time between two looks at the nodes of `from`, whose heads choose nothing here. */
+const pollMs = 10_000
+/** Longest time for one block of them, over all attempts; it is asked for again then. */
+const blockMsMax = 30_000
 
 /** Runs until the signal is aborted. Rejects with OperatorError for a cause that the operator can remove. */
 export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Promise<void> {
@@ -32,22 +40,113 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
       report({ type: 'head' })
       await publisher?.committed()
     }
-    const engine = new Engine({ store, schedule, importer, maker, events: { onChoice, say } })
+    let gap: GapFiller | undefined
+    const events: EngineEvents = {
+      onChoice,
+      say,
+      onUnlinked: (block) => gap?.receive(block),
+      onUnknownHead: (head) => gap?.want(head),
+    }
+    const engine = new Engine({ store, schedule, importer, maker, events })
+    let silent: string | undefined
+    let upstreams: Upstreams | undefined
+    const tell = stateTeller(report, () => ({
+      head: gap?.number,
+      // The consensus client goes on without them.
+      isDown: false,
+      nodes: upstreams?.states() ?? [],
+      trouble: silent ?? gap?.trouble,
+    }))
     const silence = new Silence(performance.now(), (trouble) => {
-      const state = { head: undefined, isDown: false, nodes: [], ...(trouble !== undefined && { trouble }) }
-      report({ type: 'upstream', state })
+      silent = trouble
+      tell()
     })
-    const timer = setInterval(() => silence.look(performance.now()), lookMs).unref()
-    onEnd(() => clearInterval(timer))
     const calls = new ConsensusCalls({ engine, store, schedule, maker }, silence)
+    upstreams = await openUpstreams(task, source, say)
+    gap = upstreams && gapFillerOf(source, { upstreams, engine, calls, onChoice, report, say })
+    const look = () => {
+      silence.look(performance.now())
+      tell()
+    }
+    const timer = setInterval(look, lookMs).unref()
+    onEnd(() => clearInterval(timer))
     takeCalls(host, onEnd, calls)
     onEnd(() => calls.end())
     report({ type: 'opened' })
-    onEnd(publishFigures(report, { store, importer }))
+    onEnd(publishFigures(report, { store, importer, ...(upstreams && { upstreams }) }))
     report({ type: 'head' })
-    if (!signal.aborted)
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    const stopped = () => new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    signal.addEventListener('abort', () => upstreams?.close(), { once: true })
+    if (!signal.aborted) await (gap?.run(signal) ?? stopped())
   })
+}
+
+/** The nodes of `from`; undefined if there are none. Throws OperatorError if one is of another chain. */
+async function openUpstreams(
+  { consensus: { from } }: ConsensusTask,
+  { store, onEnd }: Source,
+  log: (text: string) => void,
+): Promise<Upstreams | undefined> {
+  if (from.length === 0) return undefined
+  const { chainId, genesisHash } = requireIdentity(store)
+  const held = () => {
+    const block = store.readMarker('finalized')
+    return block && { number: block.number, hash: bytesToHex(block.hash) }
+  }
+  const chain = { chainId: BigInt(chainId), genesisHash, held }
+  const upstreams = new Upstreams(from, { chain, pollMs, log })
+  onEnd(() => upstreams.close())
+  await upstreams.check(checkMs)
+  return upstreams
+}
+
+function gapFillerOf(
+  { store, schedule, importer, session }: Source,
+  {
+    upstreams,
+    engine,
+    calls,
+    onChoice,
+    report,
+    say,
+  }: {
+    readonly upstreams: Upstreams
+    readonly engine: Engine
+    readonly calls: ConsensusCalls
+    readonly onChoice: () => Promise<void>
+    readonly report: SourceHost['report']
+    readonly say: (text: string) => void
+  },
+): GapFiller {
+  return new GapFiller({
+    store,
+    importer,
+    session,
+    blocks: new UpstreamBlocks(upstreams, blockMsMax, schedule),
+    rejected: engine.rejected,
+    inTurn: (work) => calls.inTurn(work),
+    reject: (error, asked, parentHash) => engine.reject(error, asked, parentHash),
+    onFilled: onChoice,
+    report,
+    say,
+  })
+}
+
+/** Returns a function that reports the state if it has changed. */
+function stateTeller(
+  report: SourceHost['report'],
+  read: () => Omit<UpstreamsState, 'trouble'> & { readonly trouble: string | undefined },
+): () => void {
+  // Nothing is reported while a client calls and there are no nodes.
+  let reported = JSON.stringify({ isDown: false, nodes: [] })
+  return () => {
+    const { trouble, ...state } = read()
+    const next: UpstreamsState = { ...state, ...(trouble !== undefined && { trouble }) }
+    const text = JSON.stringify(next)
+    if (text === reported) return
+    reported = text
+    report({ type: 'upstream', state: next })
+  }
 }
 
 /** Throws OperatorError for a chain of proof of work, whose blocks no consensus client knows. */
@@ -80,15 +179,22 @@ class ConsensusCalls implements SourceCalls {
     await this.#last
   }
 
+  /** Runs `work` between two calls. Rejects as it does, and with SourceEnded. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(() => {
+      if (this.#hasEnded) throw new FaultError(sourceEnded)
+      return work()
+    })
+    this.#last = done.catch(() => undefined)
+    return done
+  }
+
   /** Answers a call of the Engine API; `params` and the answer's members `result` or `error` are JSON. */
   relay(method: string, params: string): Promise<string> {
     this.#silence.called(performance.now())
-    const answer = this.#last.then(async () => {
-      if (this.#hasEnded) throw new FaultError(sourceEnded)
-      return JSON.stringify(await callEngine(this.#service, method, JSON.parse(params)))
-    })
-    this.#last = answer.catch(() => undefined)
-    return answer
+    return this.inTurn(async () =>
+      JSON.stringify(await callEngine(this.#service, method, JSON.parse(params))),
+    )
   }
 
   async send(raw: Uint8Array): Promise<Hash32> {

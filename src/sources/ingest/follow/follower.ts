@@ -20,53 +20,12 @@ import { BadBlockError } from '../blocks/importer.js'
 import type { ImportSession } from '../blocks/importSession.js'
 import { withKeysAhead } from '../blocks/keysAhead.js'
 import { askMarks, newMarks, type ReportedMarks, writeMarks } from '../blocks/mayMark.js'
+import { fetchAhead } from '../nodes/fetchAhead.js'
 import { SignedLinks } from '../nodes/signedLinks.js'
 import type { FetchedBlock, UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import type { FollowPlan, IngestMessage } from '../thread/messages.js'
 import { upstreamTeller } from '../thread/tellUpstreams.js'
 import { NodeSetbacks } from './nodeSetbacks.js'
-
-/** Most blocks in flight or waiting: enough for 64 round trips at a time. */
-const blocksMax = 64
-/**
- * Most bytes of waiting blocks, estimated by assuming that each is as large as the largest so far. Decoded, they take
- * up to ten times as much.
- */
-const bytesMax = 8 * 1024 * 1024
-
-/**
- * Yields the results of `fetches`, in order, several at a time. Ends before the first that finds no block. Throws the
- * error of a fetch after the blocks before it.
- */
-async function* fetchAhead(
-  fetches: Iterable<() => Promise<FetchedBlock | undefined>>,
-): AsyncGenerator<FetchedBlock> {
-  const underWay: Promise<FetchedBlock | undefined>[] = []
-  let largest = 0
-  let isFirst = true
-  const fill = (left: Iterator<() => Promise<FetchedBlock | undefined>>) => {
-    // The first block shows how large blocks are.
-    const most = isFirst ? 2 : Math.min(blocksMax, Math.max(1, Math.floor(bytesMax / largest)))
-    while (underWay.length < most) {
-      const next = left.next()
-      if (next.done === true) return
-      const block = next.value()
-      // The blocks before a failure are still useful, so it is thrown on its turn.
-      block.catch(() => undefined)
-      underWay.push(block)
-    }
-  }
-  const left = fetches[Symbol.iterator]()
-  for (;;) {
-    fill(left)
-    const block = await underWay.shift()
-    if (block === undefined) return
-    isFirst = false
-    largest = Math.max(largest, block.rlp.length)
-    fill(left)
-    yield block
-  }
-}
 
 /** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
 const liveBlocksMax = 16

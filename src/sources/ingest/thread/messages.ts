@@ -102,7 +102,12 @@ export interface ForkPlan {
 
 /** `workerData` of a thread whose blocks a consensus client gives and chooses. */
 export interface ConsensusTask extends IngestStore {
-  readonly consensus: true
+  readonly consensus: ConsensusPlan
+}
+
+interface ConsensusPlan {
+  /** Nodes that send the blocks between the store and the chosen head; empty: none does. */
+  readonly from: readonly UpstreamOptions[]
 }
 
 /** `workerData` of a thread that takes the blocks published by another process. */
