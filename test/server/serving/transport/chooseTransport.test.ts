@@ -80,7 +80,7 @@ t.test(
     const uws = await chooseTransport('uws', false)
     t.same([auto.transport.name, uws.transport.name], [refuses ? 'node' : 'uws', 'uws'])
     for (const { notice } of [auto, uws]) {
-      if (refuses) t.match(notice, /505 to requests .* docs\/transports\.md/)
+      if (refuses) t.match(notice, /505 to requests .* docs\/scale\.md#transports/)
       else t.equal(notice, undefined)
     }
   },
