@@ -44,6 +44,7 @@ import { keccak256 } from '../../../primitives/keccak.js'
 import { NotHeldError } from '../../../primitives/notHeld.js'
 import { decodeRlpList, encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
+import { byTip } from './byTip.js'
 import { ImpersonatedKeys } from './impersonatedKeys.js'
 import { WaitingTransactions } from './waitingTransactions.js'
 
@@ -244,7 +245,7 @@ export class BlockMaker {
   }
 
   /**
-   * Makes a block on the head with these attributes, which the store does not get. Drops transactions as {@link make}
+   * Makes a block on the head with these attributes, which the store does not get. Takes transactions by tip. Drops transactions as {@link make}
    * does. Throws OperatorError if the chain's own rules allow no block.
    */
   build({ fields, withdrawals, opening, mayInclude }: BuildAttributes): MadeBlock {
@@ -256,7 +257,7 @@ export class BlockMaker {
       left.add(sender)
       return false
     })
-    const chosen = this.#choose(draft, ready)
+    const chosen = this.#choose(draft, byTip(ready, draft.header.baseFeePerGas ?? 0n))
     return this.#dropFailed(draft.header.number, this.#executeSome(draft, chosen))
   }
 

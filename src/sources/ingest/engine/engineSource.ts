@@ -26,7 +26,7 @@ const lookMs = 1_000
 /** Time between two looks at the nodes of `from`, whose heads choose nothing here. */
 const pollMs = 10_000
 /** Longest time for one block of them, over all attempts; it is asked for again then. */
-const blockMsMax = 30_000
+const blockMsMax = 10_000
 
 /** Runs until the signal is aborted. Rejects with OperatorError for a cause that the operator can remove. */
 export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Promise<void> {

@@ -308,10 +308,11 @@ export class GapFiller {
 
   /** Repeats a request until a node has the thing. Throws SupersededError if another head is wanted meanwhile. */
   async #search<T>(head: Hash32, what: string, ask: () => Promise<T | undefined>): Promise<T> {
+    const missing = `no node sends ${what}, which the head chosen by the consensus client needs`
     for (;;) {
       if (this.#signal.aborted) throw new SupersededError()
       this.#news = defer()
-      let why = 'they do not have it'
+      this.#miss(missing)
       try {
         const found = await ask()
         if (found !== undefined) {
@@ -320,9 +321,8 @@ export class GapFiller {
         }
       } catch (error) {
         if (!(error instanceof NoAnswerError)) throw error
-        why = error.message
+        this.#miss(`${missing}: ${error.message}`)
       }
-      this.#miss(`no node sends ${what}, which the head chosen by the consensus client needs: ${why}`)
       if (this.#wanted === undefined || !equalBytes(this.#wanted, head)) throw new SupersededError()
       await waitFor(this.#news.promise, retryMs)
     }

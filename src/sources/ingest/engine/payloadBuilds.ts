@@ -6,11 +6,11 @@ import { type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
 import { gasUsedByEach } from '../../../data/chain/transactionTips.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
-import type { SentTransaction } from '../../../execution/evm/transactions/sentTransaction.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import type { BlockMaker, MadeBlock } from '../develop/blockMaker.js'
+import { tipOf } from '../develop/byTip.js'
 import {
   derivedExtraData,
   type ForkRange,
@@ -148,11 +148,6 @@ function valueInWei({ diff, sent }: MadeBlock): bigint {
     (sum, tx, index) => sum + tipOf(tx, baseFeePerGas) * BigInt(used[first + index] ?? 0),
     0n,
   )
-}
-
-function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: SentTransaction, baseFee: bigint): bigint {
-  const most = maxFeePerGas - baseFee
-  return maxPriorityFeePerGas < most ? maxPriorityFeePerGas : most
 }
 
 function answerJson(version: number, executionPayload: Json, { made, attributes }: Build): Json {

@@ -49,7 +49,17 @@ t.test('each node counts once, and no more have to agree than there are', async 
     ...faults('networks[0]'),
     ...faults('networks[1].source'),
   ])
+  const under = { name: 'under', genesis: 'genesis.json', source: { type: 'consensus', from: upstreams } }
+  t.strictSame(
+    refusal(t.testdir(), { networks: [under] })
+      .split('\n')
+      .slice(1),
+    ['  networks[0].source.from[2]: expected another URL than that of from[0], since a node counts once'],
+  )
   const upstream = ['https://a.example', 'https://a.example/']
+  t.throws(() => resolveServeConfig({ network: 'a', data: t.testdir(), engineFrom: upstream }), {
+    message: '--engine-from names one URL twice, and a node counts once; leave one out',
+  })
   t.throws(() => resolveServeConfig({ network: 'a', data: t.testdir(), upstream }), {
     message: '--upstream names one URL twice, and a node counts once; leave one out',
   })

@@ -217,7 +217,7 @@ t.test(
     await give(one)
     await choose(one)
     const before = dumpStore(store)
-    const { numRuns = 0, seed = 0 } = propertyRuns(400)
+    const { numRuns = 0, seed = 0 } = propertyRuns(1_000)
     const dice = new Dice(seed)
     const right = payloadOf(two)
     const names = Object.keys(right)
