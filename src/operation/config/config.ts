@@ -226,6 +226,8 @@ export interface DevFork extends Pick<ForkConfig, 'block' | 'chainId' | 'balance
 
 /** Nothing follows the head of the nodes of a fork, so they are asked for it as rarely as a configuration allows. */
 const forkPollMs = 600_000
+/** Suites begin once the server listens, so it waits for the base of a fork, which a busy node may report late. */
+const forkStartMsMax = 60_000
 
 /** Settings of `dev`: one developer chain, without keys and dashboard. */
 export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...source }: DevSettings): Config {
@@ -234,6 +236,7 @@ export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...so
     dataDir,
     auth: false,
     admin: { enabled: false },
+    ...(fork !== undefined && { limits: { startMsMax: forkStartMsMax } }),
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
   const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})

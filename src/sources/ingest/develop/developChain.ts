@@ -553,7 +553,13 @@ export class Developer implements SourceCalls {
       await this.make()
       return doneAs(tool)
     },
-    dumpState: () => dumpState(this.#store),
+    dumpState: (_, tool) => {
+      if (this.#events.supply === undefined) return dumpState(this.#store)
+      throw refusal(`${tool}_dumpState`, [
+        'a fork has only the part of the state that was read',
+        'keep its folder, with --data DIR',
+      ])
+    },
     loadState: async ([dump], tool) => {
       const accounts = parseDump(dump)
       if (accounts.length > 0)
@@ -815,6 +821,7 @@ export class Developer implements SourceCalls {
   #nodeInfo(): unknown {
     const { number, timestamp, gasLimit, baseFeePerGas = 0n } = this.#maker.head
     const fork = this.#maker.nextFork(this.#timestamp())
+    const base = this.#store.readIdentity()?.fork
     return {
       currentBlockNumber: toQuantity(number),
       currentBlockTimestamp: Number(timestamp),
@@ -827,21 +834,23 @@ export class Developer implements SourceCalls {
         gasLimit: toQuantity(gasLimit),
         gasPrice: toQuantity(baseFeePerGas),
       },
-      forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+      forkConfig: { forkUrl: null, forkBlockNumber: base?.number ?? null, forkRetryBackoff: null },
     }
   }
 
   /** In the form of anvil's and Hardhat's. */
   #metadata(): unknown {
     const { number, hash } = this.#store.head
+    const base = this.#store.readIdentity()?.fork
+    const chainId = Number(this.#maker.chainId)
     return {
       clientVersion: developerClientVersion,
       clientSemver: anvilVersion,
-      chainId: Number(this.#maker.chainId),
+      chainId,
       instanceId: this.#instanceId,
       latestBlockNumber: number,
       latestBlockHash: bytesToHex(hash),
-      forkedNetwork: null,
+      forkedNetwork: base ? { chainId, forkBlockNumber: base.number, forkBlockHash: base.hash } : null,
       snapshots: Object.fromEntries(
         [...this.#snapshots].map(([id, { number: at }]) => [
           toQuantity(id),

@@ -14,7 +14,10 @@ export const refusedActions = {
     'fees follow the base fee (EIP-1559)',
     'set that of the next block with anvil_setNextBlockBaseFeePerGas',
   ],
-  setRpcUrl: ['this chain is no fork of another', 'read other chains with tidegate serve --upstream URL'],
+  setRpcUrl: [
+    'the chain has its base since the start',
+    'begin a chain on another base, with tidegate dev --fork URL@BLOCK',
+  ],
 } as const satisfies Readonly<Record<string, Reason>>
 
 export function refuseAction(action: keyof typeof refusedActions, tool: ToolPrefix): never {

@@ -52,6 +52,8 @@ export function buildByHand(state: StateView, wanted: readonly AccountByHand[]):
     if (each.slots !== undefined && each.slots.length > 0) {
       const changes = each.slots.map(([slot, value]) => [slot, trimLeft(value)] as const)
       for (const [slot, value] of changes) slots.push([concatBytes(address, slot), value])
+      // A read names the slot whose nodes are not stored; an update of the trie does not.
+      if (!state.hasRows) for (const [slot] of changes) state.slot(address, slot)
       storageRoot = update(storageRoot, slotChanges(changes), address)
     }
     if (each.code !== undefined) codeHash = each.code.length === 0 ? emptyCodeHash : keccak256(each.code)
