@@ -90,6 +90,8 @@ export interface Start {
 /** The block of another chain on which a developer chain makes its blocks. */
 export interface ForkBase {
   readonly number: number
+  /** That of the other chain. */
+  readonly chainId: string
   /** Lower-case hex. */
   readonly hash: string
 }

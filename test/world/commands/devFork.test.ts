@@ -204,6 +204,26 @@ t.test('a value with a false proof is not served', async (t) => {
   t.match(await ask('eth_getStorageAt', store, word(7), 'latest'), { error: { message: /.+/ } })
 })
 
+t.test(
+  'a slot that becomes zero reads as zero, in proofs too; the chain says what was set by hand',
+  async (t) => {
+    const node = await startBase(t)
+    const { url, ask } = await startDev(t, ['--fork', node.url, '--chain-id', '1337'])
+    t.equal((await ask('eth_chainId')).result, '0x539')
+    const [from] = (await ask('eth_accounts')).result
+    const data = `${word(9)}${word(0).slice(2)}`
+    const sent = await ask('eth_sendTransaction', { from, to: store, data, gas: '0x20000' })
+    t.match((await ask('eth_getTransactionReceipt', sent.result)).result, { status: '0x1' })
+    t.equal((await ask('eth_getStorageAt', store, word(9), 'latest')).result, word(0))
+    t.equal((await ask('eth_call', { to: store, data: word(9) }, 'latest')).result, word(0))
+    t.match((await ask('eth_getProof', store, [word(9), word(8)], 'latest')).result, {
+      storageProof: [{ value: '0x0' }, { value: '0x9' }],
+    })
+    const health = await (await fetch(`${url}/health`)).text()
+    t.match(health, /changed by hand at block 3: fork, with 10 funded accounts/)
+  },
+)
+
 t.test('a node that cannot be forked is named', async (t) => {
   t.match(await runHere(['dev', '--fork', 'node.example']), { status: 2, err: /--fork: expected a URL/ })
 })

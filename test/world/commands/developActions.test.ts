@@ -104,7 +104,9 @@ t.test('a reset leaves the chain as it began', async (t) => {
     error: { message: /unknown account/ },
   })
   t.match(await ask('anvil_reset', { forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }), {
-    error: { message: /^anvil_reset with "forking" is not possible here: .*; read other chains with/ },
+    error: {
+      message: /^anvil_reset with "forking" is not possible here: .*; begin a chain on another base, with/,
+    },
   })
   t.equal(await result(ask, 'anvil_reset', {}), null)
   t.equal(await head(ask), 0)

@@ -37,10 +37,16 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
   const finished = { type: 'finished', progress: noProgress, stopped: true } as const
   try {
     const isNew = store.readIdentity() === undefined
-    const identity = isNew ? await identityOf(plan, log, signal) : requireIdentity(store)
-    if (identity === undefined) return report(finished)
-    const nodes = new ForkedNodes(store, identity, { plan, fetchMsMax, log, onEnd: ends.add })
-    if (isNew) await nodes.begin(plan.block)
+    const known = isNew ? await identityOf(plan, log, signal) : requireIdentity(store)
+    if (known === undefined) return report(finished)
+    const identity = withChainId(known, isNew ? plan.chainId : undefined)
+    const nodes = new ForkedNodes(store, withChainId(known, known.fork?.chainId), {
+      plan,
+      fetchMsMax,
+      log,
+      onEnd: ends.add,
+    })
+    if (isNew) await nodes.begin(identity, plan.block)
     const { number } = store.base
     if (plan.block !== undefined && plan.block !== number)
       throw new OperatorError(
@@ -79,7 +85,7 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
 
 /** The chain of the nodes. Rejects with OperatorError if this program cannot execute its blocks. */
 async function identityOf(
-  { upstreams, chainId }: ForkPlan,
+  { upstreams }: ForkPlan,
   log: (text: string) => void,
   signal: AbortSignal,
 ): Promise<ChainIdentity | undefined> {
@@ -91,9 +97,14 @@ async function identityOf(
     throw new OperatorError(
       `the chain ${known.chainId} cannot be forked: its rules are not known here, and its nodes do not report them`,
     )
-  if (chainId === undefined || String(chainId) === known.chainId) return known
-  const config = JSON.stringify({ ...JSON.parse(known.config), chainId })
-  return { ...known, chainId: String(chainId), config }
+  return known
+}
+
+/** A chain with the rules of another one. */
+function withChainId(identity: ChainIdentity, chainId: number | string | undefined): ChainIdentity {
+  if (chainId === undefined || String(chainId) === identity.chainId) return identity
+  const config = JSON.stringify({ ...JSON.parse(identity.config), chainId: Number(chainId) })
+  return { ...identity, chainId: String(chainId), config }
 }
 
 /** Sets the balances of the known accounts, as one change by hand after the base. */

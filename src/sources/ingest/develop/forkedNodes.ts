@@ -68,6 +68,7 @@ export class ForkedNodes {
   readonly #options: ForkedNodesOptions
   #opened: Opened | undefined
 
+  /** `identity` is that of the nodes' chain. */
   constructor(store: ForkedWriter, identity: ChainIdentity, options: ForkedNodesOptions) {
     this.#store = store
     this.#identity = identity
@@ -85,15 +86,15 @@ export class ForkedNodes {
     return this.#opened
   }
 
-  /** Makes a block of the nodes the base of a new store. Rejects with OperatorError if no node has it. */
-  async begin(number: number | undefined): Promise<void> {
+  /** Makes a block of the nodes the base of a new store, which is of the chain `own`. Rejects with OperatorError if no node has it. */
+  async begin(own: ChainIdentity, number: number | undefined): Promise<void> {
     const { upstreams, fetcher } = this.#nodes
     const deadline = performance.now() + this.#options.fetchMsMax
     try {
       const at = number ?? Number((await upstreams.ask('eth_blockNumber', [], { deadline })).result)
       const header = await fetcher.readAgreed(at)
       if (header === undefined) throw new OperatorError(`the node of the fork has no block ${at}`)
-      this.#store.beginAt(this.#identity, header, bytesToHex(header.hash))
+      this.#store.beginAt(own, header, { hash: bytesToHex(header.hash), chainId: this.#identity.chainId })
     } catch (error) {
       if (error instanceof OperatorError) throw error
       throw new OperatorError(`the base of the fork cannot be read: ${(error as Error).message}`)

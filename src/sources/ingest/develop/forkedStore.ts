@@ -12,6 +12,7 @@ import {
   ancestorsMax,
   type ChainIdentity,
   type ChangeByHand,
+  type ForkBase,
   requireIdentity,
 } from '../../../data/store/chainRows.js'
 import type { ChainWriterOptions } from '../../../data/store/chainWriter.js'
@@ -36,9 +37,9 @@ export class ForkedWriter extends GatewayWriter {
   }
 
   /** Makes a block the head of a new store, below which nothing is made here. */
-  beginAt(identity: ChainIdentity, base: CanonicalHeader, hash: string): void {
+  beginAt(identity: ChainIdentity, base: CanonicalHeader, { hash, chainId }: Omit<ForkBase, 'number'>): void {
     this.writeTogether(() => {
-      this.begin({ ...identity, fork: { number: base.number, hash } })
+      this.begin({ ...identity, fork: { number: base.number, hash, chainId } })
       this.extendDown([{ ...base, totalDifficulty: undefined }])
       this.commit(() => this.putHead(base))
     })
