@@ -7,12 +7,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { configSchema } from '../../../src/operation/config/config.js'
-import { makeFolder } from '../../library/folder.js'
+import { mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
+import { tokenOf } from '../../library/engineToken.js'
+import { makeFolder, writeInto } from '../../library/folder.js'
 import { once, waitFor } from '../../library/until.js'
 import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { genesisPath } from '../../rpc/demoChain.js'
 import { adminOf } from '../../service/adminClient.js'
-import { get } from '../../service/httpClient.js'
+import { get, post } from '../../service/httpClient.js'
 import { freePort } from '../../service/ports.js'
 import { copyDemoStore, runProgram, startProgram, writeConfig } from '../../service/program.js'
 import { startService } from '../../service/service.js'
@@ -102,6 +104,15 @@ const rows: Readonly<Record<string, { readonly [name: string]: unknown; readonly
   replica: {
     networks: [{ name: 'demo', genesis: genesisPath, source: { type: 'feed', url: database() } }],
   },
+  engine: {
+    networks: [
+      {
+        name: 'engine',
+        genesis: 'genesis.json',
+        source: { type: 'consensus', port: 0, jwtSecret: 'jwt.hex', from: upstreams },
+      },
+    ],
+  },
   queue: {
     networks: [{ name: 'roll', kind: 'rollup', chainId: 'SN_MAIN', queue: { shared: { url: database() } } }],
   },
@@ -172,7 +183,31 @@ t.test('no answer, page, metric, trace, line of the log or file tells a secret',
   })
 })
 
-for (const name of Object.keys(rows).filter((name) => name !== 'rollups')) {
+t.test('what an engine says while it looks for blocks tells no secret', async (t) => {
+  const { folder, config } = configure(t, 'engine')
+  const jwt = randomBytes(32)
+  writeInto(folder, 'jwt.hex', jwt.toString('hex'))
+  writeInto(folder, 'genesis.json', testGenesis(mergedConfig(), { difficulty: '0x0' }))
+  const service = await startService(['--config', config, '--no-auth', '--log-level', 'trace'])
+  t.teardown(() => service.stop())
+  const url = await waitFor(
+    'the listener of the consensus client',
+    () => /may call (http:\S+?)"/.exec(service.said.err)?.[1],
+  )
+  const zero = `0x${'00'.repeat(32)}`
+  const chosen = { headBlockHash: `0x${'77'.repeat(32)}`, safeBlockHash: zero, finalizedBlockHash: zero }
+  const { text } = await post(url, call('engine_forkchoiceUpdatedV3', [chosen]), {
+    'content-type': 'application/json',
+    authorization: `Bearer ${tokenOf(jwt, { iat: Math.floor(Date.now() / 1_000) })}`,
+  })
+  t.match(text, /"SYNCING"/)
+  await waitFor('its trouble', () => /127\.0\.0\.1:\d+ does not answer/.test(service.said.err))
+  const health = (await get(`${service.origin}/health`)).text
+  await service.stop()
+  checkAll(t, { answer: text, health, log: service.said.err + service.lines.join('\n') })
+})
+
+for (const name of Object.keys(rows).filter((name) => name !== 'rollups' && name !== 'engine')) {
   t.test(`what a ${name} says at its start tells no secret`, async (t) => {
     const { folder, config } = configure(t, name)
     if (name !== 'gateway') copyDemoStore(join(folder, 'data'), 'demo')
