@@ -25,9 +25,23 @@ import { cores } from './servers/serverProcess.js'
 
 /** All scenarios that are more than requests over HTTP, in the order of the run; `gas` only if its folder is known. */
 export const specialScenarios = (gasFolder: string | undefined): readonly SpecialScenario[] => [
-  ...[readsUnderProofs, ...importScenarios, stateSize, stateStart, gatewayCached, memory, traceStream],
-  ...[neighbours, prices, fewLogs, manyLogs],
-  ...[streams, submissions, workingSet, edges, replicas, cold],
+  readsUnderProofs,
+  ...importScenarios,
+  stateSize,
+  stateStart,
+  gatewayCached,
+  memory,
+  traceStream,
+  neighbours,
+  prices,
+  fewLogs,
+  manyLogs,
+  streams,
+  submissions,
+  workingSet,
+  edges,
+  replicas,
+  cold,
   ...(gasFolder === undefined ? [] : [gas(gasFolder)]),
 ]
 

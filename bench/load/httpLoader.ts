@@ -61,7 +61,7 @@ export class HttpConnection {
   /** Remaining bytes of the answer; undefined before its head is complete. */
   #rest: number | undefined
   #onAnswer: (() => void) | undefined
-  /** Of the request without a whole answer. */
+  /** Body of the request whose answer is not complete. */
   #body: string | undefined
   #isClosed = false
   /** Undefined after the server has ended it between two answers. */

@@ -1,4 +1,4 @@
-/** What moved against the build of another checkout, as Markdown for a pull request. */
+/** Compares two builds: scenarios that became faster or slower, as a Markdown table for a pull request. */
 import { type Finding, isFailed, type Outcome, ratiosOfRounds } from './outcome.js'
 import { median } from './statistics.js'
 

@@ -99,8 +99,17 @@ export async function startGethDeveloper(
 }
 
 const alone = [
-  ...['--nodiscover', '--maxpeers', '0', '--port', '0', '--nat', 'none', '--ipcdisable'],
-  ...['--http', '--http.api', 'eth,debug,net,web3,txpool'],
+  '--nodiscover',
+  '--maxpeers',
+  '0',
+  '--port',
+  '0',
+  '--nat',
+  'none',
+  '--ipcdisable',
+  '--http',
+  '--http.api',
+  'eth,debug,net,web3,txpool',
 ]
 
 /** Runs the command line of `program` until it answers. */

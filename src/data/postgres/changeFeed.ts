@@ -26,7 +26,7 @@ export class News {
   }
 }
 
-/** What the operator reads about an outage; a reason follows the first one. */
+/** Sentences for the operator at the beginning and the end of an outage. The reason is appended to the first one. */
 interface OutageTexts {
   readonly begins: string
   readonly ends: string

@@ -90,7 +90,7 @@ export interface Start {
 /** The block of another chain on which a developer chain makes its blocks. */
 export interface ForkBase {
   readonly number: number
-  /** That of the other chain. */
+  /** Chain id of the other chain. */
   readonly chainId: string
   /** Lower-case hex. */
   readonly hash: string
@@ -147,7 +147,7 @@ export interface ByHand {
 
 /** The block of waiting transactions that a developer chain could make now. */
 export interface PendingBlock {
-  /** That of {@link ByHand}. */
+  /** The revision of {@link ByHand} for which the block was made. */
   readonly revision: number
   readonly block: BlockDiff
 }

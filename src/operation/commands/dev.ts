@@ -33,7 +33,7 @@ interface DevFlags {
   readonly logLevel?: LogLevel | undefined
 }
 
-/** What a chain was begun with; beside its genesis in the data folder. */
+/** Settings of the first start, stored beside the genesis in the data folder. */
 interface DevChain {
   /** Undefined for a fork with the chain id of its base. */
   readonly chainId?: number | undefined

@@ -204,7 +204,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
   return serveConfigOf(mergeFlags(readFile(flags), flags), flags)
 }
 
-/** What `dev` serves, besides the defaults. */
+/** Settings of `dev` that differ from the defaults. */
 export interface DevSettings {
   readonly port: number | undefined
   readonly logLevel: ConfigFile['logLevel'] | undefined

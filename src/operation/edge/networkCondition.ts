@@ -61,7 +61,7 @@ function deficiencyOf({ upstreams, current }: OpenNetwork): string | undefined {
 
 type Node = Pick<UpstreamsState['nodes'][number], 'name' | 'isAnswering' | 'isQuarantined' | 'lastError'>
 
-/** What is wrong with a node: for example `10.0.0.2:8545 does not answer (connect ECONNREFUSED)`. */
+/** The fault of a node, for example `10.0.0.2:8545 does not answer (connect ECONNREFUSED)`. */
 function troubleText({ name, isAnswering, isQuarantined, lastError }: Node): string {
   if (isQuarantined) return `${name} is quarantined${lastError === undefined ? '' : ` (${lastError.why})`}`
   if (isAnswering) return `${name} answers`

@@ -89,7 +89,7 @@ interface Cell {
   readonly method: string
 }
 
-/** What is chosen of a history; absent: all. */
+/** Limits a history to a network, a method or a key; absent: all. */
 export interface HistoryChoice {
   readonly network?: string | undefined
   readonly method?: string | undefined

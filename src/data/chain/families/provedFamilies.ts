@@ -31,7 +31,7 @@ const searches = ['eth_getLogs', 'tidegate_getLogs', 'tidegate_getVerified'] as 
 /** Proved as Ethereum's blocks are. */
 const base: ChainFamily = withoutExecution(ethereum)
 
-/** What a family executes is only proved. */
+/** A family whose executed parts are only proved. */
 function withoutExecution({ execution: _, parts, ...others }: ChainFamily): ChainFamily {
   const known = Object.entries(parts).map(([part, basis]) => [part, basis === 'executed' ? 'proved' : basis])
   return { ...others, parts: Object.fromEntries(known) as ChainFamily['parts'] }

@@ -87,7 +87,7 @@ export function traffic(live: LiveSource): View {
 
 const hourMs = 3_600_000
 
-/** What can be chosen. */
+/** The methods and keys that the view can be limited to. */
 interface Offered {
   readonly methods: readonly { readonly method: string }[]
   readonly networks: readonly ({ readonly network: string } | { readonly name: string })[]
@@ -159,8 +159,8 @@ class Filter {
     for (const { id, name } of keys) {
       if (id !== null) this.#keys.set(id, keyLabel(id, name))
     }
-    offer(this.#network, ['', ...[...this.#networks].sort()])
-    offer(this.#method, ['', ...[...this.#methods].sort()])
+    offer(this.#network, ['', ...Array.from(this.#networks).sort()])
+    offer(this.#method, ['', ...Array.from(this.#methods).sort()])
     offer(this.#key, ['', ...this.#keys.keys()], (id) => this.#keys.get(id) ?? (id || 'all'))
   }
 }

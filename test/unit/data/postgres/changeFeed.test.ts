@@ -50,8 +50,15 @@ t.test('a connection is made again after each loss, and closed each time', async
   }
   await keepConnected(options)
   t.strictSame(happened.splice(0), [
-    ...['connect 1', 'refused', 'connect 2', 'use 2', 'lost', 'close 2'],
-    ...['connect 3', 'use 3', 'close 3'],
+    'connect 1',
+    'refused',
+    'connect 2',
+    'use 2',
+    'lost',
+    'close 2',
+    'connect 3',
+    'use 3',
+    'close 3',
   ])
   const failing = async () => {
     happened.push('failing')

@@ -40,7 +40,7 @@ const sepolia: ForkTimes = {
   jovian: 1_763_568_001,
   karst: 1_781_712_001,
 }
-/** Of a chain that began with Granite. */
+/** Fork times of a chain whose genesis has Granite. */
 const fromGranite: ForkTimes = { ...mainnet, canyon: 0, ecotone: 0, fjord: 0, granite: 0 }
 
 /** OP Mainnet, Unichain, World Chain, Lisk, Soneium, Mode, Ink, Zora, OP Sepolia. */
