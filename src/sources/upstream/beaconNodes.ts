@@ -1,8 +1,7 @@
 import { type BeaconBody, BeaconLine } from './beaconLine.js'
 import { UpstreamFailure } from './line.js'
-import { namesOf } from './namesOf.js'
-import type { LastError } from './service.js'
-import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
+import { bestFirst, type LastError } from './nodePolicy.js'
+import { NodeError, namesOf, Upstream, type UpstreamOptions } from './upstream.js'
 
 /** A node's entry in `/health`. */
 export interface BeaconNodeState {
@@ -30,16 +29,16 @@ export class BeaconNodes {
     this.#nodes = namesOf(nodes).map(([node, name]) => {
       const { headers = {}, answerBytesMax, proxy } = node
       const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax, proxy })
-      return new Upstream(node, `beacon node ${name}`, options.log, line)
+      return new Upstream(node, `beacon node ${name}`, options.log, { line })
     })
   }
 
   states(): BeaconNodeState[] {
-    return this.#nodes.map(({ name, isAnswering, isQuarantined, lastError }) => ({
+    return this.#nodes.map(({ name, policy }) => ({
       name: name.replace('beacon node ', ''),
-      isAnswering: isAnswering === true,
-      isQuarantined,
-      lastError,
+      isAnswering: policy.isAnswering === true,
+      isQuarantined: policy.isQuarantined,
+      lastError: policy.lastError,
     }))
   }
 
@@ -51,14 +50,14 @@ export class BeaconNodes {
   async ask<T>(path: string, read: (body: BeaconBody) => T | undefined): Promise<T | undefined> {
     const reasons: string[] = []
     let hasAnswer = false
-    for (const node of this.#ranked()) {
+    for (const node of bestFirst(this.#nodes)) {
       try {
         const body = await askTwice(node, path)
         const found = read(body)
         hasAnswer = true
         if (found !== undefined) return found
       } catch (error) {
-        if (this.#options.isLie(error)) node.accuse(error.message)
+        if (this.#options.isLie(error)) node.policy.accuse(error.message)
         else if (error instanceof NodeError) hasAnswer = true
         else if (!(error instanceof UpstreamFailure)) throw error
         reasons.push(`${node.name}: ${(error as Error).message}`)
@@ -70,16 +69,6 @@ export class BeaconNodes {
 
   close(): void {
     for (const node of this.#nodes) node.close()
-  }
-
-  /** Nodes that may be asked, best first. Nodes that lied recently come last. */
-  #ranked(): Upstream[] {
-    const costs = new Map(this.#nodes.map((node) => [node, node.score.cost(0) * 10 ** node.offences]))
-    const cost = (node: Upstream) => costs.get(node) as number
-    const isSilent = ({ isAnswering }: Upstream) => Number(isAnswering === false)
-    return this.#nodes
-      .filter(({ isQuarantined }) => !isQuarantined)
-      .sort((a, b) => isSilent(a) - isSilent(b) || cost(a) - cost(b))
   }
 }
 
