@@ -10,7 +10,7 @@ import { type Address, concatBytes, equalBytes, type Hash32 } from '../../primit
 import { largest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { BlockDiff, Change } from './blockDiff.js'
-import { ChainReader, type ChainStoreOptions } from './chainReader.js'
+import { ChainReader, type ChainStoreOptions, checkSchema } from './chainReader.js'
 import {
   type BlockName,
   type ByHand,
@@ -28,7 +28,6 @@ import {
   replacedBy,
   rewriteHead,
 } from './changesByHand.js'
-import { checkSchema } from './checkSchema.js'
 import type { ContractIds } from './contractIds.js'
 import { bufferByContract } from './contractRows.js'
 import { cutHistory, dropSideBlock, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'

@@ -1,5 +1,5 @@
 /** Reads answers of nodes and their fronts to one call, or to a batch. */
-import { textOf } from '../../primitives/excerpt.js'
+import { textOf } from '../../primitives/jsonType.js'
 import { type Call, UpstreamFailure } from './line.js'
 
 /** JSON-RPC codes for "too many requests": EIP-1474's, and Alchemy's, which equals the HTTP status. */

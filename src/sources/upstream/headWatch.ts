@@ -1,4 +1,4 @@
-import { pause } from '../../primitives/pause.js'
+import { pause } from '../../primitives/deferred.js'
 import { setTimeout } from '../../primitives/timers.js'
 import { BlockPace } from './blockPace.js'
 import { NoSocketError, SocketLine } from './socketLine.js'

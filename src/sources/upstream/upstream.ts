@@ -4,7 +4,7 @@
  * answers and reports lies ({@link NodePolicy.accuse}).
  */
 import { type Deferred, defer } from '../../primitives/deferred.js'
-import { textOf } from '../../primitives/excerpt.js'
+import { textOf } from '../../primitives/jsonType.js'
 import { setTimeout } from '../../primitives/timers.js'
 import { type Answer, type Answers, isBusy, type RpcError, readAnswers, refusesMethod } from './answers.js'
 import { HttpLine } from './httpLine.js'

@@ -5,8 +5,7 @@
  */
 import { BlockJsonError } from '../../../data/chain/blockFromJson.js'
 import { UnknownForkError } from '../../../data/chain/header.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
-import { FaultError } from '../../../primitives/faults.js'
+import { FaultError, InvalidBlockError } from '../../../primitives/faults.js'
 import { RlpError } from '../../../primitives/rlp.js'
 import { Retry } from '../../upstream/retry.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'

@@ -28,9 +28,9 @@ import {
   trimLeft,
 } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
-import { excerpt, textOf } from '../../../primitives/excerpt.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { isThere } from '../../../primitives/isThere.js'
+import { isThere } from '../../../primitives/files.js'
+import { excerpt, textOf } from '../../../primitives/jsonType.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import { accountsPerAnswer, readAccountPage } from '../../upstream/accountRange.js'

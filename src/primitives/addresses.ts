@@ -1,5 +1,5 @@
-import { hexDigits } from './bytes.js'
-import { keccak256 } from './keccak.js'
+import { hexDigits, toMinimalBytes } from './bytes.js'
+import { hashRlp, keccak256 } from './keccak.js'
 
 /** An address with the mixed case of EIP-55, for messages to people. */
 export function toChecksumAddress(address: Uint8Array): string {
@@ -11,4 +11,9 @@ export function toChecksumAddress(address: Uint8Array): string {
     text += Number.parseInt(hash[i] as string, 16) >= 8 ? digit.toUpperCase() : digit
   }
   return text
+}
+
+/** The address of a created contract, 20 bytes (yellow paper, equation 88). */
+export function creationAddress(creator: Uint8Array, nonce: bigint): Uint8Array {
+  return hashRlp([creator, toMinimalBytes(nonce)]).subarray(12)
 }

@@ -1,5 +1,4 @@
 import { isatty } from 'node:tty'
-import type { Io } from './io.js'
 
 /**
  * npm scripts that run the program, which gets npm's signals then. At Ctrl-C it gets two: the terminal's, and the same
@@ -87,4 +86,12 @@ export function onHangup(reload: () => void): void {
     process.kill(process.pid, 'SIGHUP')
   }
   process.on('SIGHUP', listener)
+}
+
+/** Output of a command. Each call writes whole lines; the last line break is left out of `text`. */
+export interface Io {
+  /** Results, on standard output. */
+  readonly out: (text: string) => void
+  /** Messages, on standard error. */
+  readonly err: (text: string) => void
 }
