@@ -3,6 +3,10 @@ import { UpstreamFailure } from './line.js'
 import { namesOf } from './namesOf.js'
 import type { LastError } from './service.js'
 import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
+import type { UpstreamFigures } from './upstreams.js'
+
+/** Before the names of beacon nodes in sentences and figures. */
+export const beaconPrefix = 'beacon node '
 
 /** A node's entry in `/health`. */
 export interface BeaconNodeState {
@@ -11,6 +15,15 @@ export interface BeaconNodeState {
   readonly isQuarantined: boolean
   /** Undefined before the first failure. */
   readonly lastError?: LastError | undefined
+  /** The newest head that it reported; undefined before the first. */
+  readonly claim?: SlotClaim | undefined
+}
+
+/** A head that a beacon node reported. A node is asked only while those before it do not help, so it may be old. */
+export interface SlotClaim {
+  readonly slot: number
+  /** Slots between it and the time of the report. */
+  readonly slotsBehind: number
 }
 
 interface BeaconNodesOptions {
@@ -24,37 +37,55 @@ interface BeaconNodesOptions {
 export class BeaconNodes {
   readonly #nodes: readonly Upstream[]
   readonly #options: BeaconNodesOptions
+  readonly #claims = new Map<Upstream, SlotClaim>()
 
   constructor(nodes: readonly UpstreamOptions[], options: BeaconNodesOptions) {
     this.#options = options
     this.#nodes = namesOf(nodes).map(([node, name]) => {
       const { headers = {}, answerBytesMax, proxy } = node
       const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax, proxy })
-      return new Upstream(node, `beacon node ${name}`, options.log, line)
+      return new Upstream(node, `${beaconPrefix}${name}`, options.log, line)
     })
   }
 
   states(): BeaconNodeState[] {
-    return this.#nodes.map(({ name, isAnswering, isQuarantined, lastError }) => ({
-      name: name.replace('beacon node ', ''),
+    return this.#nodes.map((node) => ({
+      name: node.name.replace(beaconPrefix, ''),
+      isAnswering: node.isAnswering === true,
+      isQuarantined: node.isQuarantined,
+      lastError: node.lastError,
+      claim: this.#claims.get(node),
+    }))
+  }
+
+  /** With the names that {@link beaconPrefix} distinguishes from those of other upstreams. */
+  figures(): UpstreamFigures[] {
+    return this.#nodes.map(({ name, isAnswering, isQuarantined, hedges, score }) => ({
+      name,
       isAnswering: isAnswering === true,
       isQuarantined,
-      lastError,
+      head: undefined,
+      ...score.totals,
+      hedges,
     }))
   }
 
   /**
    * The result of `read` for the first usable answer; undefined if no answer was usable. `read` returns undefined for
    * an unusable answer and throws for a wrong one: its node lied and rests for a while. Nodes that answer well are
-   * asked first. If none answered, throws an Error that names each node and the reason.
+   * asked first. If none answered, throws an Error that names each node and the reason. `claim` takes the head that an
+   * answer reports.
    */
-  async ask<T>(path: string, read: (body: BeaconBody) => T | undefined): Promise<T | undefined> {
+  async ask<T>(
+    path: string,
+    read: (body: BeaconBody, claim: (head: SlotClaim) => void) => T | undefined,
+  ): Promise<T | undefined> {
     const reasons: string[] = []
     let hasAnswer = false
     for (const node of this.#ranked()) {
       try {
         const body = await askTwice(node, path)
-        const found = read(body)
+        const found = read(body, (head) => this.#claims.set(node, head))
         hasAnswer = true
         if (found !== undefined) return found
       } catch (error) {
