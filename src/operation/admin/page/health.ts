@@ -2,7 +2,15 @@
 import type { CallHistory, LiveState } from '../shapes.js'
 import { sparkline } from './charts.js'
 import { type Child, make, setText } from './dom.js'
-import { formatAge, formatBytes, formatCount, formatRate, formatSeconds, formatShare } from './format.js'
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatQuantity,
+  formatRate,
+  formatSeconds,
+  formatShare,
+} from './format.js'
 import type { LiveSource } from './live.js'
 import { failures, figures, LiveTable } from './table.js'
 import type { View } from './view.js'
@@ -155,15 +163,24 @@ function upstreamTable() {
   return new LiveTable<Upstream & { readonly nowMs: number }>(
     'Upstreams',
     [
-      { title: 'Name', of: ({ name }) => name, mark: () => 'long' },
+      {
+        title: 'Name',
+        of: ({ kind, name }) => (kind === 'upstream' ? name : `${kind} ${name}`),
+        mark: () => 'long',
+      },
       {
         title: 'State',
         of: ({ trouble }) => trouble ?? 'answers',
         mark: ({ trouble }) => (trouble === null ? 'good' : 'bad'),
       },
       figures('For', ({ since, nowMs }) => age(since, nowMs)),
-      figures('Head', ({ head }) => formatCount(head ?? undefined)),
-      figures('Blocks behind', ({ blocksBehind }) => formatCount(blocksBehind ?? undefined)),
+      figures('Head', ({ kind, head }) => {
+        const number = formatCount(head ?? undefined)
+        return kind === 'upstream' || head === null ? number : `slot ${number}`
+      }),
+      figures('Behind', ({ kind, blocksBehind }) =>
+        blocksBehind === null ? '–' : formatQuantity(blocksBehind, kind === 'upstream' ? 'block' : 'slot'),
+      ),
       figures('Answered', ({ answered, failed }) => formatShare(answered, answered + failed)),
       figures('Mean time', ({ meanSeconds }) => formatSeconds(meanSeconds)),
       {

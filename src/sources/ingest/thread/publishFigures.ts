@@ -46,7 +46,7 @@ function readFigures({
     heapBytes: getHeapStatistics().used_heap_size,
     commits: { ...store.commits },
     phases: { ...importer?.seconds },
-    upstreams: upstreams?.figures() ?? [],
+    upstreams: [...(upstreams?.figures() ?? []), ...(signed?.figures() ?? [])],
     kept: { ...fetcher?.kept },
     signed: signed?.state,
     heads: workingSet && { ...workingSet.heads },
