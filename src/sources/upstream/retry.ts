@@ -1,6 +1,6 @@
 /** When nodes without an answer are asked again: one schedule for all who ask. */
 import { setMaxListeners } from 'node:events'
-import { pause } from '../../primitives/pause.js'
+import { pause } from '../../primitives/deferred.js'
 import { UpstreamFailure } from './line.js'
 import { NodeError, type Upstream } from './upstream.js'
 

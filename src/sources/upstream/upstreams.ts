@@ -4,7 +4,6 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pause } from '../../primitives/deferred.js'
 import { smallest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { setTimeout } from '../../primitives/timers.js'
