@@ -1,7 +1,7 @@
 /** Blocks of a scripted consensus client as it gives them, and what can be wrong with one. */
 import type { ForkName } from '../../src/data/chain/forks.js'
-import { InvalidBlockError } from '../../src/primitives/faults.js'
 import { type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
+import { InvalidBlockError } from '../../src/primitives/faults.js'
 import { blockOfPayload, readPayload } from '../../src/sources/ingest/engine/payload.js'
 import type { Dice } from '../library/property.js'
 import { chainId } from './inventedChain.js'
