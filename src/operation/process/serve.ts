@@ -299,7 +299,7 @@ async function startSources(
   for (const network of config.networks) {
     const { name } = network
     const view = importView(name, (fields) => log.info(fields))
-    const source = startSource(network, config.mapBytes, {
+    const source = startSource(network, config, {
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
       onEnded(error, againMs) {

@@ -99,6 +99,8 @@ export interface ForkPlan {
   readonly chainId?: number | undefined
   /** In wei, of each account that it signs for. Decimal. */
   readonly balance: string
+  /** Longest time for one fetch. */
+  readonly fetchMsMax: number
 }
 
 /** `workerData` of a thread whose blocks a consensus client gives and chooses. */
