@@ -299,7 +299,7 @@ async function startSources(
   for (const network of config.networks) {
     const { name } = network
     const view = importView(name, (fields) => log.info(fields))
-    const source = startSource(network, config.mapBytes, {
+    const source = startSource(network, config, {
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
       onEnded(error, againMs) {
@@ -422,6 +422,8 @@ function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageL
     onFailure: (error) => {
       if (store.isStoring) log.warn(`usage is not stored yet: ${error.message}`)
     },
+    onNoted: ({ keyId: key, network, method, block, ms, error }, what) =>
+      log.debug({ key, network, method, block, milliseconds: Math.round(ms), error }, what),
   })
 }
 
