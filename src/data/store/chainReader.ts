@@ -36,7 +36,6 @@ import {
   type TrieForm,
 } from './chainRows.js'
 import { readChangesByHand } from './changesByHand.js'
-import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
 import { EmptyRuns, type FoundRun } from './emptyRuns.js'
@@ -70,7 +69,7 @@ import {
   valuesAt,
 } from './stateRows.js'
 import { StoredBlock } from './storedBlock.js'
-import { metaKeys, numberKey, openChainTables, type ReadTables, slotKey } from './tables.js'
+import { metaKeys, numberKey, openChainTables, type ReadTables, schemaVersion, slotKey } from './tables.js'
 import { readSideRow, readTrieRow } from './trieRows.js'
 import { AllTries } from './trieVersions.js'
 
@@ -629,4 +628,16 @@ export function readBlockName(row: Uint8Array | undefined): BlockName | undefine
 export function readCheckpoint(meta: ReadTable): SignedCheckpoint | undefined {
   const row = meta.getBinary(metaKeys.checkpoint)
   return row && { slot: readUint64(row, 0), root: row.slice(8, 40), anchor: row.slice(40) }
+}
+
+/** The identity of a store's chain; undefined if it has none yet. Throws OperatorError for another schema version. */
+export function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
+  const row = meta?.getBinary(metaKeys.identity)
+  if (row === undefined) return undefined
+  const identity = unpack(row) as ChainIdentity & { schema: number }
+  if (identity.schema === schemaVersion) return identity
+  throw new OperatorError(
+    `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
+      'use the version that made it, or import the chain again into an empty folder, with "tidegate import"',
+  )
 }

@@ -19,7 +19,7 @@ import { largest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { decodeRlpList } from '../../primitives/rlp.js'
 import type { BlockDiff, Change } from './blockDiff.js'
-import { ChainReader, type ChainStoreOptions } from './chainReader.js'
+import { ChainReader, type ChainStoreOptions, checkSchema } from './chainReader.js'
 import {
   type BlockName,
   type ByHand,
@@ -37,7 +37,6 @@ import {
   replacedBy,
   rewriteHead,
 } from './changesByHand.js'
-import { checkSchema } from './checkSchema.js'
 import type { ContractIds } from './contractIds.js'
 import { bufferByContract } from './contractRows.js'
 import { cutRun, type EmptyRun, type FoundRun, hashRun, putRun, RunHeaders } from './emptyRuns.js'

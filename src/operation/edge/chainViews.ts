@@ -3,9 +3,8 @@
  * share. The caller decides where rows come from, and when to check for a new head.
  */
 import { AnswerCache } from '../../data/chain/answerCache.js'
-import { Chain } from '../../data/chain/chain.js'
+import { Chain, ChainView } from '../../data/chain/chain.js'
 import type { ChainOptions, Head } from '../../data/chain/chainBlocks.js'
-import { ChainView } from '../../data/chain/chainView.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
 import type { StateReader } from '../../data/state/stateReader.js'
 import type { ChainRows } from '../../data/store/chainRows.js'

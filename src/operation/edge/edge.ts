@@ -11,6 +11,7 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import type { CacheUse } from '../../data/chain/answerCache.js'
+import { SinceWhen } from '../../primitives/sinceWhen.js'
 import { developerMethods, type SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Allowances } from '../../serving/access/allowances.js'
 import { type KeyChecker, type KeyProblem, keyProblemTexts } from '../../serving/access/keyChecker.js'
@@ -25,10 +26,10 @@ import type { DispatchLimits, Endpoint } from '../../serving/rpc/dispatch/endpoi
 import type { FilterService } from '../../serving/rpc/logs/filterService.js'
 import { PolledFilters } from '../../serving/rpc/logs/polledFilters.js'
 import type { Method } from '../../serving/rpc/method.js'
+import type { RollupNetwork } from '../../serving/rpc/methods/rollup.js'
 import type { Network } from '../../serving/rpc/network.js'
 import { renderOpenRpc } from '../../serving/rpc/openRpc.js'
 import { methods } from '../../serving/rpc/registry.js'
-import type { RollupNetwork } from '../../serving/rpc/rollup/rollupNetwork.js'
 import { boundRollupMethods, prefixRollupMethods } from '../../serving/rpc/rollup/rollupRegistry.js'
 import type { Tracer } from '../../serving/traces/tracer.js'
 import { HttpServer, type HttpServerOptions } from '../../serving/transport/http.js'
@@ -36,8 +37,7 @@ import type { Page } from '../../serving/transport/httpRoutes.js'
 import { rarelyMade } from '../../serving/transport/rarelyMade.js'
 import type { RequestTracer } from '../../serving/transport/requestLog.js'
 import type { ServerTotals } from '../../serving/transport/totals.js'
-import { messageBytesDefault, socketsPerKeyFor } from '../../serving/transport/unfinishedMessages.js'
-import type { Transport } from '../../serving/transport/wire.js'
+import { messageBytesDefault, socketsPerKeyFor, type Transport } from '../../serving/transport/wire.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { ChainFeed } from './chainFeed.js'
 import type { EdgeRollup } from './edgeRollup.js'
@@ -83,6 +83,8 @@ export interface Edge {
   /** The methods over each network, rollups too, by name; the default network first. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly server: HttpServer
+  /** Since when each part has its state. */
+  readonly since: SinceWhen
   /** Writes the figures of its thread into its counts. */
   publish(): void
   /** Reports in `/health`, and to each connection with its next answer, that the server is about to stop. */
@@ -133,6 +135,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       )
     }
     let isDraining = false
+    const since = new SinceWhen()
     const reach = config.auth ? options.ring.reach : undefined
     const health = () =>
       readHealth({
@@ -141,16 +144,22 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
         sharedKeys: reach?.figures,
         isDiskFull: fullStores(config).length > 0,
         isDraining,
+        since,
       })
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
     const server = createServer(options, routes, { openRpc, health }, logDefect, tracer)
-    const publish = () => options.counts.publish(readEdgeFigures(networks, server))
+    const publish = () => {
+      options.counts.publish(readEdgeFigures(networks, server))
+      // Times since when are as exact as this is frequent. An owner of a queue that ends is no error of this edge.
+      void Promise.resolve(health()).catch(() => undefined)
+    }
     unwatch = watchLoop(options.counts, publish)
     return {
       networks,
       endpoints,
       server,
+      since,
       publish,
       drain() {
         isDraining = true

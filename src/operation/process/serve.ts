@@ -10,7 +10,7 @@ import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { defer } from '../../primitives/deferred.js'
 import { endProcess } from '../../primitives/endProcess.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { clientVersion } from '../../primitives/version.js'
+import { clientVersion } from '../../primitives/packageRoot.js'
 import { Allowances, allotSpentMemory, type SpentMemory } from '../../serving/access/allowances.js'
 import { KeyChecker } from '../../serving/access/keyChecker.js'
 import { KeyFreshness, keyFreshnessBytes } from '../../serving/access/keyFreshness.js'
@@ -32,7 +32,6 @@ import { fullStores } from '../edge/health.js'
 import { createLog } from '../edge/log.js'
 import { readOpenFiles } from '../edge/openFiles.js'
 import { readNetworkLayouts } from '../edge/storageLayouts.js'
-import type { Io } from '../process/io.js'
 import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
 import type { EngineListener } from './engine/engineListener.js'
@@ -45,6 +44,7 @@ import { sharedKeysOptions } from './openKeys.js'
 import { type OpenRollup, openRollup } from './openRollup.js'
 import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { SystemdNotices } from './systemdNotices.js'
+import type { Io } from './terminal.js'
 import { type DemoAccess, openingLine, welcomeLines } from './welcome.js'
 
 /** Part of the log line at a start on a full disk. */
@@ -299,7 +299,7 @@ async function startSources(
   for (const network of config.networks) {
     const { name } = network
     const view = importView(name, (fields) => log.info(fields))
-    const source = startSource(network, config.mapBytes, {
+    const source = startSource(network, config, {
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
       onEnded(error, againMs) {
@@ -422,6 +422,8 @@ function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageL
     onFailure: (error) => {
       if (store.isStoring) log.warn(`usage is not stored yet: ${error.message}`)
     },
+    onNoted: ({ keyId: key, network, method, block, ms, error }, what) =>
+      log.debug({ key, network, method, block, milliseconds: Math.round(ms), error }, what),
   })
 }
 

@@ -4,7 +4,6 @@
  * the choice for the operator.
  */
 import { OperatorError } from '../../primitives/faults.js'
-import { loadTransport } from './loadTransport.js'
 import type { Transport } from './wire.js'
 
 interface Choice {
@@ -75,4 +74,11 @@ export function whyNotLoaded(message: string, { node, platform, arch, glibc }: S
   if (/Cannot find module/.test(message)) return `it has no binary for Node.js ${node} on ${platform} ${arch}`
   if (platform === 'linux' && glibc === undefined) return 'its binaries need glibc, which this system lacks'
   return message.trim().split('\n').at(-1) ?? message
+}
+
+/** The only import of the libraries, so that the program runs even if uWebSockets.js cannot be loaded. */
+export async function loadTransport(name: Transport['name']): Promise<Transport> {
+  return name === 'node'
+    ? (await import('./node/nodeWire.js')).nodeTransport
+    : (await import('./uws/uwsWire.js')).uwsTransport
 }

@@ -7,8 +7,8 @@
 import { parseGenesisConfig } from '../../../data/chain/forks.js'
 import type { BlockName, ChainIdentity, SignedCheckpoint } from '../../../data/store/chainRows.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
+import { pause } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { pause } from '../../../primitives/pause.js'
 import { beaconBlockHeader, isZero, type LightClientUpdate } from '../../consensus/gloasForm.js'
 import { knownConsensus } from '../../consensus/knownNetworks.js'
 import {
@@ -28,6 +28,7 @@ import {
 } from '../../consensus/network.js'
 import { BeaconNodes } from '../../upstream/beaconNodes.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
+import type { UpstreamFigures } from '../../upstream/upstreams.js'
 import type { BlockLink } from '../blocks/block.js'
 import type { BeaconPlan, SignedState } from '../thread/messages.js'
 import { BeaconApi } from './beaconApi.js'
@@ -128,6 +129,11 @@ export class SignedHead {
         time: timeOf(client.network, client.optimistic.header.beacon.slot),
       }),
     }
+  }
+
+  /** Of the beacon nodes. */
+  figures(): UpstreamFigures[] {
+    return this.#nodes.figures()
   }
 
   /** Why the signed head does not move, as a sentence. */

@@ -23,10 +23,10 @@ import {
   toQuantity,
   zeroAddress,
 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
-import { isObject } from '../../../primitives/jsonType.js'
+import { excerpt, isObject } from '../../../primitives/jsonType.js'
 import { NotHeldError } from '../../../primitives/notHeld.js'
+import { anvilVersion, developerClientVersion } from '../../../primitives/packageRoot.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import {
   type Announced,
@@ -40,7 +40,6 @@ import {
   sourceCallsBy,
   type ToolPrefix,
 } from '../../../primitives/upstreamCalls.js'
-import { anvilVersion, developerClientVersion } from '../../../primitives/version.js'
 import { readChainFile } from '../blocks/chainFile.js'
 import { type Genesis, genesisWithTime, parseGenesis } from '../blocks/genesis.js'
 import { sizeOfFile, visitBlocks } from '../blocks/importSession.js'

@@ -5,7 +5,7 @@ import {
   type HttpServerOptions,
 } from '../../../../src/serving/transport/http.js'
 import type { Page } from '../../../../src/serving/transport/httpRoutes.js'
-import type { SocketLimits } from '../../../../src/serving/transport/socketLimits.js'
+import type { SocketLimits } from '../../../../src/serving/transport/socket.js'
 import { transportOf } from '../../../transport/eachTransport.js'
 import { wideHttpLimits, wideSocketLimits } from '../../../transport/serverLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
