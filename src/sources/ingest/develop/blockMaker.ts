@@ -22,6 +22,7 @@ import { indexedRoot, RecentTries } from '../../../data/state/trie.js'
 import { nodeRlp } from '../../../data/state/trieNode.js'
 import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import { canFollowInRun, type EmptyRun } from '../../../data/store/emptyRuns.js'
 import { BlockExecutor } from '../../../execution/evm/blocks/executeBlock.js'
 import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
@@ -32,6 +33,7 @@ import {
   type Address,
   bytesToBigInt,
   bytesToHex,
+  equalBytes,
   type Hash32,
   latin1Key,
   noBytes,
@@ -288,6 +290,38 @@ export class BlockMaker {
     } catch (error) {
       if (error instanceof OperatorError) return undefined
       throw error
+    }
+  }
+
+  /**
+   * Empty blocks on the head, without system calls, at times `step` seconds apart: at most `most`, and as many as differ
+   * no more than blocks of a run do (emptyRuns.ts). Undefined if the next block has to be executed.
+   */
+  emptyRun(timestamp: number, step: number, most: number): EmptyRun | undefined {
+    const draft = this.#draft(timestamp)
+    const { fork, isMerged, parent, totalDifficulty } = draft
+    if (!isMerged || draft.isByHand || forkRules(fork).execution.openBlock !== undefined) return undefined
+    if (includesFork(fork, 'amsterdam')) return undefined
+    const first: Header = { ...draft.header, stateRoot: this.headState.stateRoot }
+    if (!equalBytes(first.mixHash, keccak256(first.parentHash))) return undefined
+    checkHeader(first, parent, { schedule: this.#schedule, fork, isMerged })
+    const header = encodeHeader(first)
+    const second = withNext(
+      buildPendingHeader(first, headerHash(header), this.#schedule, totalDifficulty, timestamp + step),
+      this.#store.readByHand()?.next,
+    )
+    let count = canFollowInRun(header, encodeHeader(second)) ? most : 1
+    const forkOfLast = () =>
+      this.#schedule.forkAt(first.number + count - 1, timestamp + (count - 1) * step, isMerged)
+    while (count > 1 && forkOfLast() !== fork) count = Math.floor(count / 2)
+    return {
+      last: first.number + count - 1,
+      timestamp,
+      step,
+      header,
+      body: encodeRlp([[], [], ...(first.withdrawalsRoot === undefined ? [] : [[]])]),
+      receipts: encodeRlp([]),
+      totalDifficulty: toMinimalBytes(totalDifficulty),
     }
   }
 
