@@ -61,6 +61,11 @@ export const limitsShape = {
    * it, and a mistake in the configuration shows and ends the start; a node that is away keeps nobody waiting for longer.
    */
   startMsMax: milliseconds(100).default(4_000),
+  /**
+   * CPU time, for each listening thread, in which a new server asks itself the main methods before it listens: V8 then has
+   * compiled what the first requests of users run. It takes at most twice this time. More would delay the start; 0: off.
+   */
+  warmUpMs: integer(0, 60_000).default(2_000),
   /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**
