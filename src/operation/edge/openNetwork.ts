@@ -48,6 +48,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly readers: number
   /** Use of the cache of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
+  /** Removes cached answers, and sets the counts of their use to zero. */
+  forgetAnswers(): void
   close(): Promise<void>
 }
 
@@ -195,6 +197,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get blockAnswers() {
       return opened?.views.chain.parts.answers.use ?? unused
     }
+    readonly forgetAnswers = () => opened?.views.forgetAnswers()
     get isReadable() {
       return isReadable && opened !== undefined
     }
