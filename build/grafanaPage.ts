@@ -25,6 +25,8 @@ interface Panel {
   readonly type: 'timeseries' | 'state-timeline' | 'stat'
   readonly unit: string
   readonly targets: readonly Target[]
+  /** The metric, if the panel shows it alone. */
+  readonly metric?: string
   /** Values from which on a number is amber, and red. */
   readonly warnAt?: readonly [amber: number, red: number]
 }
@@ -91,6 +93,7 @@ function panelOf(metric: DeclaredMetric): Panel {
   return {
     title: titleOf(metric),
     description: metric.help,
+    metric: metric.name,
     type: metric.isState ? 'state-timeline' : 'timeseries',
     ...panelOfType[metric.type](metric),
   }
@@ -174,7 +177,8 @@ function ratio(
   labels: readonly string[],
   more = '',
 ): Panel {
-  const of = (name: string, more = '') => `sum${by(labels)} (${rateOf(name, labels, more)})`
+  const labelsOf = (name: string) => declaredMetrics().find((metric) => metric.name === name)?.labels ?? []
+  const of = (name: string, more = '') => `sum${by(labels)} (${rateOf(name, labelsOf(name), more)})`
   return {
     title,
     type: 'timeseries',
@@ -220,19 +224,30 @@ const ratios: Readonly<Record<string, readonly Panel[]>> = {
 }
 
 const colours = ['green', 'orange', 'red']
-const yesAndNo = { 0: { text: 'no', index: 0 }, 1: { text: 'yes', index: 1 } }
+/** Colours of the answers no and yes to what a state asks. */
+function stateColours(metric: string | undefined): readonly [no: string, yes: string] {
+  if (metric === undefined || /_lease$/.test(metric)) return ['blue', 'blue']
+  if (/_syncing$/.test(metric)) return ['green', 'orange']
+  return /_(?:failed|quarantined)$/.test(metric) ? ['green', 'red'] : ['red', 'green']
+}
 
-function defaultsOf({ type, unit, warnAt }: Panel) {
+function mappingOf(metric: string | undefined) {
+  const [no, yes] = stateColours(metric)
+  const options = { 0: { text: 'no', color: no, index: 0 }, 1: { text: 'yes', color: yes, index: 1 } }
+  return { type: 'value', options }
+}
+
+function defaultsOf({ type, unit, warnAt, metric }: Panel) {
   const steps = [null, ...(warnAt ?? [])].map((value, at) => ({ value, color: colours[at] }))
   return {
     unit,
     ...(type === 'timeseries' ? { min: 0 } : {}),
-    ...(type === 'state-timeline' ? { mappings: [{ type: 'value', options: yesAndNo }] } : {}),
+    ...(type === 'state-timeline' ? { mappings: [mappingOf(metric)] } : {}),
     ...(type === 'stat' ? { thresholds: { mode: 'absolute', steps } } : {}),
   }
 }
 
-const legend = { displayMode: 'list', placement: 'bottom' }
+const legend = { showLegend: true, displayMode: 'list', placement: 'bottom', calcs: [] }
 const optionsOfType = {
   timeseries: { legend, tooltip: { mode: 'multi', sort: 'desc' } },
   'state-timeline': { legend, showValue: 'auto' },
@@ -316,6 +331,9 @@ function variable(name: string, label: string, query: string) {
   }
 }
 
+/** Grafana's name of its default data source. */
+const byDefault = { text: 'default', value: 'default' }
+
 /** The dashboard as Grafana imports it. */
 export function dashboardJson(): string {
   const dashboard = {
@@ -329,7 +347,13 @@ export function dashboardJson(): string {
     timezone: '',
     templating: {
       list: [
-        { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', current: {} },
+        {
+          name: 'datasource',
+          label: 'Data source',
+          type: 'datasource',
+          query: 'prometheus',
+          current: byDefault,
+        },
         variable('job', 'Job', 'label_values(tidegate_build_info, job)'),
         variable('instance', 'Instance', 'label_values(tidegate_build_info{job=~"$job"}, instance)'),
         variable('network', 'Network', 'label_values(tidegate_head_number{job=~"$job"}, network)'),

@@ -28,6 +28,11 @@ export class SinceWhen {
     return sinceMs
   }
 
+  /** As {@link of}, in ISO 8601. */
+  textOf(name: string, state: string): string {
+    return new Date(this.of(name, state)).toISOString()
+  }
+
   /** Forgets the names with this beginning that are not among `names`: their states have ended. */
   keepOnly(beginning: string, names: readonly string[]): void {
     for (const name of this.#entries.keys()) {

@@ -326,7 +326,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     page: 'correctness.md',
     reason:
-      'A contract of Amsterdam that is created and destroyed in one transaction and keeps a balance (EIP-8246) is in the `post` of a prestate',
+      'In Amsterdam, a contract may be created and destroyed in one transaction and keep a balance (EIP-8246).',
     methods: /^debug_trace/,
     even: evenKept,
   },

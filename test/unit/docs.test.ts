@@ -76,3 +76,46 @@ t.test('the first page is read in half a minute, any other in one go', async (t)
   t.ok(lines('README.md') <= 150, `README.md: ${lines('README.md')} lines`)
   for (const page of pages) t.ok(lines(page) <= 400, `${page}: ${lines(page)} lines`)
 })
+
+/** Words of a sentence: more are hard to read for those whose third language is English. */
+const wordsMax = 25
+
+/** Sentences of the text of a page: of no table, heading or code. A piece of code is a word. */
+function sentencesOf(page: string): string[] {
+  const text = read(page)
+    .replace(/^```[\s\S]*?^```$/gm, '')
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .replace(/^(?:\s*\||#|\s*<|!\[| {4}).*$/gm, '')
+    .replace(/`[^`]*`/g, 'code')
+    .replace(/\]\([^)]*\)/g, ']')
+    .replace(/[[\]*]/g, '')
+  const blocks = text.split(/\n\s*\n|\n(?=\s*(?:- |\d+\. ))/)
+  return blocks.flatMap((block) =>
+    block
+      .replace(/^\s*(?:- |\d+\. )/, '')
+      .replace(/\s+/g, ' ')
+      .trim()
+      .split(/(?<=[.!?][)"']?) (?=\S)/),
+  )
+}
+
+function wordsOf(sentence: string): number {
+  return sentence.split(' ').filter((word) => /[\p{L}\p{N}]/u.test(word)).length
+}
+
+/** Pages with some longer sentences. */
+const longSentences: ReadonlySet<string> = new Set([
+  'bench/README.md',
+  'docs/consensus-client.md',
+  'docs/developer-chain.md',
+  'docs/development.md',
+])
+
+t.test('sentences are short, and the first lines of a page say for whom it is', async (t) => {
+  t.equal(wordsOf('The code of 12 blocks – a figure.'), 7)
+  for (const page of pages.filter((each) => !longSentences.has(each))) {
+    const long = sentencesOf(page).filter((sentence) => wordsOf(sentence) > wordsMax)
+    t.strictSame(long, [], page)
+    if (page.startsWith('docs/')) t.match(read(page).split('\n').slice(0, 4).join('\n'), /\bFor [a-z]/, page)
+  }
+})

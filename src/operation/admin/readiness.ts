@@ -1,6 +1,9 @@
 /** Readiness for requests: the checks of `/ready`, and which of them fail. */
 import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 
+/** `since`: when the state began, in ISO 8601. */
+type SharedKeys = KeyFreshnessFigures & { readonly since: string }
+
 export interface ReadinessFigures {
   readonly transport: string
   /** Whether the server accepts no further requests. */
@@ -25,7 +28,7 @@ export interface ReadinessFigures {
     readonly queueAgeMs: number | undefined
   }[]
   /** Undefined if no keys are needed, or they are not shared. */
-  readonly sharedKeys: KeyFreshnessFigures | undefined
+  readonly sharedKeys: SharedKeys | undefined
 }
 
 interface ReadinessLimits {
@@ -61,7 +64,7 @@ export interface Readiness {
   readonly transport: string
   readonly failing: readonly FailedCheck[]
   readonly checks: Readonly<Record<CheckName, 'ok' | 'failing'>>
-  readonly sharedKeys?: KeyFreshnessFigures
+  readonly sharedKeys?: SharedKeys
 }
 
 export function checkReadiness(figures: ReadinessFigures, limits: ReadinessLimits): Readiness {

@@ -93,7 +93,12 @@ export const network = z.object({
       upstreams: z.array(
         z.object({
           name: z.string(),
-          head: z.int().min(0).nullable().describe('number of the head that it claims'),
+          kind: z.enum(['upstream', 'beacon node']),
+          head: z
+            .int()
+            .min(0)
+            .nullable()
+            .describe('number of the head that it claims; of a beacon node, the slot'),
           trouble: z.enum(['no answer', 'quarantined']).nullable(),
           since: time().describe('when this state began, at the earliest the start of the process'),
           lastError: z
@@ -104,7 +109,9 @@ export const network = z.object({
             .int()
             .min(0)
             .nullable()
-            .describe('behind the highest claim and the head here; null where it claims no head'),
+            .describe(
+              'behind the highest claim and the head here; of a beacon node slots, when it claimed its head; null where it claims none',
+            ),
           meanSeconds: z.number().min(0).nullable().describe('of its answers since the start'),
           answered: count('exchanges since the start'),
           failed: count('exchanges since the start'),
@@ -119,6 +126,24 @@ export const network = z.object({
         })
         .nullable()
         .describe('the newest head that validators signed; null where the head is not a signed one'),
+      consensus: z
+        .object({
+          calledAt: time().nullable().describe('the last call; null before the first one'),
+          silentSince: time()
+            .nullable()
+            .describe('the last call, or the start, where that is more than 30 s ago; null while it calls'),
+          gap: z
+            .object({
+              head: count('number of the head that it chose'),
+              fetched: count('blocks that nodes sent'),
+              executed: count('blocks executed'),
+              left: count('blocks not executed'),
+            })
+            .nullable()
+            .describe('blocks between the head here and the chosen one; null where the chosen one is stored'),
+        })
+        .nullable()
+        .describe('the calls of the consensus client; null where the network has none'),
     })
     .nullable()
     .describe('null for a rollup, and before there is a block'),
@@ -157,6 +182,10 @@ const notedCall = z.object({
   keyName: z.string().nullable(),
   seconds: z.number().min(0).describe('0 where it was not timed'),
   error: z.string().nullable().describe('code and message; null for a result'),
+  block: z
+    .string()
+    .nullable()
+    .describe('the block or the range that it asked for, with the number that "latest" meant; null for none'),
   params: z.string().describe('its parameters as JSON, the first 1,000 characters'),
 })
 
@@ -180,6 +209,7 @@ export const liveState = z.object({
       isAnswering: z.boolean().describe('whether the database answers'),
       ageSeconds: count('since all its keys were known here'),
       isAccepting: z.boolean().describe('whether keys that are known here are accepted'),
+      since: time().describe('when this state began, at the earliest the start of the process'),
     })
     .nullable()
     .describe('null where no keys are needed, or they are not shared'),

@@ -11,6 +11,7 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import type { CacheUse } from '../../data/chain/answerCache.js'
+import { SinceWhen } from '../../primitives/sinceWhen.js'
 import { developerMethods, type SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Allowances } from '../../serving/access/allowances.js'
 import { type KeyChecker, type KeyProblem, keyProblemTexts } from '../../serving/access/keyChecker.js'
@@ -82,6 +83,8 @@ export interface Edge {
   /** The methods over each network, rollups too, by name; the default network first. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly server: HttpServer
+  /** Since when each part has its state. */
+  readonly since: SinceWhen
   /** Writes the figures of its thread into its counts. */
   publish(): void
   /** Reports in `/health`, and to each connection with its next answer, that the server is about to stop. */
@@ -132,6 +135,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       )
     }
     let isDraining = false
+    const since = new SinceWhen()
     const reach = config.auth ? options.ring.reach : undefined
     const health = () =>
       readHealth({
@@ -140,16 +144,22 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
         sharedKeys: reach?.figures,
         isDiskFull: fullStores(config).length > 0,
         isDraining,
+        since,
       })
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
     const server = createServer(options, routes, { openRpc, health }, logDefect, tracer)
-    const publish = () => options.counts.publish(readEdgeFigures(networks, server))
+    const publish = () => {
+      options.counts.publish(readEdgeFigures(networks, server))
+      // Times since when are as exact as this is frequent. An owner of a queue that ends is no error of this edge.
+      void Promise.resolve(health()).catch(() => undefined)
+    }
     unwatch = watchLoop(options.counts, publish)
     return {
       networks,
       endpoints,
       server,
+      since,
       publish,
       drain() {
         isDraining = true

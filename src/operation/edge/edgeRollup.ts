@@ -4,6 +4,7 @@ import type { SubmissionService } from '../../serving/rollup/submissionService.j
 import type { QueueCounts } from '../../serving/rollup/submissionStore.js'
 import type { RollupNetwork } from '../../serving/rpc/methods/rollup.js'
 import type { RollupConfig } from '../config/config.js'
+import { type Condition, type ConditionLevel, wellCondition } from './networkCondition.js'
 
 export interface EdgeRollup {
   readonly name: string
@@ -16,12 +17,24 @@ export interface EdgeRollup {
 export interface RollupHealth extends QueueCounts {
   /** Whether the last attempt to store submissions succeeded. */
   readonly isStoring: boolean
+  readonly condition: ConditionLevel
+  /** When its owner first saw the condition, in ISO 8601. */
+  readonly since: string
   /** Whether this process sends to the sequencer; absent if no other process shares the queue. */
   readonly isSending?: boolean
   /**
    * Whether the sequencer answers; absent before it was asked, without a sequencer, or if another process sends.
    */
   readonly sequencerAnswers?: boolean
+}
+
+export function rollupCondition({
+  isStoring,
+  sequencerAnswers,
+}: Pick<RollupHealth, 'isStoring' | 'sequencerAnswers'>): Condition {
+  if (!isStoring) return { level: 'failing', why: 'submissions cannot be stored' }
+  if (sequencerAnswers === false) return { level: 'degraded', why: 'the sequencer does not answer' }
+  return wellCondition
 }
 
 export function chainIdOf({ chainId }: RollupConfig): Felt {

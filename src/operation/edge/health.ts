@@ -4,11 +4,12 @@ import { basisOf } from '../../data/chain/families/basis.js'
 import { unknownForkOf } from '../../data/chain/header.js'
 import { hasRoom } from '../../data/store/lmdb/environment.js'
 import { isThere } from '../../primitives/files.js'
+import type { SinceWhen } from '../../primitives/sinceWhen.js'
 import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 import type { SignedState, UpstreamsState } from '../../sources/ingest/thread/messages.js'
 import type { Config } from '../config/config.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
-import { whyCutOff } from './networkCondition.js'
+import { conditionOf, sinceOfNetwork, sinceOfNode, troubleOfNode, whyCutOff } from './networkCondition.js'
 import type { OpenNetwork } from './openNetwork.js'
 
 interface HealthPage {
@@ -28,6 +29,8 @@ interface HealthSources {
   /** Whether a store cannot be written because its disk is full. */
   readonly isDiskFull: boolean
   readonly isDraining: boolean
+  /** Read at least each second, so that times are exact to a second. */
+  readonly since: SinceWhen
 }
 
 /** A promise if another edge owns a rollup's queue. */
@@ -39,7 +42,7 @@ export function readHealth(sources: HealthSources): HealthPage | Promise<HealthP
 }
 
 function renderHealth(
-  { networks, rollups, sharedKeys, isDiskFull, isDraining }: HealthSources,
+  { networks, rollups, sharedKeys, isDiskFull, isDraining, since }: HealthSources,
   queues: readonly RollupHealth[],
 ): HealthPage {
   const open = networks.filter(({ opening }) => opening === undefined)
@@ -53,16 +56,20 @@ function renderHealth(
   const isUsable = answering.includes(true) && sharedKeys?.isAccepting !== false
   const isSyncing = networks.some(isBehind)
   const entries = [
-    ...networks.map((network) => [network.name, networkEntry(network)]),
+    ...networks.map((network) => [network.name, networkEntry(network, since)]),
     ...rollups.map(({ name }, index) => [name, queues[index]]),
   ]
+  const status = isDraining ? 'draining' : isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok'
+  const disk = isDiskFull ? 'full' : 'ok'
+  const diskSince = since.textOf('disk', disk)
   return {
     status: isUsable && !isDraining ? 200 : 503,
     body: JSON.stringify({
-      status: isDraining ? 'draining' : isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok',
+      status,
+      since: since.textOf('status', status),
       networks: Object.fromEntries(entries),
-      ...(sharedKeys && { sharedKeys }),
-      ...(isDiskFull && { disk: 'full' }),
+      ...(sharedKeys && { sharedKeys: withKeysSince(sharedKeys, since) }),
+      ...(isDiskFull && { disk, diskSince }),
     }),
   }
 }
@@ -81,6 +88,12 @@ export function isCutOff(network: OpenNetwork): boolean {
   return whyCutOff(network) !== undefined
 }
 
+/** The state of shared keys with its begin. */
+export function withKeysSince(figures: KeyFreshnessFigures, since: SinceWhen) {
+  const { isAnswering, isAccepting } = figures
+  return { ...figures, since: since.textOf('sharedKeys', `${isAnswering} ${isAccepting}`) }
+}
+
 /** Whether its source is known to have blocks that are not stored yet. */
 export function isBehind(network: OpenNetwork): boolean {
   return network.opening !== undefined || network.current.syncing !== undefined
@@ -91,18 +104,20 @@ function troubleOf(network: OpenNetwork): string | undefined {
   return network.opening ?? network.upstreams?.trouble ?? unknownForkOf(network.current.head.header)
 }
 
-function networkEntry(network: OpenNetwork) {
+function networkEntry(network: OpenNetwork, since: SinceWhen) {
   const { opening, purpose, failure, upstreams, logs } = network
   const trouble = troubleOf(network)
   return {
     ...(opening === undefined && headEntry(network)),
     syncing: isBehind(network),
+    condition: conditionOf(network).level,
+    since: sinceOfNetwork(network, since),
     ...(purpose && { purpose }),
     ...(failure && { source: concealed(failure, upstreams) }),
     ...(trouble !== undefined && { trouble: concealed(trouble, upstreams) }),
     ...(logs && { logs }),
-    ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
-    ...(upstreams?.signed && { signed: signedEntry(upstreams.signed) }),
+    ...(upstreams && { upstreams: nodeEntries(network.name, 'upstream', upstreams.nodes, since) }),
+    ...(upstreams?.signed && { signed: signedEntry(network.name, upstreams.signed, since) }),
     ...(upstreams?.workingSet && { workingSet: upstreams.workingSet }),
   }
 }
@@ -123,11 +138,12 @@ function headEntry(network: OpenNetwork) {
 }
 
 /** The newest block signed by the consensus layer: its slot, the share of the committee, and its age. */
-function signedEntry({ slot, participants, finalizedSlot, time, nodes }: SignedState) {
+function signedEntry(network: string, signed: SignedState, since: SinceWhen) {
+  const { slot, participants, finalizedSlot, time, nodes } = signed
   return {
     ...(slot !== undefined && { slot, finalizedSlot, participation: participationOf(participants) }),
     ...(time !== undefined && { ageSeconds: ageSeconds(time) }),
-    beaconNodes: Object.fromEntries(nodes.map((node, at) => upstreamEntry({ ...node, head: undefined }, at))),
+    beaconNodes: nodeEntries(network, 'beacon node', nodes, since),
   }
 }
 
@@ -140,21 +156,26 @@ export function ageSeconds(timestamp: number | bigint): number {
   return Math.max(0, Math.floor(Date.now() / 1_000) - Number(timestamp))
 }
 
-/** The entry of an upstream: the head it reports, and the reason why it is not asked. */
-function upstreamEntry(
-  {
-    name,
-    head,
-    isAnswering,
-    isQuarantined,
-  }: Pick<UpstreamsState['nodes'][number], 'name' | 'head' | 'isAnswering' | 'isQuarantined'>,
-  index: number,
+type Node = SignedState['nodes'][number] & Partial<Pick<UpstreamsState['nodes'][number], 'head'>>
+
+/** The entries of nodes by number: the head that each reports, why it is not asked, and since when. */
+function nodeEntries(
+  network: string,
+  kind: 'upstream' | 'beacon node',
+  nodes: readonly Node[],
+  since: SinceWhen,
 ) {
-  const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
-  return [
-    concealedName(name, index),
-    { ...(head !== undefined && { head }), ...(trouble && { trouble }) },
-  ] as const
+  const entries = nodes.map((node, index) => {
+    const { name, head } = node
+    const trouble = troubleOfNode(node)
+    const state = {
+      ...(head !== undefined && { head }),
+      ...(trouble && { trouble }),
+      since: sinceOfNode(network, kind, node, since),
+    }
+    return [concealedName(name, index), state] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 // Callers see nodes by number: names have hosts and ports, which only the log and the admin API show.

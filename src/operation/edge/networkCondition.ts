@@ -1,5 +1,6 @@
 /** The condition of a network, and why, as a sentence for operators. */
 import { unknownForkOf } from '../../data/chain/header.js'
+import type { SinceWhen } from '../../primitives/sinceWhen.js'
 import type { UpstreamsState } from '../../sources/ingest/thread/messages.js'
 import type { OpenNetwork } from './openNetwork.js'
 
@@ -60,6 +61,30 @@ function deficiencyOf({ upstreams, current }: OpenNetwork): string | undefined {
 }
 
 type Node = Pick<UpstreamsState['nodes'][number], 'name' | 'isAnswering' | 'isQuarantined' | 'lastError'>
+
+/** Why a node is not asked; undefined if it is. */
+export function troubleOfNode({
+  isAnswering,
+  isQuarantined,
+}: Pick<Node, 'isAnswering' | 'isQuarantined'>): 'quarantined' | 'no answer' | undefined {
+  if (isQuarantined) return 'quarantined'
+  return isAnswering ? undefined : 'no answer'
+}
+
+/** When this edge first saw the present level of a network, in ISO 8601. */
+export function sinceOfNetwork(network: OpenNetwork, since: SinceWhen): string {
+  return since.textOf(`network ${network.name}`, conditionOf(network).level)
+}
+
+/** When this edge first saw the present state of a node, in ISO 8601. */
+export function sinceOfNode(
+  network: string,
+  kind: 'upstream' | 'beacon node',
+  node: Node,
+  since: SinceWhen,
+): string {
+  return since.textOf(`${kind} ${network} ${node.name}`, troubleOfNode(node) ?? 'answers')
+}
 
 /** The fault of a node, for example `10.0.0.2:8545 does not answer (connect ECONNREFUSED)`. */
 function troubleText({ name, isAnswering, isQuarantined, lastError }: Node): string {

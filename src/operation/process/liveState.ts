@@ -14,12 +14,14 @@ import type { RecentRates } from '../../serving/metrics/recentCalls.js'
 import type { Jobs } from '../../serving/pool/jobs.js'
 import type { Pool } from '../../serving/pool/pool.js'
 import type { IngestFigures } from '../../sources/ingest/thread/messages.js'
+import { type BeaconNodeState, beaconPrefix } from '../../sources/upstream/beaconNodes.js'
 import type { Readiness } from '../admin/readiness.js'
 import type { CallHistory as HistoryShape, LiveState, Network } from '../admin/shapes.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
+import { rollupCondition } from '../edge/edgeRollup.js'
 import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
-import { type Condition, conditionOf, wellCondition } from '../edge/networkCondition.js'
+import { conditionOf, sinceOfNetwork, sinceOfNode, troubleOfNode } from '../edge/networkCondition.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
@@ -50,12 +52,13 @@ export function readLive(
   const { methods, errors, rejections, edges, ...whole } = rates
   edge.publish()
   const figures = counts.map((counts) => counts.figures)
-  const noted = ({ atMs, ms, error, keyId, ...call }: NotedCall) => ({
+  const noted = ({ atMs, ms, error, block, keyId, ...call }: NotedCall) => ({
     at: isoTime(atMs),
     keyId,
     keyName: nameOf(keyId) ?? null,
     ...call,
     error: error ?? null,
+    block: block ?? null,
     seconds: ms / 1_000,
   })
   const sum = (name: keyof EdgeFigures) => figures.reduce((total, edge) => total + edge[name], 0)
@@ -201,18 +204,18 @@ export function readNetworks(
     if (open.opening !== undefined) {
       const { opening } = open
       const kind = network.kind ?? 'archive'
-      const condition = conditionSince(open.name, conditionOf(open), since)
+      const condition = conditionSince(open, since)
       return [{ ...common(network), ...storeOf(network), kind, opening, condition, chain: null, queue: null }]
     }
     const source = services.sources.find(({ name }) => name === network.name)
-    const chain = chainOf(open, source?.figures?.upstreams ?? [], since)
+    const chain = chainOf(open, source?.figures?.upstreams ?? [], since, source?.figures?.engine)
     return [
       {
         ...common(network),
         ...storeOf(network),
         kind: open.current.chain.kind.name,
         opening: null,
-        condition: conditionSince(open.name, conditionOf(open), since),
+        condition: conditionSince(open, since),
         chain,
         queue: null,
       },
@@ -222,7 +225,9 @@ export function readNetworks(
     const open = services.rollups.find(({ name }) => name === rollup.name)
     if (open === undefined) return []
     const own = { kind: 'rollup', source: 'none', storeBytes: 0, opening: null, chain: null } as const
-    const condition = conditionSince(rollup.name, rollupCondition(open), since)
+    const health = open.health()
+    const { level, why } = rollupCondition(health)
+    const condition = { level, why: why ?? null, since: health.since }
     return [{ ...common(rollup), ...own, condition, queue: queueOf(open) }]
   })
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
@@ -235,26 +240,21 @@ export function withSince(readiness: Readiness, since: SinceWhen): Readiness {
   since.keepOnly('check ', failing.map(nameOf))
   const dated = failing.map((failed) => ({
     ...failed,
-    since: isoTime(since.of(nameOf(failed), 'failing')),
+    since: since.textOf(nameOf(failed), 'failing'),
   }))
   return { ...readiness, failing: dated }
 }
 
-function conditionSince(name: string, { level, why }: Condition, since: SinceWhen): Network['condition'] {
-  return { level, why: why ?? null, since: isoTime(since.of(`network ${name}`, level)) }
-}
-
-function rollupCondition(rollup: OpenRollup): Condition {
-  const { isStoring, sequencerAnswers } = rollup.health()
-  if (!isStoring) return { level: 'failing', why: 'submissions cannot be stored' }
-  if (sequencerAnswers === false) return { level: 'degraded', why: 'the sequencer does not answer' }
-  return wellCondition
+function conditionSince(network: OpenNetwork, since: SinceWhen): Network['condition'] {
+  const { level, why } = conditionOf(network)
+  return { level, why: why ?? null, since: sinceOfNetwork(network, since) }
 }
 
 function chainOf(
   network: OpenNetwork,
   figures: IngestFigures['upstreams'],
   since: SinceWhen,
+  engine: IngestFigures['engine'],
 ): Network['chain'] {
   const { chain, head, syncing } = network.current
   const timestampMs = Number(head.header.timestamp) * 1_000
@@ -273,34 +273,65 @@ function chainOf(
     isCutOff: isCutOff(network),
     logs: logsOf(network),
     workingSet: workingSetOf(network),
-    upstreams: upstreamsOf(network, head.number, figures, since),
+    upstreams: [
+      ...upstreamsOf(network, head.number, figures, since),
+      ...beaconNodesOf(network, figures, since),
+    ],
     signed: signedOf(network),
+    consensus: consensusOf(engine),
   }
 }
+
+type Upstreams = NonNullable<Network['chain']>['upstreams']
 
 function upstreamsOf(
   network: OpenNetwork,
   ownHead: number,
   figures: IngestFigures['upstreams'],
   since: SinceWhen,
-): NonNullable<Network['chain']>['upstreams'] {
+): Upstreams {
   const nodes = network.upstreams?.nodes ?? []
   const highest = Math.max(ownHead, largest(nodes.map(({ head }) => head ?? 0)))
-  return nodes.map(({ name, head, isAnswering, isQuarantined, lastError }) => {
-    const { answered = 0, failed = 0, seconds = 0 } = figures.find((node) => node.name === name) ?? {}
-    const trouble = isQuarantined ? 'quarantined' : isAnswering ? null : 'no answer'
-    return {
-      name,
-      head: head ?? null,
-      trouble,
-      since: isoTime(since.of(`upstream ${network.name} ${name}`, trouble ?? 'answers')),
-      lastError: lastError === undefined ? null : { at: isoTime(lastError.atMs), why: lastError.why },
-      blocksBehind: head === undefined ? null : highest - head,
-      meanSeconds: answered ? seconds / answered : null,
-      answered,
-      failed,
-    }
-  })
+  return nodes.map((node) => ({
+    ...nodeOf(network.name, 'upstream', node, figures, since),
+    head: node.head ?? null,
+    blocksBehind: node.head === undefined ? null : highest - node.head,
+  }))
+}
+
+/** Beacon nodes beside the upstreams: their heads are slots. */
+function beaconNodesOf(
+  network: OpenNetwork,
+  figures: IngestFigures['upstreams'],
+  since: SinceWhen,
+): Upstreams {
+  return (network.upstreams?.signed?.nodes ?? []).map((node) => ({
+    ...nodeOf(network.name, 'beacon node', node, figures, since),
+    head: node.claim?.slot ?? null,
+    blocksBehind: node.claim?.slotsBehind ?? null,
+  }))
+}
+
+function nodeOf(
+  network: string,
+  kind: 'upstream' | 'beacon node',
+  node: Omit<BeaconNodeState, 'claim'>,
+  figures: IngestFigures['upstreams'],
+  since: SinceWhen,
+): Omit<Upstreams[number], 'head' | 'blocksBehind'> {
+  const { name, lastError } = node
+  const named = kind === 'upstream' ? name : `${beaconPrefix}${name}`
+  const { answered = 0, failed = 0, seconds = 0 } = figures.find((found) => found.name === named) ?? {}
+  return {
+    name,
+    kind,
+    trouble: troubleOfNode(node) ?? null,
+    since: sinceOfNode(network, kind, node, since),
+    lastError: lastError === undefined ? null : { at: isoTime(lastError.atMs), why: lastError.why },
+    meanSeconds: answered ? seconds / answered : null,
+    answered,
+    failed,
+  }
 }
 
 function workingSetOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['workingSet'] {
@@ -318,6 +349,13 @@ function signedOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['si
   const { slot, finalizedSlot, participants, time } = upstreams?.signed ?? {}
   if (slot === undefined || finalizedSlot === undefined || time === undefined) return null
   return { slot, finalizedSlot, participation: participationOf(participants), ageSeconds: ageSeconds(time) }
+}
+
+function consensusOf(engine: IngestFigures['engine']): NonNullable<Network['chain']>['consensus'] {
+  if (engine === undefined) return null
+  const { calledAtMs, silentSinceMs, gap } = engine
+  const timeOf = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms))
+  return { calledAt: timeOf(calledAtMs), silentSince: timeOf(silentSinceMs), gap: gap ?? null }
 }
 
 function queueOf(rollup: OpenRollup): Network['queue'] {

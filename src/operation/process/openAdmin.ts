@@ -6,7 +6,6 @@ import { freeBytesAt } from '../../data/store/lmdb/environment.js'
 import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { clientVersion, version } from '../../primitives/packageRoot.js'
-import { SinceWhen } from '../../primitives/sinceWhen.js'
 import type { Allowances } from '../../serving/access/allowances.js'
 import {
   createKey,
@@ -36,7 +35,7 @@ import type { ApiServices } from '../admin/routes.js'
 import { secondsOf } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
-import { isBehind, isCutOff } from '../edge/health.js'
+import { isBehind, isCutOff, withKeysSince } from '../edge/health.js'
 import { whyCutOff } from '../edge/networkCondition.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import { readAudit, readLastBlocks, readSubmissions, readUsage } from './adminLists.js'
@@ -83,7 +82,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   const reach = config.auth ? services.reach : undefined
   const nameOf = keyNames(services.keys.store)
   const metrics = new Metrics(metricSources(config, services, nameOf))
-  const since = new SinceWhen()
+  const { since } = services.edge
   const ready = () => withSince(readiness(admin, services, reach), since)
   const listener = new AdminListener({
     host: admin.host,
@@ -208,7 +207,7 @@ function readiness(
       headAgeMs: sourceOf.has(network.name) ? headAgeMs(network) : undefined,
     })),
     rollups: rollups.map(ofRollup),
-    sharedKeys: reach?.figures,
+    sharedKeys: reach && withKeysSince(reach.figures, edge.since),
   }
   return checkReadiness(figures, limits)
 }

@@ -4,6 +4,7 @@
  */
 
 import type { NodeStore } from '../../data/store/node/nodeStore.js'
+import { SinceWhen } from '../../primitives/sinceWhen.js'
 import { setInterval } from '../../primitives/timers.js'
 import type { SharedQueueFigures } from '../../serving/metrics/sources.js'
 import type { NetworkJobs } from '../../serving/pool/jobs.js'
@@ -14,7 +15,13 @@ import { createSequencerClient } from '../../serving/rollup/sequencerClient.js'
 import { SubmissionQueue } from '../../serving/rollup/submissionQueue.js'
 import type { SubmissionReader } from '../../serving/rollup/submissionStore.js'
 import type { RollupConfig } from '../config/config.js'
-import { chainIdOf, type EdgeRollup, type RollupHealth, rollupNetworkOf } from '../edge/edgeRollup.js'
+import {
+  chainIdOf,
+  type EdgeRollup,
+  type RollupHealth,
+  rollupCondition,
+  rollupNetworkOf,
+} from '../edge/edgeRollup.js'
 import { openSubmissions } from './rollupStores.js'
 
 /**
@@ -76,6 +83,7 @@ export async function openRollup(
           log,
         }),
     )
+  const since = new SinceWhen()
   let sweeping: Promise<void> | undefined
   const sweep = setInterval(() => {
     // Without a sequencer nothing is ever sent. If another process sends, only that one knows which keys get no
@@ -100,9 +108,16 @@ export async function openRollup(
     health() {
       const forwarder = forwarding?.forwarder
       const sequencerAnswers = forwarder?.isAnswered
+      const { isStoring } = store
+      const { level } = rollupCondition({
+        isStoring,
+        ...(sequencerAnswers !== undefined && { sequencerAnswers }),
+      })
       return {
         ...queue.counts(),
-        isStoring: store.isStoring,
+        isStoring,
+        condition: level,
+        since: since.textOf('rollup', level),
         ...(limits.shared && forwarding && { isSending: forwarder !== undefined }),
         ...(sequencerAnswers !== undefined && { sequencerAnswers }),
       }

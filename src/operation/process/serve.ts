@@ -422,6 +422,8 @@ function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageL
     onFailure: (error) => {
       if (store.isStoring) log.warn(`usage is not stored yet: ${error.message}`)
     },
+    onNoted: ({ keyId: key, network, method, block, ms, error }, what) =>
+      log.debug({ key, network, method, block, milliseconds: Math.round(ms), error }, what),
   })
 }
 

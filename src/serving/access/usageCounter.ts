@@ -27,9 +27,14 @@ export interface NotedCall {
   readonly error: string | undefined
   /** 0 if it was not timed. */
   readonly ms: number
+  /** The blocks that it asked for, for example `latest (271)`; undefined if it named none. */
+  readonly block: string | undefined
   /** JSON, or its beginning, without secrets. */
   readonly params: string
 }
+
+/** A call as its edge notes it. */
+type EndedCall = Pick<NotedCall, 'error' | 'ms' | 'block' | 'params'>
 
 export interface UsageReport {
   readonly used: readonly UsedCalls[]
@@ -133,25 +138,25 @@ class NetworkUsage {
     if (isError) cell.errors++
   }
 
-  noteSlow(keyId: string, slot: number, error: string | undefined, ms: number, params: string): void {
-    this.#kept.keepSlow(this.#noted(keyId, slot, error, ms, params))
+  noteSlow(keyId: string, slot: number, call: EndedCall): void {
+    this.#kept.keepSlow(this.#noted(keyId, slot, call))
   }
 
-  /** `params` makes the text of the parameters, which takes time. */
-  noteFailed(keyId: string, slot: number, error: string, ms: number, params: () => string): void {
+  /** `call` makes the texts, which takes time. */
+  noteFailed(keyId: string, slot: number, error: string, call: () => EndedCall): void {
     const name = `${this.#network} ${keyId} ${slot} ${error}`
-    this.#kept.keepFailed(name, () => this.#noted(keyId, slot, error, ms, params()))
+    this.#kept.keepFailed(name, () => this.#noted(keyId, slot, call()))
   }
 
   refused(keyId: string, reason: string, why: string): void {
     this.#kept.refused(keyId, reason, why)
   }
 
-  #noted(keyId: string, slot: number, error: string | undefined, ms: number, params: string): NotedCall {
+  #noted(keyId: string, slot: number, { error, ms, block, params }: EndedCall): NotedCall {
     // Callers sometimes send a key in place of another parameter.
     const shown = { error: error && redactText(error).slice(0, whyMax), params: redactText(params) }
     const method = this.#methodAt(slot)
-    return { atMs: Date.now(), keyId, network: this.#network, method, ms, ...shown }
+    return { atMs: Date.now(), keyId, network: this.#network, method, ms, block, ...shown }
   }
 
   take(): UsedCalls[] {

@@ -41,6 +41,8 @@ interface UsageLedgerOptions {
   readonly nowMs?: () => number
   /** Called when usage could not be stored; it is stored with the next attempt. */
   readonly onFailure: (error: Error) => void
+  /** Called with the calls that took long or failed, as many as edges report. */
+  readonly onNoted?: (call: NotedCall, what: 'slow call' | 'failed call') => void
 }
 
 export class UsageLedger {
@@ -48,6 +50,7 @@ export class UsageLedger {
   readonly #counter: UsageCounter
   readonly #nowMs: () => number
   readonly #onFailure: (error: Error) => void
+  readonly #onNoted: UsageLedgerOptions['onNoted']
   readonly #timer: NodeJS.Timeout
   /** Usage not stored yet, by key, network, method and hour. */
   #pending = new Map<string, KeyUsage>()
@@ -70,6 +73,7 @@ export class UsageLedger {
     this.#counter = counter
     this.#nowMs = options.nowMs ?? Date.now
     this.#onFailure = options.onFailure
+    this.#onNoted = options.onNoted
     this.#timer = setInterval(() => this.#tick(), reportMs)
     this.#timer.unref()
   }
@@ -87,6 +91,8 @@ export class UsageLedger {
     }
     this.#slow = [...this.#slow, ...slow].slice(-slowCallsMax)
     for (const call of failed) this.#keepFailed(call)
+    for (const call of slow) this.#onNoted?.(call, 'slow call')
+    for (const call of failed) this.#onNoted?.(call, 'failed call')
     this.#refusals.take(refused, nowMs)
     this.#totals.take(used, refused, nowMs)
     this.#listener?.(used)

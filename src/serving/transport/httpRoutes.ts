@@ -238,7 +238,7 @@ export class HttpRoutes {
       : path === '/'
         ? 'GET, HEAD, POST, OPTIONS'
         : 'POST, OPTIONS'
-    this.#reject(head, reply, wrongMethod, [['allow', allowed]])
+    this.#reject(head, reply, isRead ? wrongReadMethod : wrongMethod, [['allow', allowed]])
   }
 
   /**
@@ -292,6 +292,12 @@ const acceptedEncoding: ExtraHeaders = [['accept-encoding', 'identity']]
 const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
 const wrongMethod: Refusal = {
   answer: refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST'),
+  reason: 'method',
+  why: 'method',
+}
+/** For pages and addresses of results, which are no place for requests. */
+const wrongReadMethod: Refusal = {
+  answer: refusal(405, -32600, 'method not allowed: this path answers GET and HEAD'),
   reason: 'method',
   why: 'method',
 }

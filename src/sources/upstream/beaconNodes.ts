@@ -1,8 +1,11 @@
 import { type BeaconBody, BeaconLine } from './beaconLine.js'
 import { UpstreamFailure } from './line.js'
-import { namesOf } from './namesOf.js'
-import type { LastError } from './service.js'
-import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
+import { bestFirst, type LastError } from './nodePolicy.js'
+import { NodeError, namesOf, Upstream, type UpstreamOptions } from './upstream.js'
+import type { UpstreamFigures } from './upstreams.js'
+
+/** Before the names of beacon nodes in sentences and figures. */
+export const beaconPrefix = 'beacon node '
 
 /** A node's entry in `/health`. */
 export interface BeaconNodeState {
@@ -11,6 +14,15 @@ export interface BeaconNodeState {
   readonly isQuarantined: boolean
   /** Undefined before the first failure. */
   readonly lastError?: LastError | undefined
+  /** The newest head that it reported; undefined before the first. */
+  readonly claim?: SlotClaim | undefined
+}
+
+/** A head that a beacon node reported. A node is asked only while those before it do not help, so it may be old. */
+export interface SlotClaim {
+  readonly slot: number
+  /** Slots between it and the time of the report. */
+  readonly slotsBehind: number
 }
 
 interface BeaconNodesOptions {
@@ -24,41 +36,59 @@ interface BeaconNodesOptions {
 export class BeaconNodes {
   readonly #nodes: readonly Upstream[]
   readonly #options: BeaconNodesOptions
+  readonly #claims = new Map<Upstream, SlotClaim>()
 
   constructor(nodes: readonly UpstreamOptions[], options: BeaconNodesOptions) {
     this.#options = options
     this.#nodes = namesOf(nodes).map(([node, name]) => {
       const { headers = {}, answerBytesMax, proxy } = node
       const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax, proxy })
-      return new Upstream(node, `beacon node ${name}`, options.log, line)
+      return new Upstream(node, `${beaconPrefix}${name}`, options.log, { line })
     })
   }
 
   states(): BeaconNodeState[] {
-    return this.#nodes.map(({ name, isAnswering, isQuarantined, lastError }) => ({
-      name: name.replace('beacon node ', ''),
+    return this.#nodes.map((node) => ({
+      name: node.name.replace(beaconPrefix, ''),
+      isAnswering: node.policy.isAnswering === true,
+      isQuarantined: node.policy.isQuarantined,
+      lastError: node.policy.lastError,
+      claim: this.#claims.get(node),
+    }))
+  }
+
+  /** With the names that {@link beaconPrefix} distinguishes from those of other upstreams. */
+  figures(): UpstreamFigures[] {
+    return this.#nodes.map(({ name, policy: { isAnswering, isQuarantined, hedges, totals } }) => ({
+      name,
       isAnswering: isAnswering === true,
       isQuarantined,
-      lastError,
+      head: undefined,
+      ...totals,
+      hedges,
     }))
   }
 
   /**
    * The result of `read` for the first usable answer; undefined if no answer was usable. `read` returns undefined for
    * an unusable answer and throws for a wrong one: its node lied and rests for a while. Nodes that answer well are
-   * asked first. If none answered, throws an Error that names each node and the reason.
+   * asked first. If none answered, throws an Error that names each node and the reason. `claim` takes the head that an
+   * answer reports.
    */
-  async ask<T>(path: string, read: (body: BeaconBody) => T | undefined): Promise<T | undefined> {
+  async ask<T>(
+    path: string,
+    read: (body: BeaconBody, claim: (head: SlotClaim) => void) => T | undefined,
+  ): Promise<T | undefined> {
     const reasons: string[] = []
     let hasAnswer = false
-    for (const node of this.#ranked()) {
+    for (const node of bestFirst(this.#nodes)) {
       try {
         const body = await askTwice(node, path)
-        const found = read(body)
+        const found = read(body, (head) => this.#claims.set(node, head))
         hasAnswer = true
         if (found !== undefined) return found
       } catch (error) {
-        if (this.#options.isLie(error)) node.accuse(error.message)
+        if (this.#options.isLie(error)) node.policy.accuse(error.message)
         else if (error instanceof NodeError) hasAnswer = true
         else if (!(error instanceof UpstreamFailure)) throw error
         reasons.push(`${node.name}: ${(error as Error).message}`)
@@ -70,16 +100,6 @@ export class BeaconNodes {
 
   close(): void {
     for (const node of this.#nodes) node.close()
-  }
-
-  /** Nodes that may be asked, best first. Nodes that lied recently come last. */
-  #ranked(): Upstream[] {
-    const costs = new Map(this.#nodes.map((node) => [node, node.score.cost(0) * 10 ** node.offences]))
-    const cost = (node: Upstream) => costs.get(node) as number
-    const isSilent = ({ isAnswering }: Upstream) => Number(isAnswering === false)
-    return this.#nodes
-      .filter(({ isQuarantined }) => !isQuarantined)
-      .sort((a, b) => isSilent(a) - isSilent(b) || cost(a) - cost(b))
   }
 }
 

@@ -10,6 +10,7 @@ import { makeFolder, writeInto } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { quantity } from '../../rpc/demoChain.js'
 import { executedHere } from '../../service/fixtures.js'
+import { withoutTimes } from '../../service/healthTimes.js'
 import { runHere, runProgram, startProgram, writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
 
@@ -119,8 +120,8 @@ t.test('a replay that waits for its next block is not syncing, and stops at once
   t.equal((await service.call('eth_getBlockByNumber', ['0x5', false])).result, null)
   t.match((await service.call('eth_getBlockByHash', [hashOf(five), false])).result, { number: '0x5' })
   const health = (await (await fetch(`${service.origin}/health`)).json()) as { readonly note?: string }
-  const networks = { tides: { head: 4, basis: executedHere, syncing: false } }
-  t.strictSame({ ...health, note: undefined }, { status: 'ok', networks, note: undefined })
+  const networks = { tides: { head: 4, basis: executedHere, syncing: false, condition: 'ok' } }
+  t.strictSame({ ...withoutTimes(health), note: undefined }, { status: 'ok', networks, note: undefined })
   const import_ = await runHere(['import', '--config', config, chain.plan.file])
   t.equal(import_.status, 1)
   t.match(import_.err, /is being written by process \d+, which was started at \S+; stop that process/)

@@ -10,6 +10,16 @@ import { startService } from '../../service/service.js'
 
 const widths = [1_440, 1_024, 390] as const
 
+/** Of a phone in light colours, of a wide page in both. */
+async function takePictures({ page }: Visit, name: string, width: number): Promise<void> {
+  for (const scheme of width === 390 ? (['phone'] as const) : (['light', 'dark'] as const)) {
+    const value = scheme === 'dark' ? 'dark' : 'light'
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
+    const path = join(packageRoot(), `docs/images/dashboard-${name}-${scheme}.png`) as `${string}.png`
+    await page.screenshot({ fullPage: true, path })
+  }
+}
+
 t.test(
   'a dead upstream degrades its network, by name, since when and why',
   { skip: withoutBrowser },
@@ -36,9 +46,7 @@ t.test(
       await waitFor(`all columns at ${width} px`, async () => (await visit.page.evaluate(isCut)) === 0)
       t.equal(await visit.page.evaluate('document.documentElement.scrollWidth'), width)
       if (process.env.SCREENSHOTS !== undefined && width !== 1_024) {
-        const name = `dashboard-trouble-${width === 390 ? 'phone' : 'light'}.png`
-        const path = join(packageRoot(), 'docs/images', name) as `${string}.png`
-        await visit.page.screenshot({ fullPage: true, path })
+        await takePictures(visit, 'trouble', width)
       }
     }
     t.strictSame(visit.faults, [])
@@ -74,9 +82,7 @@ t.test(
       await visit.see(new RegExp(`shop \\(${key.id}\\)\\s+3\\s+quota\\s+limit exceeded: .*a day`), 'main')
       t.equal(await visit.page.evaluate('document.documentElement.scrollWidth'), width)
       if (process.env.SCREENSHOTS !== undefined && width !== 1_024) {
-        const name = `dashboard-quota-${width === 390 ? 'phone' : 'light'}.png`
-        const path = join(packageRoot(), 'docs/images', name) as `${string}.png`
-        await visit.page.screenshot({ fullPage: true, path })
+        await takePictures(visit, 'quota', width)
       }
     }
     const metrics = await (await fetch(new URL('/metrics', url), { headers })).text()

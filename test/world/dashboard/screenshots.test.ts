@@ -18,8 +18,8 @@ const pointsMin = 4
 /** Name of a view, a text that is there once it is whole, and the colours. */
 const pictures = [
   ['Health', 'Everything works', 'light'],
-  ['Traffic', 'indexer', 'light'],
-  ['Traffic', 'indexer', 'dark'],
+  ['Traffic', /-32602[\s\S]+eth_getBalance[\s\S]+wallet \(/, 'light'],
+  ['Traffic', /-32602[\s\S]+eth_getBalance[\s\S]+wallet \(/, 'dark'],
   ['Playground', '"result"', 'light'],
 ] as const
 

@@ -1,4 +1,5 @@
 /** What moves the head of a network that knows signatures, and of one that does not, where nodes collude. */
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { BeaconServer } from '../../consensus/beaconServer.js'
 import { SignedChain } from '../../consensus/signedChain.js'
@@ -7,6 +8,8 @@ import { answerFrom } from '../../faults/stormNodes.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
 import { Dice, someOf } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
+import { adminOf } from '../../service/adminClient.js'
+import { withoutTimes } from '../../service/healthTimes.js'
 import { writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
 import { WeatherNode } from '../../upstream/weatherNode.js'
@@ -91,7 +94,7 @@ async function start(
     kind === 'gateway'
       ? { name: 'dev', kind: 'gateway', genesis, ...asked }
       : { name: 'dev', genesis, source: { type: 'follow', ...asked } }
-  const config = writeConfig(folder, { dataDir: 'data', networks: [network] })
+  const config = writeConfig(folder, { dataDir: 'data', networks: [network], admin: { port: 0 } })
   const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
   return service
@@ -186,7 +189,7 @@ for (const kind of someOf(kinds, 1)) {
     await waitFor('the health', async () => (await healthOf(service)).signed?.slot === slot)
     const before = (await healthOf(service)).signed
     t.equal(before.participation, 0.938)
-    t.same(Object.values(before.beaconNodes), [{}, {}])
+    t.same(withoutTimes(Object.values(before.beaconNodes)), [{}, {}])
     await first.stop()
     await chain.advance(0)
     colluders.tip = chain.tip
@@ -198,6 +201,23 @@ for (const kind of someOf(kinds, 1)) {
       const states = Object.values(beaconNodes) as { readonly trouble?: string }[]
       return ageSeconds > before.ageSeconds - 12 && states.every(({ trouble }) => trouble === 'no answer')
     })
+    const admin = await adminOf(service, join(rig.folder, 'data'))
+    const [network] = JSON.parse((await admin.get('/api/networks')).text)
+    t.match(
+      network.chain.upstreams.filter(({ kind }: { kind: string }) => kind === 'beacon node'),
+      [first, second].map(({ url }) => ({
+        name: new URL(url).host,
+        trouble: 'no answer',
+        since: String,
+        lastError: { at: String, why: String },
+        answered: Number,
+        failed: Number,
+      })),
+    )
+    t.match(network.chain.upstreams[3], { head: slot, blocksBehind: Number }, 'the last slot of the first')
+    const metrics = await admin.metrics()
+    const labels = `network="dev",upstream="beacon node ${new URL(first.url).host}"`
+    t.equal(metrics.get(`tidegate_upstream_answering{${labels}}`), 0)
     await colluders.extend(3)
     t.equal(await hashOf(service, 'latest'), chain.tip.hash)
     const balance = await service.call('eth_getBalance', [`0x${'5a'.repeat(19)}a1`, 'latest'])

@@ -15,6 +15,11 @@ export function formatCount(count: number | undefined): string {
   return Number.isInteger(count) ? count.toLocaleString('en') : digits(count)
 }
 
+/** For example `1 block` and `2 blocks`. */
+export function formatQuantity(count: number, unit: string): string {
+  return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`
+}
+
 /** A rate: digits after the point only if it is small. */
 export function formatRate(perSecond: number | undefined): string {
   return perSecond === undefined ? '–' : digits(perSecond)

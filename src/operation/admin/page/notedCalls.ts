@@ -1,4 +1,4 @@
-/** Calls that took long or failed, each with its key, network, error and parameters. */
+/** Calls that took long or failed, each with its key, network, block, error and parameters. */
 import type { LiveState } from '../shapes.js'
 import { opener } from './dom.js'
 import { formatMs, formatTime, keyLabel } from './format.js'
@@ -21,6 +21,7 @@ export function notedTable(
         of: (call) => (open === undefined ? call.method : opener(call.method, () => open(call))),
       },
       { title: 'Network', of: ({ network }) => network },
+      { title: 'Block', of: ({ block }) => cut(block ?? '–', 30) },
       { title: 'Key', of: ({ keyId, keyName }) => keyLabel(keyId, keyName) },
       figures('Time', ({ seconds }) => (seconds === 0 ? '–' : formatMs(seconds * 1_000))),
       {

@@ -9,16 +9,35 @@ import type { CachedAnswer } from '../answers/answerMemo.js'
 import { JsonStream } from '../answers/jsonStream.js'
 import { Failure, type Streamed } from '../answers/outcome.js'
 import type { RequestContext } from '../contexts/requestContext.js'
+import type { Method, RpcNetwork } from '../method.js'
 import type { Member } from './batch.js'
+import { blocksOfCall } from './blocksOfCall.js'
+import type { RpcRequest } from './rpcRequest.js'
+
+/** The parts of a request that its count needs. */
+type CountedRequest = Pick<RpcRequest<RpcNetwork>, 'context' | 'usedAt'>
 
 /** Counts the calls to one network by key. `slot` is that of {@link EdgeCounts.slotOf}. */
 export interface UsageCounts {
   /** Counts one call. `calls` is 0 for units and bytes that a counted call used later. */
   count(keyId: string, slot: number, calls: 0 | 1, isError: boolean, units: number, bytes: number): void
-  noteSlow(keyId: string, slot: number, error: string | undefined, ms: number, params: string): void
-  noteFailed(keyId: string, slot: number, error: string, ms: number, params: () => string): void
+  noteSlow(keyId: string, slot: number, call: EndedCall): void
+  /** `call` makes the texts, which takes time. */
+  noteFailed(keyId: string, slot: number, error: string, call: () => EndedCall): void
   /** Counts a call that was refused because of its key. */
   refused(keyId: string, reason: string, why: string): void
+}
+
+/** A call that took long, or failed, as operators see it. */
+export interface EndedCall {
+  /** Code and message; undefined for a result. */
+  readonly error: string | undefined
+  /** 0 if it was not timed. */
+  readonly ms: number
+  /** See {@link blocksOfCall}. */
+  readonly block: string | undefined
+  /** JSON, or its beginning. */
+  readonly params: string
 }
 
 /** A call that takes longer is noted as slow: its user notices the delay. */
@@ -45,9 +64,16 @@ export class CallCounter {
   readonly #usage: UsageCounts | undefined
   /** See {@link EdgeCounts.slotsFrom}. */
   readonly #slotsFrom: number
+  readonly #methods: ReadonlyMap<string, Pick<Method<never>, 'params'>>
 
-  constructor(counts: EdgeCounts, network: string, usage: UsageCounts | undefined) {
+  constructor(
+    counts: EdgeCounts,
+    network: string,
+    usage: UsageCounts | undefined,
+    methods: ReadonlyMap<string, Pick<Method<never>, 'params'>>,
+  ) {
     this.#counts = counts
+    this.#methods = methods
     this.#slotsFrom = counts.slotsFrom(network)
     this.#usage = usage
   }
@@ -92,16 +118,17 @@ export class CallCounter {
   }
 
   /** Counts a call with its outcome. A stream's outcome is its first part; its bytes are counted at its end. */
-  end(begun: Begun, context: RequestContext, outcome: Streamed): void {
+  end(begun: Begun, request: CountedRequest, outcome: Streamed): void {
+    const { context } = request
     begun.units += context.takeSpent()
     const { known, slot, units } = begun
-    if (known === undefined || outcome instanceof Failure) this.#ended(begun, context, outcome)
+    if (known === undefined || outcome instanceof Failure) this.#ended(begun, request, outcome)
     else this.#repeated(slot, known.json.length, units, context, undefined)
   }
 
-  endLater(begun: Begun, context: RequestContext, outcome: Promise<Streamed>): void {
-    begun.units += context.takeSpent()
-    void outcome.then((settled) => this.end(begun, context, settled))
+  endLater(begun: Begun, request: CountedRequest, outcome: Promise<Streamed>): void {
+    begun.units += request.context.takeSpent()
+    void outcome.then((settled) => this.end(begun, request, settled))
   }
 
   #repeated(
@@ -123,7 +150,8 @@ export class CallCounter {
     return true
   }
 
-  #ended({ call, slot, isJob, startedMs, units }: Begun, context: RequestContext, outcome: Streamed): void {
+  #ended({ call, slot, isJob, startedMs, units }: Begun, request: CountedRequest, outcome: Streamed): void {
+    const { context } = request
     const isError = outcome instanceof Failure
     const bytes = isError || outcome instanceof JsonStream ? undefined : outcome.length
     const code = isError ? outcome.error.code : undefined
@@ -132,12 +160,19 @@ export class CallCounter {
     if (usage === undefined) return
     usage.count(context.keyId, slot, 1, isError, units, bytes ?? 0)
     const error = isError ? `${outcome.error.code}: ${outcome.error.message}` : undefined
-    if (ms >= slowMs) usage.noteSlow(context.keyId, slot, error, ms, paramsOf(call))
+    const note = () => ({ error, ms, block: this.#blocksOf(call, request), params: paramsOf(call) })
+    if (ms >= slowMs) usage.noteSlow(context.keyId, slot, note())
     if (isError && !this.#refusedOf(outcome, context))
-      usage.noteFailed(context.keyId, slot, error as string, ms, () => paramsOf(call))
+      usage.noteFailed(context.keyId, slot, error as string, note)
     if (outcome instanceof JsonStream) {
       context.onFinished(() => usage.count(context.keyId, slot, 0, false, context.takeSpent(), outcome.bytes))
     }
+  }
+
+  #blocksOf(call: Member, request: CountedRequest): string | undefined {
+    const method = call.kind === 'call' ? this.#methods.get(call.method) : undefined
+    if (call.kind !== 'call' || method === undefined) return undefined
+    return blocksOfCall(method.params, call, request.usedAt(call.at).head.number)
   }
 }
 

@@ -104,8 +104,8 @@ export class CallRunner<N extends RpcNetwork> {
     const begun = counter?.begin(call, this.jobOf(call) !== undefined, context)
     const outcome = this.#orReported(this.#start(call, request), call, request)
     if (counter === undefined || begun === undefined) return outcome
-    if (outcome instanceof Promise) counter.endLater(begun, context, outcome)
-    else counter.end(begun, context, outcome)
+    if (outcome instanceof Promise) counter.endLater(begun, request, outcome)
+    else counter.end(begun, request, outcome)
     return outcome
   }
 

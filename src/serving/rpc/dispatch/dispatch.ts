@@ -94,7 +94,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   ) {
     this.#views = views
     this.#limits = limits
-    this.#counter = counts && new CallCounter(counts, name, usageOf?.(name))
+    this.#counter = counts && new CallCounter(counts, name, usageOf?.(name), methods)
     this.#blockNames = new BlockLabels(views)
     const memo = new AnswerMemo(limits.memoBytesMax, () => views.current.head.generation)
     this.#runner = new CallRunner(methods, limits.turnMsMax, log, this.#counter, memo)

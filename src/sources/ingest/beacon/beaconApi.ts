@@ -12,6 +12,7 @@ import {
   consensusForkNames,
   epochsPerPeriod,
   secondsPerSlot,
+  slotAt,
   slotsPerEpoch,
 } from '../../consensus/network.js'
 import type { BeaconBody } from '../../upstream/beaconLine.js'
@@ -48,9 +49,12 @@ export class BeaconApi {
   }
 
   latest<T>(network: ConsensusNetwork, kind: keyof typeof pathOf, use: Use<LightClientUpdate, T>) {
-    return this.#nodes.ask(`${lightClient}/${pathOf[kind]}`, (body) =>
-      use(readUpdate(network, kind, encodedOf(body))),
-    )
+    return this.#nodes.ask(`${lightClient}/${pathOf[kind]}`, (body, claim) => {
+      const update = readUpdate(network, kind, encodedOf(body))
+      const { slot } = update.attestedHeader.beacon
+      claim({ slot, slotsBehind: Math.max(slotAt(network, Date.now()) - slot, 0) })
+      return use(update)
+    })
   }
 
   /** The best updates of `count` periods. */

@@ -28,6 +28,7 @@ import {
 } from '../../consensus/network.js'
 import { BeaconNodes } from '../../upstream/beaconNodes.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
+import type { UpstreamFigures } from '../../upstream/upstreams.js'
 import type { BlockLink } from '../blocks/block.js'
 import type { BeaconPlan, SignedState } from '../thread/messages.js'
 import { BeaconApi } from './beaconApi.js'
@@ -128,6 +129,11 @@ export class SignedHead {
         time: timeOf(client.network, client.optimistic.header.beacon.slot),
       }),
     }
+  }
+
+  /** Of the beacon nodes. */
+  figures(): UpstreamFigures[] {
+    return this.#nodes.figures()
   }
 
   /** Why the signed head does not move, as a sentence. */

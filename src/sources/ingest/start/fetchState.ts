@@ -327,7 +327,7 @@ class StateFetch {
     } catch (error) {
       if (!(error instanceof NodeError)) throw error
       const { number, hash } = this.#block
-      const lacks = error.upstream.mayHave(method)
+      const lacks = error.upstream.policy.mayHave(method)
         ? `does not report the state after block ${number} (${bytesToHex(hash)}) (${error.message}); name a node that keeps it, ` +
           'such as an archive, or remove what was fetched to begin with a newer block'
         : `has no ${method}; let it serve the namespace debug, or name another node`

@@ -4,6 +4,7 @@ import { setInterval } from '../../../primitives/timers.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import type { SignedHead } from '../beacon/signedHead.js'
 import type { ChainImporter } from '../blocks/importer.js'
+import type { EngineFigures } from '../engine/engineFigures.js'
 import type { ProofFetcher } from '../gateway/proofFetcher.js'
 import type { WorkingSet } from '../gateway/workingSet.js'
 import type { IngestFigures, IngestMessage } from './messages.js'
@@ -19,6 +20,7 @@ interface FigureSources {
   readonly fetcher?: ProofFetcher
   readonly signed?: SignedHead | undefined
   readonly workingSet?: WorkingSet
+  readonly engine?: () => EngineFigures
 }
 
 /**
@@ -41,15 +43,17 @@ function readFigures({
   fetcher,
   signed,
   workingSet,
+  engine,
 }: FigureSources): IngestFigures {
   return {
     heapBytes: getHeapStatistics().used_heap_size,
     commits: { ...store.commits },
     phases: { ...importer?.seconds },
-    upstreams: upstreams?.figures() ?? [],
+    upstreams: [...(upstreams?.figures() ?? []), ...(signed?.figures() ?? [])],
     kept: { ...fetcher?.kept },
     signed: signed?.state,
     heads: workingSet && { ...workingSet.heads },
     workingSet: workingSet?.state,
+    engine: engine?.(),
   }
 }

@@ -223,6 +223,7 @@ test('health needs no key', async (t) => {
   t.equal((await fetch(`${base}/health//`)).status, 404)
   const wrong = await post('/health', '')
   t.equal(wrong.status, 405)
+  t.match(await wrong.text(), /method not allowed: this path answers GET and HEAD/)
   t.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS')
 })
 

@@ -10,7 +10,7 @@ const network = {
   headAgeMs: 5_000,
 }
 const rollup = { network: 'roll', isStoring: true, queueAgeMs: 5_000 }
-const sharedKeys = { isAnswering: false, ageSeconds: 7, isAccepting: true }
+const sharedKeys = { isAnswering: false, ageSeconds: 7, isAccepting: true, since: '2026-11-22T18:00:00.000Z' }
 const well: ReadinessFigures = {
   transport: 'uws',
   isDraining: false,

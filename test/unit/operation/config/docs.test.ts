@@ -83,6 +83,19 @@ function rowsOf(schema: Schema, prefix = ''): Row[] {
   })
 }
 
+/** Beacon nodes have a table of their own; where they belong, one row leads there. */
+function withBeaconOnce(rows: readonly Row[]): Row[] {
+  const parted = rows.flatMap(([key, ...rest]): Row[] => {
+    const [, owner, member] = /^(.*\.beacon)\.(.*)$/.exec(key) ?? []
+    if (owner === undefined) return [[key, ...rest]]
+    return [
+      [owner, '', 'object'],
+      [`beacon.${member}`, ...rest],
+    ]
+  })
+  return [...new Map(parted.map((row) => [JSON.stringify(row), row])).values()]
+}
+
 /** Every key as the page has to have it; those of networks begin with their kind. */
 function schemaRows(): Row[] {
   const schema = z.toJSONSchema(fileSchema, { io: 'input', unrepresentable: 'any' }) as Schema
@@ -91,7 +104,7 @@ function schemaRows(): Row[] {
     const name = kind.properties?.kind?.const
     return rowsOf(kind, 'networks[].').map(([key, ...rest]): Row => [`${name} ${key}`, ...rest])
   })
-  return [...rowsOf({ properties: others }), ['networks', '', 'list'], ...kinds].map(
+  return [...rowsOf({ properties: others }), ['networks', '', 'list'], ...withBeaconOnce(kinds)].map(
     ([key, text, values]) => [
       key,
       // The kind of a network that names none.

@@ -1,6 +1,7 @@
 /** What callers learn of nodes by `/health`: how they stand, and no address. */
 import t from 'tap'
 import { concealed, concealedName, readHealth } from '../../../../src/operation/edge/health.js'
+import { SinceWhen } from '../../../../src/primitives/sinceWhen.js'
 import type { UpstreamsState } from '../../../../src/sources/ingest/thread/messages.js'
 
 const node = (name: string) => ({ name, isAnswering: false, isQuarantined: false, head: 5 })
@@ -48,6 +49,7 @@ t.test('the page has no host or port', async (t) => {
     sharedKeys: undefined,
     isDiskFull: false,
     isDraining: false,
+    since: new SinceWhen(),
   })
   t.notMatch(body, /example|10\.1|::1|8545|5052/)
   t.match(JSON.parse(body), {

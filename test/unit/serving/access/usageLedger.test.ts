@@ -15,10 +15,12 @@ function open(t: Test) {
   const store = NodeStore.open({ path: join(t.testdir(), 'node.mdb'), mapBytes: 2 ** 30 })
   const counter = new UsageCounter((slot) => methods[slot] as string)
   const failures: Error[] = []
+  const noted: unknown[] = []
   let nowMs = startMs
   const ledger = new UsageLedger(store.openUsage() as UsageStore, counter, {
     nowMs: () => nowMs,
     onFailure: (error) => failures.push(error),
+    onNoted: ({ method, block }, what) => void noted.push([what, method, block]),
   })
   t.teardown(async () => {
     await ledger.close()
@@ -32,7 +34,7 @@ function open(t: Test) {
     await ledger.read(report.from, report.to, question.key, (cells) => report.add(cells))
     return report.rows()
   }
-  return { counter, ledger, failures, pass, read }
+  return { counter, ledger, failures, noted, pass, read }
 }
 
 const nothing = { used: [], slow: [], failed: [], refused: [] }
@@ -48,10 +50,13 @@ t.test('an edge counts by key, network and method, and gives each count away onc
   first.count(bob, 0, 1, false, 1, 1)
   first.count(alice, 1, 1, false, 2, 2)
   second.count(alice, 0, 1, false, 3, 3)
-  second.noteSlow(bob, 1, '-32000: late', 150, '[]')
+  second.noteSlow(bob, 1, { error: '-32000: late', ms: 150, block: 'latest (271)', params: '[]' })
   for (let time = 0; time < 30; time++) {
-    first.noteFailed(bob, 0, '-32602: wrong', 0, () => '["x"]')
-    first.noteFailed(bob, 1, `-32000: ${time}`, 0, () => '[]')
+    for (const [slot, error] of [
+      [0, '-32602: wrong'],
+      [1, `-32000: ${time}`],
+    ] as const)
+      first.noteFailed(bob, slot, error, () => ({ error, ms: 0, block: undefined, params: '["x"]' }))
   }
   for (let time = 0; time < 3; time++) first.refused(alice, 'limit', 'too much')
   counter.refused(bob, 'key network', 'network outside the scope of the key')
@@ -63,7 +68,14 @@ t.test('an edge counts by key, network and method, and gives each count away onc
     { keyId: alice, network: 'second', method: 'eth_call', calls: 1, errors: 0, units: 3, bytes: 3 },
   ])
   t.match(report?.slow, [
-    { keyId: bob, network: 'second', method: 'eth_getLogs', error: '-32000: late', params: '[]', ms: 150 },
+    {
+      keyId: bob,
+      network: 'second',
+      method: 'eth_getLogs',
+      error: '-32000: late',
+      block: 'latest (271)',
+      ms: 150,
+    },
   ])
   t.match(report?.failed[0], { keyId: bob, network: 'first', method: 'eth_call', error: '-32602: wrong' })
   t.equal(report?.failed.length, 10, 'a flood of failures takes little time')
@@ -117,7 +129,15 @@ t.test('top keys are those of the last minute', async (t) => {
 
 t.test('slow calls come newest first, and are bounded', async (t) => {
   const { ledger } = open(t)
-  const call = { keyId: alice, network: 'demo', method: 'eth_call', error: undefined, params: '[]', ms: 200 }
+  const call = {
+    keyId: alice,
+    network: 'demo',
+    method: 'eth_call',
+    error: undefined,
+    block: undefined,
+    params: '[]',
+    ms: 200,
+  }
   for (let atMs = 0; atMs < 200; atMs++) ledger.take({ ...nothing, slow: [{ ...call, atMs }] })
   const found = ledger.readSlowCalls()
   t.equal(found.length, 50)
@@ -167,11 +187,12 @@ t.test('the 50 keys that spend most have counters, all others one, and no counte
 })
 
 t.test('of equal failures the newest is kept, so that they displace no others', async (t) => {
-  const { ledger } = open(t)
-  const call = { keyId: alice, network: 'demo', method: 'eth_call', params: '[]', ms: 0 }
+  const { ledger, noted } = open(t)
+  const call = { keyId: alice, network: 'demo', method: 'eth_call', block: undefined, params: '[]', ms: 0 }
   const fail = (error: string, atMs: number) =>
     ledger.take({ ...nothing, failed: [{ ...call, error, atMs }] })
   fail('seldom', 0)
+  t.strictSame(noted, [['failed call', 'eth_call', undefined]], 'each is reported, for the log')
   for (let atMs = 1; atMs < 500; atMs++) fail('often', atMs)
   t.match(ledger.readFailedCalls(), [
     { error: 'often', atMs: 499 },

@@ -1,9 +1,8 @@
 import t from 'tap'
+import { bucketSeconds, durationBuckets } from '../../../../src/primitives/durationBuckets.js'
 import {
   allotCounts,
   bucketBytes,
-  bucketSeconds,
-  durationBuckets,
   EdgeCounts,
   type EdgeFigures,
   errorCodes,

@@ -6,6 +6,7 @@ import { dashboardJson, dashboardPath } from '../../../../build/grafanaPage.js'
 import { declaredMetrics, metricsPage } from '../../../../build/metricsPage.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 import { refusalReasons } from '../../../../src/primitives/refusalReasons.js'
+import { grafanaDashboard } from '../../../metrics/grafanaDashboard.js'
 
 const declared = declaredMetrics()
 const read = (path: string) => readFileSync(join(packageRoot(), path), 'utf8')
@@ -21,14 +22,9 @@ function seriesIn(expression: string): string[] {
   return expression.match(/\b(?:tidegate|process)_[a-z_]+\b/g) ?? []
 }
 
-interface Panel {
-  readonly title: string
-  readonly type: string
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
-  readonly targets?: readonly { readonly expr: string }[]
-}
-
-const { panels } = JSON.parse(dashboardJson()) as { readonly panels: readonly Panel[] }
+const dashboard = grafanaDashboard.parse(JSON.parse(dashboardJson()))
+const { panels } = dashboard
+const charts = panels.filter((panel) => panel.type !== 'row')
 
 t.test('the page lists every metric', async (t) => {
   const page = readFileSync(metricsPage.path, 'utf8')
@@ -40,7 +36,7 @@ t.test('the dashboard is made of the metrics', async (t) => {
 })
 
 t.test('the dashboard shows every metric', async (t) => {
-  const shown = new Set(panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => seriesIn(expr))))
+  const shown = new Set(charts.flatMap(({ targets }) => targets.flatMap(({ expr }) => seriesIn(expr))))
   for (const { name, type } of declared) {
     const names = type === 'histogram' ? [`${name}_bucket`, `${name}_sum`] : [name]
     t.ok(
@@ -52,9 +48,7 @@ t.test('the dashboard shows every metric', async (t) => {
 
 t.test('every panel asks for metrics that exist, by labels that they have', async (t) => {
   const labelsOf = new Map(declared.map(({ name, labels }) => [name, labels]))
-  for (const { title, type, targets = [] } of panels) {
-    if (type === 'row') continue
-    t.ok(targets.length > 0, title)
+  for (const { title, targets } of charts) {
     for (const { expr } of targets) {
       const found = seriesIn(expr)
       t.ok(found.length > 0, expr)
@@ -69,6 +63,70 @@ t.test('every panel asks for metrics that exist, by labels that they have', asyn
       }
     }
   }
+})
+
+t.test('the dashboard begins with an overview: what fails, the oldest head, calls', async (t) => {
+  const rows = panels.flatMap(({ type, title }, at) => (type === 'row' ? [{ title, at }] : []))
+  t.match(rows[0], { title: 'Overview', at: 0 })
+  const overview = charts.slice(0, (rows[1]?.at ?? 0) - 1)
+  t.ok(overview.length >= 8)
+  for (const { type, title } of overview) t.equal(type, 'stat', title)
+  const expressions = overview.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+  t.ok(
+    expressions.some((expr) => /^max\(tidegate_head_age_seconds\{[^}]*\}\)$/.test(expr)),
+    'the oldest',
+  )
+  for (const failing of ['tidegate_readable', 'tidegate_source_failed', 'tidegate_upstream_answering'])
+    t.ok(
+      expressions.some((expr) => expr.includes(failing)),
+      failing,
+    )
+})
+
+t.test('the variables instance and network choose every series that has them', async (t) => {
+  const names = dashboard.templating.list.map(({ name }) => name)
+  t.strictSame(names, ['datasource', 'job', 'instance', 'network'])
+  const ofNetworks = new Set(
+    declared.filter(({ labels }) => labels.includes('network')).map(({ name }) => name),
+  )
+  for (const { title, targets } of charts) {
+    for (const { expr } of targets) {
+      for (const [, series = '', selector = ''] of expr.matchAll(
+        /\b((?:tidegate|process)_\w+)(?:\{([^}]*)\})?/g,
+      )) {
+        t.match(selector, /job=~"\$job", instance=~"\$instance"/, title)
+        const isOfNetwork =
+          ofNetworks.has(series.replace(/_(?:bucket|sum|count)$/, '')) || ofNetworks.has(series)
+        t.equal(selector.includes('network=~"$network"'), isOfNetwork, `${title}: ${series}`)
+      }
+    }
+  }
+})
+
+t.test('states are state panels, in colours of their own; all else is a time series', async (t) => {
+  const colours = new Map<string, readonly string[]>()
+  for (const metric of declared) {
+    const own = charts.filter(({ description }) => description === metric.help)
+    t.equal(own.length, 1, metric.name)
+    const [panel] = own
+    t.equal(panel?.type, metric.isState ? 'state-timeline' : 'timeseries', metric.name)
+    const [mapping] = panel?.fieldConfig.defaults.mappings ?? []
+    t.equal(mapping !== undefined, metric.isState, metric.name)
+    if (mapping === undefined) continue
+    t.strictSame(
+      Object.entries(mapping.options).map(([value, { text }]) => `${value} ${text}`),
+      ['0 no', '1 yes'],
+    )
+    colours.set(
+      metric.name,
+      Object.values(mapping.options).map(({ color }) => color),
+    )
+  }
+  t.strictSame(colours.get('tidegate_readable'), ['red', 'green'])
+  t.strictSame(colours.get('tidegate_source_failed'), ['green', 'red'])
+  t.strictSame(colours.get('tidegate_upstream_quarantined'), ['green', 'red'])
+  t.strictSame(colours.get('tidegate_syncing'), ['green', 'orange'])
+  t.strictSame(colours.get('tidegate_feed_lease'), ['blue', 'blue'], 'neither is a fault')
 })
 
 t.test('panels do not lie over each other', async (t) => {

@@ -54,6 +54,7 @@ t.test('the bytes of a stream are counted for its key, whenever its client leave
       new EdgeCounts(new SharedArrayBuffer(EdgeCounts.bytesFor(1)), ['test'], 0),
       'demo',
       usage,
+      new Map(),
     )
     const call = { kind: 'call', method: 'test', id: '1', params: [] } as never
     const begun = counter.begin(call, true, context)
@@ -62,7 +63,8 @@ t.test('the bytes of a stream are counted for its key, whenever its client leave
       owner.takePart?.(Buffer.from('[1'), () => undefined)
       return Promise.resolve(Buffer.from(']'))
     }, context)
-    counter.end(begun, context, stream)
+    const atHead = { name: 'demo', head: { number: 0, hash: undefined, generation: 0 } }
+    counter.end(begun, { context, usedAt: () => atHead }, stream)
     context.finish()
     const [calls, bytes] = counted.reduce(([a, b], [c, d]) => [a + c, b + d], [0, 0])
     t.equal(calls, 1, leaves)
