@@ -173,6 +173,6 @@ export async function callSource(
   args: readonly unknown[],
 ): Promise<unknown> {
   const call: ((...args: never) => Promise<unknown>) | undefined = calls[name]
-  if (call === undefined) throw new Error('this source holds everything and fetches nothing')
+  if (call === undefined) throw new Error('this source has all data and fetches none')
   return call.apply(calls, args as never)
 }

@@ -108,7 +108,7 @@ export const callMethods = {
     result: quantitySchema,
     run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
       const { marginBps } = network.execution
-      // A transaction that is estimated now runs in the block of which callers of a developer chain have set the time.
+      // On a developer chain the estimated transaction runs in the next block, whose time callers may have set.
       const isNext = network.chain.hasSetNext && block.kind === 'tag' && block.tag === 'latest'
       const place = isNext ? ({ kind: 'tag', tag: 'pending' } as const) : block
       const asked = { call, block: place, stateOverrides, blockOverrides, hasBlockGas: true, marginBps }
@@ -127,7 +127,7 @@ export const callMethods = {
    * the error; if it may not start, the whole call fails.
    */
   eth_simulateV1: defineMethod({
-    summary: 'Blocks that would follow a block with given messages, and what each message comes to',
+    summary: 'Blocks that would follow a block with given messages, and the result of each message',
     params: [simulation.as('simulation'), stateBlockId.as('block')],
     cost: 'job',
     jobClass: 'execute',

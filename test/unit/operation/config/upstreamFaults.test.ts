@@ -21,7 +21,7 @@ t.test('what may be a key of a node is not repeated in a fault', async (t) => {
   t.equal(
     refusal(t.testdir(), { networks }),
     [
-      'the configuration DIR/tidegate.json has 8 faults; correct what is listed and start again',
+      'the configuration DIR/tidegate.json has 8 faults; correct the faults below and start again',
       '  networks[0].upstreams[1]: expected a URL of http, https, ws or wss, or an object, got "…"',
       '  networks[0].upstreams[2].url: expected a URL of http, https, ws or wss, got "htps://rpc.example.org/…"',
       '  networks[0].upstreams[2].socketUrl: expected a URL of ws or wss, got "…"',
