@@ -45,7 +45,7 @@ function taskOf(
   return { ...store, follow: { ...source, reorgDepthMax } }
 }
 
-interface SourceListeners {
+export interface SourceListeners {
   readonly onProgress?: (progress: IngestProgress) => void
   readonly onSaid?: (text: string, isError: boolean) => void
   /** The source ended with an error. It starts again after `againMs`, or never if that is undefined. */
@@ -57,12 +57,21 @@ export function startSource(
   network: NetworkConfig,
   mapBytes: number,
   listeners: SourceListeners = {},
+  ready?: IngestStore['ready'],
 ): NetworkSource | undefined {
   const { name, isEmbedded, source, gateway, storePath, chainId } = network
   if (source === undefined && gateway === undefined) return undefined
   const genesis = genesisOf(network)
   const history = historyLimits(network.history)
-  const task = taskOf(network, { storePath, mapBytes, genesis, chainId, isEmbedded, history })
+  const task = taskOf(network, {
+    storePath,
+    mapBytes,
+    genesis,
+    chainId,
+    isEmbedded,
+    history,
+    ...(ready && { ready }),
+  })
   return new NetworkSource(name, task, listeners)
 }
 
