@@ -60,6 +60,12 @@ export const developerMethods: readonly string[] = [
   ...toolPrefixes.flatMap((prefix) => developerActions.map((action) => `${prefix}_${action}`)),
 ]
 
+/**
+ * Limits the data of built blocks in batches on L1; op-batcher calls it. It exists only on networks under a consensus
+ * client whose blocks go into batches.
+ */
+export const dataLimitsMethod = 'miner_setMaxDASize'
+
 /** Requests of signing methods to the source of a developer chain, through `relay`; see rpc/methods/signing.ts. */
 export type SigningMethod =
   | 'eth_accounts'

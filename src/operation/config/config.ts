@@ -236,7 +236,8 @@ export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...so
     dataDir,
     auth: false,
     admin: { enabled: false },
-    ...(fork !== undefined && { limits: { startMsMax: forkStartMsMax } }),
+    // Suites start many chains, so each must listen at once.
+    limits: { warmUpMs: 0, ...(fork !== undefined && { startMsMax: forkStartMsMax }) },
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
   const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})

@@ -78,6 +78,12 @@ export class ChainViews implements NetworkViews<Network> {
     return this.#current
   }
 
+  /** Removes cached answers about blocks, and proofs, with their counts. */
+  forgetAnswers(): void {
+    this.chain.parts.answers.clear()
+    this.#shared.proofs.clear()
+  }
+
   pinned(hash: Hash32): Network | undefined {
     const head = this.chain.readHeadAt(hash)
     return head && this.#viewOf(head, true)

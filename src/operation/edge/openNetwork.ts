@@ -14,6 +14,7 @@ import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
 import { developerClientVersion } from '../../primitives/packageRoot.js'
 import { reportingErrors, setInterval } from '../../primitives/timers.js'
+import { dataLimitsMethod } from '../../primitives/upstreamCalls.js'
 import { createRelay, createReported } from '../../serving/rpc/dispatch/relay.js'
 import type { NetworkViews } from '../../serving/rpc/method.js'
 import type { Network } from '../../serving/rpc/network.js'
@@ -48,6 +49,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly readers: number
   /** Use of the cache of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
+  /** Removes cached answers, and sets the counts of their use to zero. */
+  forgetAnswers(): void
   close(): Promise<void>
 }
 
@@ -115,7 +118,8 @@ function openStore(
   })
   checkIdentity(config, views.chain)
   const { family } = views.chain.schedule
-  const passed = [...passThrough, ...family.calls.reads]
+  const builds = config.source?.type === 'consensus' && family.execution?.dataBytes !== undefined
+  const passed = [...passThrough, ...family.calls.reads, ...(builds ? [dataLimitsMethod] : [])]
   return {
     store,
     views,
@@ -195,6 +199,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get blockAnswers() {
       return opened?.views.chain.parts.answers.use ?? unused
     }
+    readonly forgetAnswers = () => opened?.views.forgetAnswers()
     get isReadable() {
       return isReadable && opened !== undefined
     }

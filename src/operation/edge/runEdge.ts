@@ -84,7 +84,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
     const { edge, stores } = await openServices(link, data, counts, usage)
     server = edge.server
     link.obey(edge)
-    await server.listen()
+    await edge.listen()
     link.send({ type: 'listening' })
     const report = () => {
       const used = usage.take()

@@ -158,8 +158,6 @@ class ServedProcess {
     const edge = await this.#openEdge(
       shared && { port: shared.port, totals: sharedTotals(shared.totals, config.limits.socketsMax) },
     )
-    this.#port = await edge.server.listen()
-    warnOfFewFiles(config, log)
     const transport = chosen.transport.name
     const keyOptions = { spent: access.spent, reach: access.reachMemory, counts: this.#countsMemory }
     const sources = this.#sources
@@ -167,7 +165,10 @@ class ServedProcess {
     const usage = this.#usage
     const parts = { pool, rollups, sources, networks: edge.networks, usage }
     this.#others = shared && startOtherEdges(config, { ...shared, transport, ...keyOptions }, parts)
-    await this.#others?.listening
+    // At the same time, since each warms up first.
+    const [port] = await Promise.all([edge.listen(), this.#others?.listening])
+    this.#port = port
+    warnOfFewFiles(config, log)
     this.#engines = await openEngines(config, { edge, sources, log })
     this.#admin = await openAdmin(config, {
       edge,

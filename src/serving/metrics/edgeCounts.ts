@@ -224,6 +224,13 @@ export class EdgeCounts {
     ;(this.#words[this.#delaysAt + durationBuckets] as number) += ms / 1_000
   }
 
+  /** Sets all counts and figures to zero. */
+  clear(): void {
+    this.#words.fill(0)
+    this.#untimed = 0
+    this.#untimedStored = 0
+  }
+
   publish(figures: EdgeFigures): void {
     for (const [index, name] of figureNames.entries()) this.#words[this.#figuresAt + index] = figures[name]
   }

@@ -13,6 +13,8 @@ interface Choice {
 }
 
 const officialBuild = 'npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.70.0'
+/** The pair of the container. */
+const fastPair = 'take Node.js 24 and glibc 2.38 or newer, as on Debian 13'
 const slower = 'serving on node:http and ws, which take about four times the CPU for a cached read'
 const fault =
   'of uWebSockets.js only a build loads here that answers 505 to requests that come in two packets'
@@ -32,13 +34,13 @@ export async function chooseTransport(
     transport = await loadTransport('uws')
   } catch (error) {
     const why = `uWebSockets.js cannot be loaded: ${whyNotLoaded(String(error), thisSystem())}`
-    const wayOut = `a later official build may have one that does (${officialBuild})`
+    const wayOut = `${fastPair}; a later official build may have a binary for this pair (${officialBuild})`
     if (wanted === 'uws') {
-      throw new OperatorError(`${why}. Choose transport node, or take another Node.js; ${wayOut}.`)
+      throw new OperatorError(`${why}. Choose transport node, or ${wayOut}.`)
     }
     return {
       transport: await other(),
-      notice: `${why}; ${slower}. To change that: ${wayOut}, and another Node.js may too`,
+      notice: `${why}; ${slower}. To change that, ${wayOut}`,
     }
   }
   const { isFaulty } = await import('./uws/library.js')

@@ -6,7 +6,7 @@
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { textOf } from '../../primitives/jsonType.js'
 import { setTimeout } from '../../primitives/timers.js'
-import { type Answer, type Answers, isBusy, type RpcError, readAnswers, refusesMethod } from './answers.js'
+import { type Answer, isBusy, type RpcError, readAnswers, refusesMethod } from './answers.js'
 import { HttpLine } from './httpLine.js'
 import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'
 import { NodePolicy } from './nodePolicy.js'
@@ -85,7 +85,7 @@ export class Upstream {
   #checking: Promise<string | undefined> | undefined
   /** The last notice about what it does not report of its chain. */
   #chainNotice = ''
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
   #hasRepeated = false
   #nextId = 1
   #probing: Promise<UpstreamFailure | undefined> | undefined
@@ -178,7 +178,7 @@ export class Upstream {
   }
 
   #enqueue(call: Waiting): void {
-    if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+    if (this.#waiting.length === 0) setImmediate(() => this.#sendParts(this.#waiting.splice(0)))
     this.#waiting.push(call)
   }
 
@@ -200,12 +200,6 @@ export class Upstream {
   close(): void {
     this.#line.close()
     this.#reject(this.#waiting, new UpstreamFailure('unreachable', 'closed'))
-  }
-
-  #flush(): void {
-    const calls = this.#waiting
-    this.#waiting = []
-    this.#sendParts(calls)
   }
 
   #sendParts(calls: readonly Waiting[]): void {
@@ -234,7 +228,8 @@ export class Upstream {
           'it failed several times in a row and is left alone for a moment',
         )
       }
-      const { byId: answers, isRepeated } = await this.#exchange(open, ending.signal)
+      const answered = await this.#line.exchange(open, ending.signal)
+      const { byId: answers, isRepeated } = readAnswers(open, answered)
       if (isRepeated) this.#noteRepeats()
       this.policy.answered(performance.now() - start, answers.size)
       const missing = open.filter((call) => !answers.has(String(call.id)))
@@ -246,30 +241,24 @@ export class Upstream {
       this.#sendParts(missing)
       return undefined
     } catch (error) {
-      const failure = asFailure(error)
+      const failure = this.#failureOf(error, open.length, start, ending.signal)
       if (isOutage(failure)) this.policy.unanswered(start)
       return this.#fail(open, failure, start)
     }
   }
 
   /**
-   * Answers by the ids of their calls, at least one. An exchange that the caller gives up early does not count against
-   * the node.
+   * Why an exchange of so many calls, which began at `start`, brought no answer. One that the caller gives up early does
+   * not count against the node.
    */
-  async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<Answers> {
-    const start = performance.now()
-    const isBatch = calls.length > 1
-    try {
-      return readAnswers(calls, await this.#line.exchange(calls, signal))
-    } catch (error) {
-      const failure = asFailure(error)
-      // Timers may fire up to 1 ms early.
-      if (signal.aborted && performance.now() - start < this.options.timeoutMs - 1)
-        throw new UpstreamFailure('abandoned', 'no answer in time')
-      if (isBatch && maybeOfBatch.has(failure.kind))
-        throw new UpstreamFailure('batchRefused', failure.message)
-      throw failure
-    }
+  #failureOf(error: unknown, calls: number, start: number, { aborted }: AbortSignal): UpstreamFailure {
+    const failure = asFailure(error)
+    // Timers may fire up to 1 ms early.
+    if (aborted && performance.now() - start < this.options.timeoutMs - 1)
+      return new UpstreamFailure('abandoned', 'no answer in time')
+    if (calls > 1 && maybeOfBatch.has(failure.kind))
+      return new UpstreamFailure('batchRefused', failure.message)
+    return failure
   }
 
   /** Logs once that it answers calls more than once. */

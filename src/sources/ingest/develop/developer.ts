@@ -8,6 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { decodeHeader } from '../../../data/chain/header.js'
 import type { NextBlock } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import type { EmptyRun } from '../../../data/store/emptyRuns.js'
 import { StoreError } from '../../../data/store/lmdb/environment.js'
 import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
@@ -19,13 +20,21 @@ import { Ticker } from '../thread/pace.js'
 import { Announcements } from '../transactions/announcements.js'
 import type { BlockMaker, Payment } from './blockMaker.js'
 import { ChainClock, clockSeconds } from './chainClock.js'
-import { invalid } from './developParams.js'
+import { integer, invalid } from './developParams.js'
 import { refusal } from './refusedActions.js'
 import { type FirstState, Snapshots } from './snapshots.js'
 import { type AccountByHand, buildByHand } from './stateByHand.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
+/** Most blocks of one call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
+export const executedMax = 5_000
+/** A call for fewer blocks executes them, so that the chain stays one that others can verify. */
+const runMin = 1_024
+/** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
+const runMax = 65_536
+/** Timestamps that are numbers here have 48 bits. */
+const timestampMax = 2 ** 48 - 1
 /** Blocks of one transaction of the store: a flush takes as long as some blocks, and other calls wait for all of them. */
 const minedTogether = 50
 const gweiMax = 2n ** 64n - 1n
@@ -169,6 +178,10 @@ export class Developer {
 
   /** Makes blocks, each `seconds` after its parent, or at the clock's times for 0. */
   async mine(blocks: number, seconds: number): Promise<void> {
+    const mayRun = !this.isFork && !this.#events.isPublished && this.store.canHaveRuns
+    if (!mayRun) integer(blocks, executedMax)
+    if (Number(this.maker.head.timestamp) + blocks * Math.max(seconds, 1) > timestampMax)
+      throw invalid('these blocks are too far in the future', 1)
     const timeOf = (at: number) =>
       at > 0 && seconds > 0 ? Number(this.maker.head.timestamp) + seconds : undefined
     // A fork fetches what it lacks before each block.
@@ -179,13 +192,30 @@ export class Developer {
       }
       return
     }
-    for (let made = 0; made < blocks; ) {
-      const end = Math.min(made + minedTogether, blocks)
+    const hasRuns = mayRun && blocks >= runMin
+    let executed = 0
+    let isNoted = false
+    for (let left = blocks; left > 0; ) {
+      // The first block has what was set for it, and the transactions that wait.
+      const isFirst = left === blocks
+      if (hasRuns && !isFirst && !isNoted && this.#emptyRun(left, seconds) !== undefined) {
+        this.noteByHand(`${blocks} blocks by one call, most of them without system calls`)
+        isNoted = true
+      }
       try {
         this.store.writeTogether(() => {
-          for (; made < end; made++) {
-            const given = timeOf(made)
-            this.#makeNext(given ?? this.clock.next, given !== undefined)
+          for (let at = hasRuns && isFirst ? minedTogether - 1 : 0; at < minedTogether && left > 0; at++) {
+            const run = isNoted ? this.#emptyRun(left, seconds) : undefined
+            if (run === undefined) {
+              if (++executed > executedMax)
+                throw messageRefused(`at most ${executedMax} blocks are executed by one call`)
+              const given = timeOf(blocks - left--)
+              this.#makeNext(given ?? this.clock.next, given !== undefined)
+            } else {
+              const appended = this.#appendRun(run, seconds)
+              left -= appended
+              if (appended > 1) break
+            }
           }
         })
       } finally {
@@ -195,6 +225,23 @@ export class Developer {
       await setImmediate()
       if (this.#signal.aborted) throw new FaultError(sourceEnded)
     }
+  }
+
+  /** The next of `left` blocks, as many as one run can have; undefined if the next block has to be executed. */
+  #emptyRun(left: number, seconds: number): EmptyRun | undefined {
+    const timestamp = seconds > 0 ? Number(this.maker.head.timestamp) + seconds : this.clock.next
+    if (this.maker.hasWork(timestamp)) return undefined
+    const step = Math.max(seconds || (this.store.readByHand()?.next?.interval ?? 1), 1)
+    return this.maker.emptyRun(timestamp, step, Math.min(left, runMax))
+  }
+
+  /** Returns the number of blocks. */
+  #appendRun(run: EmptyRun, seconds: number): number {
+    const before = this.store.head.number
+    this.store.appendRun(run)
+    if (seconds > 0)
+      this.clock.aheadSeconds = run.timestamp + (run.last - before - 1) * run.step - clockSeconds()
+    return run.last - before
   }
 
   async send(raw: Uint8Array): Promise<Hash32> {

@@ -81,7 +81,7 @@ export class Snapshots {
    * Snapshots after the state are dropped.
    */
   goBack({ number, aheadSeconds, changes }: Snapshot): void {
-    const blocks = this.#store.head.number - number
+    const blocks = this.#store.countOwnAbove(number)
     if (blocks > revertedMax)
       throw messageRefused(`this is ${blocks} blocks back; at most ${revertedMax} are taken back`)
     for (const [id, { number: at }] of this.#byId) if (at > number) this.#byId.delete(id)

@@ -279,15 +279,24 @@ class OneNode implements Attempt {
     this.absent ??= member
   }
 
-  async ask(method: string, params: readonly unknown[]): Promise<unknown> {
-    const { first, once } = this.#options
+  async ask(
+    method: string,
+    params: readonly unknown[],
+    not = this.#not,
+    once = this.#options.once,
+  ): Promise<unknown> {
+    const { deadline, first } = this.#options
     // If there are other nodes it is asked only once, so that they get their turn.
-    const isFirst = this.node === undefined || this.#upstreams.count === 1
-    return this.#ask(
-      method,
-      params,
-      isFirst ? { not: this.#not, first, once } : { only: this.node as Upstream },
-    )
+    const isOnly = this.node !== undefined && this.#upstreams.count > 1
+    const to: Omit<AskOptions, 'deadline'> = isOnly ? { only: this.node as Upstream } : { not, first, once }
+    try {
+      const { result, upstream } = await this.#upstreams.ask(method, params, { deadline, ...to })
+      this.node ??= upstream
+      return result
+    } catch (error) {
+      if (error instanceof NodeError) this.node ??= error.upstream
+      throw error
+    }
   }
 
   async askOneOf(questions: readonly Question[]): Promise<MethodAnswer> {
@@ -307,31 +316,17 @@ class OneNode implements Attempt {
 
   /** Undefined if this node gives no answer, or none of the permitted ones does. */
   async #askIfKnown({ method, params, isPatient = false }: Question): Promise<unknown> {
-    const { first, deadline } = this.#options
-    const retry = new Retry(deadline)
+    const retry = new Retry(this.#options.deadline)
     for (;;) {
       const candidates = this.node === undefined ? this.#upstreams.candidates : [this.node]
       const not = [...this.#not, ...candidates.filter((upstream) => !upstream.policy.mayHave(method))]
       if (candidates.every((upstream) => not.includes(upstream))) return undefined
-      const to = this.node === undefined ? { not, first, once: true } : { only: this.node }
       try {
-        return await this.#ask(method, params, to)
+        return await this.ask(method, params, not, true)
       } catch (error) {
         if (!(error instanceof NodeError || error instanceof NoAnswerError)) throw error
         if (!isPatient || error instanceof NodeError || !(await retry.wait())) return undefined
       }
-    }
-  }
-
-  async #ask(method: string, params: readonly unknown[], to: Omit<AskOptions, 'deadline'>): Promise<unknown> {
-    try {
-      const { deadline } = this.#options
-      const { result, upstream } = await this.#upstreams.ask(method, params, { deadline, ...to })
-      this.node ??= upstream
-      return result
-    } catch (error) {
-      if (error instanceof NodeError) this.node ??= error.upstream
-      throw error
     }
   }
 }
