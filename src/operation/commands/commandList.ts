@@ -44,7 +44,7 @@ import { keyCommands } from './keyCommands.js'
 /** The commands that show records of the node store: usage of keys, and their changes. */
 const usage = defineCommand({
   name: 'usage',
-  summary: 'show what the API keys used',
+  summary: 'show the usage of the API keys',
   description: [
     'Adds up calls, errors, compute units and bytes of results by key, network, method and time. A running server stores what it counts each five seconds; 400 days are kept. Times are in UTC, and whole hours are counted.',
     'The key 000000000000 stands for all callers where no keys are needed, the method "other" for all that are not served.',
@@ -122,7 +122,7 @@ const threads = {
   }),
   transport: choiceFlag(
     'NAME',
-    `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) where it can be loaded`,
+    `HTTP library: ${transports.join(', ')}; auto is uws (uWebSockets.js) if it can be loaded`,
     { choices: transports, shownDefault: 'auto' },
   ),
   logLevel: choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
@@ -165,7 +165,7 @@ const serve = defineCommand({
   summary: 'answer JSON-RPC requests over HTTP and WebSocket',
   description: [
     'Serves the networks of the configuration until it is interrupted (Ctrl-C or SIGTERM). Without a configuration it serves the embedded demo network and a rollup network that takes transactions. The first start makes an API key, and each prints requests to try.',
-    'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); docs/api-keys.md lists what calls cost.',
+    'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); docs/api-keys.md lists the prices of calls.',
   ],
   flags: {
     ...common,
@@ -175,7 +175,7 @@ const serve = defineCommand({
       'serve this network alone; without a configuration demo, rollup, or one that was imported',
     ),
     upstream: upstreamsFlag(
-      'be a gateway to this node, which is asked and not believed; may stand several times; without --network one network a chain, under the name by which the chain is known',
+      'be a gateway to this node, whose answers are proved; may stand several times; without --network one network a chain, under the name by which the chain is known',
     ),
     logsFrom: integerFlag(
       'N',
@@ -189,7 +189,7 @@ const serve = defineCommand({
     ),
     genesis: textFlag(
       'FILE',
-      "geth's genesis.json, where the node of --follow does not tell it, or the chain of --upstream is not known; of a new chain with --engine-port",
+      "geth's genesis.json, where the node of --follow does not report it, or the chain of --upstream is not known; of a new chain with --engine-port",
     ),
     enginePort: integerFlag(
       'PORT',
@@ -277,9 +277,9 @@ const dev = defineCommand({
 
 const importChain = defineCommand({
   name: 'import',
-  summary: 'execute the blocks of chain files, or check archives, and store them',
+  summary: 'execute the blocks of chain files, or check archives, and store both',
   description: [
-    'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
+    'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store has already are skipped, so an interrupted import continues where it stopped.',
     'Of archives (.era1, .ere; a folder stands for those in it) blocks and receipts are stored, and no state: each block is checked against its header, each epoch of 8,192 against its accumulator. An archive that is damaged, or leaves a gap, ends the import with status 1, and the epochs before it stay; an interrupted import begins its last epoch again. The networks mainnet, sepolia, holesky and hoodi need no genesis.',
     'Into a network that executes its blocks, also one that follows a node, archives are imported as chain files are. Beneath the blocks of a gateway they are stored without being executed, the newest first, where each block is the parent of the one above.',
   ],
@@ -291,7 +291,7 @@ const importChain = defineCommand({
       'FILE',
       'begin with the whole state after a block: a dump of reth or "geth dump --iterative", plain, .gz or .zst',
     ),
-    stateFrom: upstreamsFlag('fetch what no file has from this node; most of several must agree'),
+    stateFrom: upstreamsFlag('fetch the parts without a file from this node; most of several must agree'),
     header: listFlag(
       'FILE',
       'of a state: its block and the 256 before it, as headers or blocks in RLP; may stand several times',
@@ -301,7 +301,7 @@ const importChain = defineCommand({
     hash: hashFlag('HASH', 'of a state: the hash that its block has to have'),
     totalDifficulty: patternFlag(
       'N',
-      'of a state: the total difficulty, where no header tells it',
+      'of a state: the total difficulty, if no header has it',
       /^(0x[0-9a-f]{1,64}|\d{1,78})$/i,
       'an integer',
     ),
@@ -326,7 +326,7 @@ const importChain = defineCommand({
     ],
     [
       'tidegate import --network main --state-from http://127.0.0.1:8545',
-      'begin at the last final block of a node that tells whole states',
+      'begin at the last final block of a node that serves whole states',
     ],
     ['tidegate import --network mychain more.rlp.gz', 'add blocks to it'],
     [
@@ -372,7 +372,7 @@ const verify = defineCommand({
   name: 'verify',
   summary: 'check a store against its own hashes',
   description: [
-    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server. Ends with status 1 where anything is wrong.',
+    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server. Ends with status 1 if anything is wrong.',
   ],
   flags: {
     ...common,

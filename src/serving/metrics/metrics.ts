@@ -129,7 +129,7 @@ export class Metrics {
     const sum = (name: keyof EdgeFigures) => edges.reduce((total, { figures }) => total + figures[name], 0)
     register.histogram(
       'tidegate_event_loop_delay_seconds',
-      'How late a timer of an edge came: the time that its event loop was held.',
+      'Delay of the timers of an edge: the time that its event loop was blocked.',
       ['edge'],
       bucketSeconds,
       () =>
@@ -161,7 +161,7 @@ export class Metrics {
     )
     ofCaches({ blocks: 'blockMisses', proofs: 'proofMisses' }).counter(
       'tidegate_cache_misses_total',
-      'Answers looked for in a cache and not found.',
+      'Answers that a cache did not have.',
     )
     ofCaches({ blocks: 'blockBytes', proofs: 'proofBytes', compressed: 'copyBytes' }).gauge(
       'tidegate_cache_bytes',
@@ -195,7 +195,7 @@ export class Metrics {
     each.gauge('tidegate_pool_running_jobs', 'Jobs that run.', 'running')
     each.counter(
       'tidegate_pool_finished_jobs_total',
-      'Jobs with a result, or that said what a gateway has to fetch first.',
+      'Jobs with a result, or with a list of the data that a gateway has to fetch first.',
       'finished',
     )
     each.counter('tidegate_pool_failed_jobs_total', 'Jobs that ended with an error.', 'failed')
@@ -226,7 +226,7 @@ export class Metrics {
       ({ headTimestamp }) =>
         headTimestamp === undefined ? undefined : Math.max(Date.now() / 1_000 - headTimestamp, 0),
     )
-    each.state('tidegate_syncing', 'Whether the source has blocks that are not taken in yet.', 'isSyncing')
+    each.state('tidegate_syncing', 'Whether the source has blocks that are not stored here yet.', 'isSyncing')
     each.state('tidegate_readable', 'Whether the newest block could be read from the store.', 'isReadable')
     each.state(
       'tidegate_source_failed',
@@ -251,7 +251,7 @@ export class Metrics {
       'Time that the oldest waiting transaction has waited.',
       ({ oldestWaitingMs }) => oldestWaitingMs / 1_000,
     )
-    each.gauge('tidegate_submissions_settled', 'Transactions with a verdict that are kept.', 'settled')
+    each.gauge('tidegate_submissions_settled', 'Stored transactions with a verdict.', 'settled')
     each.state(
       'tidegate_submissions_answering',
       'Whether the database of a shared queue answers.',
@@ -277,7 +277,7 @@ export class Metrics {
     each.gauge('tidegate_store_bytes', 'Length of a store on disk.', 'bytes')
     each.gauge(
       'tidegate_store_free_bytes',
-      'What is free on the disk of a store; below 64 MiB nothing is written.',
+      'Free bytes on the disk of a store; below 64 MiB nothing is written.',
       'freeBytes',
     )
     each.gauge(

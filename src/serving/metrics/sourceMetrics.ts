@@ -30,23 +30,23 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   )
   entries('kind', 'kept').counter(
     'tidegate_gateway_kept_total',
-    'Things that a gateway fetched, proved and keeps, by kind.',
+    'Accounts, slots and other data that a gateway fetched, proved and stored, by kind.',
   )
   entries('way', 'heads').counter(
     'tidegate_gateway_heads_total',
-    'Heads of a gateway by the way in which what it holds stayed current: accessList, witness or proofs.',
+    'Heads of a gateway by the method that kept its stored values current: accessList, witness or proofs.',
   )
   const sets = register.of(['network'], () =>
     sources().flatMap(({ network, workingSet }) => (workingSet ? [[{ network }, workingSet] as const] : [])),
   )
   sets.gauge(
     'tidegate_gateway_state_bytes',
-    'Bytes on disk of the values, trie nodes and code that a gateway holds.',
+    'Bytes on disk of the values, trie nodes and code that a gateway stores.',
     'bytes',
   )
   sets.gauge(
     'tidegate_gateway_current_from',
-    'Block from which on a gateway has taken in what each block changes.',
+    'First block from which on a gateway has applied the changes of each block.',
     'currentFrom',
   )
   defineUpstreams(register, sources)
@@ -80,7 +80,7 @@ function defineUpstreams(register: Register, sources: MetricSources['sources']):
   )
   each.counter(
     'tidegate_upstream_hedges_total',
-    'Questions put to an upstream because another one was slow.',
+    'Requests to an upstream because another one was slow.',
     'hedges',
   )
   each.counter('tidegate_upstream_lies_total', 'Answers of an upstream that were proved wrong.', 'lies')

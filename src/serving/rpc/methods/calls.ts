@@ -127,7 +127,7 @@ export const callMethods = {
    * the error; if it may not start, the whole call fails.
    */
   eth_simulateV1: defineMethod({
-    summary: 'Blocks that would follow a block with given messages, and what each message comes to',
+    summary: 'Blocks that would follow a block with given messages, and the result of each message',
     params: [simulation.as('simulation'), stateBlockId.as('block')],
     cost: 'job',
     jobClass: 'execute',
