@@ -2,8 +2,7 @@
 import { Execution } from '../src/execution/evm/messages/execution.js'
 import type { ExecutionRequest, FillRequest } from '../src/execution/evm/messages/executionRequest.js'
 import { listedAccesses, returnedJson, withTexts } from '../src/execution/evm/messages/outcomeJson.js'
-import { jobHandler } from './jobThread.js'
-import { perStore } from './perStore.js'
+import { jobHandler, perStore } from './jobThread.js'
 
 /** Caches kernels and recently read state. */
 const executionOn = perStore((store, { execution }) => new Execution(store, execution))

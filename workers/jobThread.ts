@@ -4,21 +4,22 @@
  */
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
-import { workerData } from 'node:worker_threads'
+import { type MessagePort, workerData } from 'node:worker_threads'
 import { type OpenRows, openRows } from '../src/data/state/provedRows.js'
 import type { ReadGuard } from '../src/data/store/readTable.js'
 import { FaultError } from '../src/primitives/faults.js'
 import { NotHeldError } from '../src/primitives/notHeld.js'
 import { JobSignal } from '../src/serving/pool/jobCells.js'
+import type { JobSettings } from '../src/serving/pool/jobPool.js'
 import {
   decodeArgs,
   encodePiece,
   encodeResult,
   encodeThrown,
   type JobMessage,
+  type JobPart,
   type ThreadData,
 } from '../src/serving/pool/messages.js'
-import { sendPart } from './parts.js'
 
 /**
  * Handlers bundled apart from this module (build/build.mjs) import these from here: a fault is recognised by its class.
@@ -146,4 +147,32 @@ function openStore(network: string | undefined): OpenRows {
   const store = jobCell.locked(() => openRows({ path, mapBytes, guard }))
   stores.set(network, store)
   return store
+}
+
+let port: MessagePort | undefined
+
+/** Must be called before the first job. */
+export function openParts(own: MessagePort): void {
+  port = own
+}
+
+/** Sends a part, whose memory is transferred. */
+export function sendPart(serial: number, part: Uint8Array<ArrayBuffer>): void {
+  if (port === undefined) throw new Error('a part was sent outside of a job')
+  port.postMessage({ serial, part } satisfies JobPart, [part.buffer])
+}
+
+/** A thread's cache between jobs, one value per store: made by the first job that needs it. */
+export function perStore<T>(
+  make: (store: OpenRows, settings: JobSettings) => T,
+): (context: Pick<JobContext, 'store' | 'settings'>) => T {
+  const made = new WeakMap<OpenRows, T>()
+  return ({ store, settings }) => {
+    let found = made.get(store)
+    if (found === undefined) {
+      found = make(store, settings as JobSettings)
+      made.set(store, found)
+    }
+    return found
+  }
 }

@@ -6,8 +6,7 @@ import { buildIndexProofJson, type IndexProofRequest } from '../src/data/state/i
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/data/state/proof.js'
 import { triesAfter } from '../src/data/state/tries.js'
 import { readRules } from '../src/execution/evm/blocks/blockContext.js'
-import { jobHandler } from './jobThread.js'
-import { perStore } from './perStore.js'
+import { jobHandler, perStore } from './jobThread.js'
 
 /** One for each store, because most proofs are of its newest state. */
 const upperNodesOf = perStore(() => new UpperNodes())

@@ -18,8 +18,7 @@ import {
   unpackJobs,
 } from '../src/serving/pool/messages.js'
 import { ownSchedstat, readThreadCpuMs } from '../src/serving/pool/threadCpu.js'
-import type { JobHandler } from './jobThread.js'
-import { openParts } from './parts.js'
+import { type JobHandler, openParts } from './jobThread.js'
 
 /**
  * Jobs after which the thread's event loop gets a turn. Without one, the timers of 200 bytes that

@@ -1,8 +1,7 @@
 /** Entry of pool threads for simulations of blocks. */
 import { Simulation } from '../src/execution/evm/simulate/simulation.js'
 import type { SimulationRequest } from '../src/execution/evm/simulate/simulationRequest.js'
-import { jobHandler } from './jobThread.js'
-import { perStore } from './perStore.js'
+import { jobHandler, perStore } from './jobThread.js'
 
 const simulationOn = perStore((store, { execution }) => new Simulation(store, execution))
 

@@ -2,8 +2,7 @@
 import { StateParts, type StatePartsRequest } from '../src/execution/evm/blocks/stateParts.js'
 import type { TraceRequest } from '../src/execution/evm/tracers/traceRequest.js'
 import { Tracing } from '../src/execution/evm/tracers/tracing.js'
-import { jobHandler } from './jobThread.js'
-import { perStore } from './perStore.js'
+import { jobHandler, perStore } from './jobThread.js'
 
 const tracingOn = perStore((store, { trace }) => new Tracing(store, trace))
 const statePartsOn = perStore((store, { trace }) => new StateParts(store, trace))

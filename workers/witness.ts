@@ -2,8 +2,7 @@
 import { Witnesses, type WitnessRequest } from '../src/execution/evm/blocks/executionWitness.js'
 import { JobWatch } from '../src/execution/evm/engine/jobWatch.js'
 import type { JobSettings } from '../src/serving/pool/jobPool.js'
-import { jobHandler } from './jobThread.js'
-import { perStore } from './perStore.js'
+import { jobHandler, perStore } from './jobThread.js'
 
 const witnessesOf = perStore((store) => new Witnesses(store))
 

@@ -13,8 +13,8 @@ import type { Found, SpecialScenario } from './specialScenario.js'
 const requests = 100
 /** Starts of a process; each takes some seconds. */
 const startsMax = 4
-/** A start, two hundred requests and an end. */
-const startSeconds = 1.5
+/** A start with its warm-up, two hundred requests and an end. */
+const startSeconds = 3.5
 /** Traces are rare, and no user's first request. */
 const asked = gethScenarios.filter(({ name }) => !/trac|opcodes/.test(name))
 

@@ -98,6 +98,26 @@ export async function startGethDeveloper(
   return { ...server, said: `${server.said} ws://127.0.0.1:${socketPort}` }
 }
 
+/**
+ * Starts geth on a new chain under a consensus client, with all its states: a block may be given on any other one. `jwt`
+ * is the file of the secret. The server's word is the URL of its Engine API.
+ */
+export async function startGethEngine(
+  program: string,
+  genesis: string,
+  folder: string,
+  jwt: string,
+): Promise<ServerProcess> {
+  const data = ['--datadir', join(folder, 'geth')]
+  await runGeth([program, 'init', ...data, '--state.scheme', 'hash', genesis])
+  const [port, authPort] = (await freePorts(2)).map(String) as [string, string]
+  const whole = ['--syncmode', 'full', '--gcmode', 'archive', '--state.scheme', 'hash']
+  const engine = ['--authrpc.port', authPort, '--authrpc.jwtsecret', jwt]
+  const words = [program, ...data, ...whole, ...engine, '--http.port', port, ...alone]
+  const server = await serve(program, words, port)
+  return { ...server, said: `http://127.0.0.1:${authPort}` }
+}
+
 const alone = [
   '--nodiscover',
   '--maxpeers',

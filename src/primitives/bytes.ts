@@ -5,7 +5,7 @@
  * The process works on bytes; hex is used only where data enters and leaves it. Every function that returns bytes
  * returns fresh memory owned by the caller, unless its docstring says otherwise.
  */
-import { excerpt } from './excerpt.js'
+import { excerpt } from './jsonType.js'
 
 declare const brand: unique symbol
 

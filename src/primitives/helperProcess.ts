@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { type StartedFile, startedPath } from './builtFile.js'
+import { type StartedFile, startedPath } from './packageRoot.js'
 
 export interface HelperEnd {
   /** Exit status; null if a signal or the system ended the process, or it could not be started. */

@@ -1,6 +1,6 @@
 /**
  * Every file of the program that is started as a process or a thread. The build makes a file in `dist` of each
- * (build/build.mjs), and `builtFile.ts` gives its address by its name here: what is not listed does not compile.
+ * (build/build.mjs), and `packageRoot.ts` gives its address by its name here: what is not listed does not compile.
  * JavaScript, because the build reads it before anything is compiled.
  */
 

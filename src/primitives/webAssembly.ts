@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { builtPath } from './builtFile.js'
+import { builtPath } from './packageRoot.js'
 
 /** The part of the interface that is used here; TypeScript has it only in the types of browsers. */
 declare const WebAssembly: {

@@ -1,6 +1,14 @@
 /** Hex and bytes without Node.js modules. It is strict: text in another form than this node writes is refused. */
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { refuse } from './refuse.js'
+
+/** Why an answer is not proved. */
+export class VerifyError extends Error {
+  override readonly name = 'VerifyError'
+}
+
+export function refuse(why: string): never {
+  throw new VerifyError(why)
+}
 
 const hexPattern = /^0x(?:[0-9a-f]{2})*$/
 const quantityPattern = /^0x(?:0|[1-9a-f][0-9a-f]*)$/

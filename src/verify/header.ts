@@ -1,7 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
-import { hexOf, integerOf, readHex } from './bytes.js'
-import { refuse } from './refuse.js'
+import { hexOf, integerOf, readHex, refuse } from './bytes.js'
 
 /** Facts of a header, verified by a trusted hash. */
 export interface ProvedHeader {

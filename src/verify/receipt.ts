@@ -1,8 +1,7 @@
 /** Converts receipts of a block's trie to the JSON of `eth_getTransactionReceipt`. */
 import { decodeRlpList, rlpBytes, rlpList } from '../primitives/rlp.js'
-import { hexOf, integerOf, quantityOf } from './bytes.js'
+import { hexOf, integerOf, quantityOf, refuse } from './bytes.js'
 import type { ProvedHeader } from './header.js'
-import { refuse } from './refuse.js'
 import { type Json, type ProvedTransaction, typeOf } from './transaction.js'
 
 /** EIP-4844. */

@@ -12,9 +12,8 @@ import {
   type TransactionType,
   transactionTypes,
 } from '../primitives/transactionTypes.js'
-import { hexOf, integerOf, minimalBytes, quantityOf } from './bytes.js'
+import { hexOf, integerOf, minimalBytes, quantityOf, refuse } from './bytes.js'
 import type { ProvedHeader } from './header.js'
-import { refuse } from './refuse.js'
 
 export type Json = string | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 

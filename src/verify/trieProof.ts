@@ -1,8 +1,7 @@
 /** Reads Merkle Patricia tries (yellow paper, appendix D) from only the nodes of a proof. */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeRlp, type RlpItem, rlpBytes } from '../primitives/rlp.js'
-import { hexOf, readHex } from './bytes.js'
-import { refuse } from './refuse.js'
+import { hexOf, readHex, refuse } from './bytes.js'
 
 /** Keccak-256 of RLP's empty string: the root of a trie without entries. */
 export const emptyTrieRoot = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'

@@ -5,10 +5,18 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeRlp, decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
-import { hexOf, minimalBytes, quantityOf, readHex, readQuantity, wordOf } from './bytes.js'
+import {
+  hexOf,
+  minimalBytes,
+  quantityOf,
+  readHex,
+  readQuantity,
+  refuse,
+  VerifyError,
+  wordOf,
+} from './bytes.js'
 import { type ProvedHeader, readHeader } from './header.js'
 import { receiptJson } from './receipt.js'
-import { refuse, VerifyError } from './refuse.js'
 import { type Json, type ProvedTransaction, readTransaction } from './transaction.js'
 import { emptyTrieRoot, ProofNodes } from './trieProof.js'
 

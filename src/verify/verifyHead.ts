@@ -7,8 +7,7 @@ import {
 import { knownConsensus } from '../sources/consensus/knownNetworks.js'
 import { LightClient, LightClientError, staleness } from '../sources/consensus/lightClient.js'
 import { type ConsensusNetwork, slotAt } from '../sources/consensus/network.js'
-import { hexOf, readHex } from './bytes.js'
-import { refuse, VerifyError } from './refuse.js'
+import { hexOf, readHex, refuse, VerifyError } from './bytes.js'
 
 /** The trusted checkpoint, and the network of the signatures. */
 export interface HeadOptions {

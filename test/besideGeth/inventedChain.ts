@@ -18,8 +18,8 @@ import { writeInto } from '../library/folder.js'
 import { Dice } from '../library/property.js'
 import { Programs } from './programs.js'
 
-const chainId = 7357
-const firstTime = 1_800_000_000
+export const chainId = 7357
+export const firstTime = 1_800_000_000
 const blockSeconds = 12
 /** Blocks of each fork, from the Merge on. */
 const blocksPerFork = 6
@@ -27,7 +27,7 @@ const forks = ['shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const
 const blockCount = blocksPerFork * (forks.length + 2)
 
 /** Who sends; the keys are those of the words, which nobody else has. */
-const senders: readonly PrivateKeyAccount[] = [1, 2, 3, 4].map((key) =>
+export const senders: readonly PrivateKeyAccount[] = [1, 2, 3, 4].map((key) =>
   privateKeyToAccount(`0x${key.toString(16).padStart(64, '0')}`),
 )
 const contracts = Array.from(
@@ -37,16 +37,11 @@ const contracts = Array.from(
 const strangers = ['0x00000000000000000000000000000000000000ff', `0x${'57'.repeat(20)}`]
 
 /** Addresses that programs of the chain name. */
-const named = [...contracts, ...strangers, ...senders.map(({ address }) => address.toLowerCase())]
+export const named = [...contracts, ...strangers, ...senders.map(({ address }) => address.toLowerCase())]
 
-function inventGenesis(programs: Programs): object {
-  const config = {
-    ...amsterdamConfig(),
-    ...Object.fromEntries(
-      forks.map((fork, at) => [`${fork}Time`, firstTime + blockSeconds * blocksPerFork * (at + 1)]),
-    ),
-    chainId,
-  }
+/** A genesis with programs and senders, and the times of the forks after the Merge. */
+export function inventGenesis(programs: Programs, forkTimes: Readonly<Record<string, number>>): object {
+  const config = { ...amsterdamConfig(), ...forkTimes, chainId }
   const code = (text: string) => ({ balance: '0x5', nonce: '0x1', code: text })
   const alloc = Object.fromEntries([
     ...systemContracts.map(({ address, code: text }) => [address, { ...code(text), balance: '0x0' }]),
@@ -58,11 +53,14 @@ function inventGenesis(programs: Programs): object {
   return { config, alloc, timestamp, gasLimit: '0x3938700', difficulty: '0x0', baseFeePerGas: '0x3b9aca00' }
 }
 
-/** A signed transaction to a contract, or one that creates a contract; of a type that the fork has. */
-async function inventTransaction(
+/**
+ * A signed transaction to a contract, or one that creates a contract; of a type that the fork has. `nonces` are those of
+ * {@link senders}.
+ */
+export async function inventTransaction(
   dice: Dice,
   programs: Programs,
-  number: number,
+  hasDelegations: boolean,
   nonces: number[],
 ): Promise<Uint8Array> {
   const who = dice.throw(senders.length)
@@ -76,7 +74,6 @@ async function inventTransaction(
   const common = { chainId, nonce, gas, to, data, value: BigInt(dice.throw(3)) }
   const dear = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: BigInt(dice.throw(3)) * 10n ** 9n }
   const accessList = [{ address: programs.address(), storageKeys: [`0x${'0'.repeat(63)}1`] }]
-  const hasDelegations = number > blocksPerFork * (forks.indexOf('prague') + 1)
   const chance = dice.throw(hasDelegations && !isCreation ? 4 : 3)
   const body = [
     { ...common, type: 'legacy', gasPrice: 10n ** 11n },
@@ -111,7 +108,10 @@ function takes(maker: BlockMaker, raw: Uint8Array, timestamp: number): boolean {
 export async function inventChain(seed: number, folder: string, path: string): Promise<string> {
   const dice = new Dice(seed)
   const programs = new Programs(dice, named)
-  const genesis = writeInto(folder, 'genesis.json', inventGenesis(programs))
+  const forkTimes = Object.fromEntries(
+    forks.map((fork, at) => [`${fork}Time`, firstTime + blockSeconds * blocksPerFork * (at + 1)]),
+  )
+  const genesis = writeInto(folder, 'genesis.json', inventGenesis(programs, forkTimes))
   const { identity, blockDiff, schedule } = parseGenesis(readFileSync(genesis, 'utf8'))
   mkdirSync(dirname(path), { recursive: true })
   const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
@@ -122,7 +122,8 @@ export async function inventChain(seed: number, folder: string, path: string): P
     const timestamp = firstTime + number * blockSeconds
     const nonces = senders.map(({ address }) => Number(maker.accountOf(hexToBytes(address))?.nonce ?? 0))
     for (let count = dice.throw(6); count > 0; count--) {
-      const raw = await inventTransaction(dice, programs, number, nonces)
+      const hasDelegations = number > blocksPerFork * (forks.indexOf('prague') + 1)
+      const raw = await inventTransaction(dice, programs, hasDelegations, nonces)
       if (!takes(maker, raw, timestamp)) break
     }
     maker.make(timestamp)

@@ -3,6 +3,7 @@ import { Dice } from '../library/property.js'
 import { callQuestions } from './callQuestions.js'
 import { compare } from './comparison.js'
 import type { Answer, Question } from './endpoint.js'
+import { besideGethEngine } from './engineMain.js'
 import { readFacts } from './facts.js'
 import { help, OptionError, type Options, readOptions } from './options.js'
 import { readQuestions } from './readQuestions.js'
@@ -83,6 +84,9 @@ async function main(words: readonly string[]): Promise<number> {
     return 0
   }
   say(`seed ${options.seed} (repeat with --seed ${options.seed})`)
+  const { seed, engineSteps: steps, geth, shown } = options
+  if (steps !== undefined)
+    return Math.min(await besideGethEngine(geth as string, { seed, steps, shown }, say), 1)
   const pair = await openPair(options, say)
   try {
     const unknown = await compareAll(pair, options)

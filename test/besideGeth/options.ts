@@ -8,11 +8,13 @@ export const help = `Compares Tidegate with a running go-ethereum, by questions 
   npm run -s beside-geth -- URL [--genesis FILE] [flags]   a Tidegate is started that follows the node at URL
   npm run -s beside-geth -- URL --ours URL [flags]         with a Tidegate that runs on the same chain
   npm run -s beside-geth -- --geth PROGRAM [flags]         both are started, on a chain that is invented by the seed
+  npm run -s beside-geth -- --geth PROGRAM --engine STEPS  both get the same blocks and heads over the Engine API
 
   --geth PROGRAM   the geth to start, on free ports of 127.0.0.1, with a temporary folder
   --chain FOLDER   with --geth: a chain from genesis.json and chain.rlp (or chain.rlp.gz), such as data/devnet
   --ours URL       a running Tidegate, which is not started then
   --genesis FILE   the genesis of the chain of URL, where that node does not serve it (admin_nodeInfo, debug_accountRange)
+  --engine STEPS   with --geth: so many steps of a consensus client, with valid and invalid blocks, branches and heads
   --seed N         which questions are asked, and which chain is invented; a new one unless given
   --calls N        calls, estimates, access lists, simulations and traces of calls; 300 unless given
   --blocks N       blocks of which everything is asked, chosen by the seed; 40 unless given
@@ -33,6 +35,8 @@ export interface Options {
   readonly chain: { readonly genesis: string; readonly blocks: string } | undefined
   readonly ours: string | undefined
   readonly genesis: string | undefined
+  /** Steps of a consensus client; undefined where methods that read are compared. */
+  readonly engineSteps: number | undefined
   readonly seed: number
   readonly calls: number
   readonly blocks: number
@@ -60,6 +64,9 @@ export function readOptions(words: readonly string[]): Options | undefined {
   if (values.chain !== undefined && values.geth === undefined) {
     throw new OptionError('--chain is for a geth that is started here (--geth)')
   }
+  if (values.engine !== undefined && (values.geth === undefined || values.chain !== undefined)) {
+    throw new OptionError('--engine is for a geth that is started here (--geth), without --chain')
+  }
   if (values.ours !== undefined && url === undefined) {
     throw new OptionError('--ours is for a geth that runs already (URL)')
   }
@@ -69,6 +76,7 @@ export function readOptions(words: readonly string[]): Options | undefined {
     chain: values.chain === undefined ? undefined : chainIn(values.chain),
     ours: values.ours,
     genesis: existing(values.genesis),
+    engineSteps: values.engine === undefined ? undefined : integer('engine', values.engine, 0),
     seed: integer('seed', values.seed, Date.now() & 0x7fffffff),
     calls: integer('calls', values.calls, 300),
     blocks: integer('blocks', values.blocks, 40),
@@ -85,6 +93,7 @@ const flags = {
   chain: text,
   ours: text,
   genesis: text,
+  engine: text,
   seed: text,
   calls: text,
   blocks: text,

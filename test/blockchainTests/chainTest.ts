@@ -4,8 +4,8 @@
  */
 
 import { ChainWriter } from '../../src/data/store/chainWriter.js'
-import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
+import { InvalidBlockError } from '../../src/primitives/faults.js'
 import { parseBlock } from '../../src/sources/ingest/blocks/block.js'
 import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
 import { BadBlockError, ChainImporter } from '../../src/sources/ingest/blocks/importer.js'

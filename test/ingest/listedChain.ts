@@ -14,7 +14,6 @@ import { BranchState } from '../../src/data/state/stateView.js'
 import { RecentTries } from '../../src/data/state/trie.js'
 import { bodyHashes } from '../../src/execution/evm/blocks/blockParts.js'
 import { BlockExecutor, type ExecutedBlock } from '../../src/execution/evm/blocks/executeBlock.js'
-import { InvalidBlockError } from '../../src/execution/evm/blocks/invalidBlock.js'
 import { addressOfKey, RecoveredKeys } from '../../src/execution/evm/transactions/recoveredKeys.js'
 import {
   type Address,
@@ -24,6 +23,7 @@ import {
   padLeft,
   toMinimalBytes,
 } from '../../src/primitives/bytes.js'
+import { InvalidBlockError } from '../../src/primitives/faults.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 import {
   decodeRlpList,

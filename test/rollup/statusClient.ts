@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import type { SubmissionService } from '../../src/serving/rollup/submissionService.js'
 import { createDispatcher } from '../../src/serving/rpc/dispatch/dispatch.js'
-import type { RollupNetwork } from '../../src/serving/rpc/rollup/rollupNetwork.js'
+import type { RollupNetwork } from '../../src/serving/rpc/methods/rollup.js'
 import { prefixRollupMethods } from '../../src/serving/rpc/rollup/rollupRegistry.js'
 import { wideDispatchLimits } from '../transport/serverLimits.js'
 import { limits, TestClient } from '../unit/serving/streams/testClient.js'

@@ -1,6 +1,6 @@
 /** Log methods over a chain that a test extends and forks. Jobs run at once, on the test's own thread. */
 import type { Test } from 'tap'
-import { ChainView } from '../../src/data/chain/chainView.js'
+import { ChainView } from '../../src/data/chain/chain.js'
 import type { LogBounds } from '../../src/data/chain/logSearch.js'
 import type { Jobs } from '../../src/serving/pool/jobs.js'
 import { RequestContext } from '../../src/serving/rpc/contexts/requestContext.js'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { loadTransport } from '../../src/serving/transport/loadTransport.js'
+import { loadTransport } from '../../src/serving/transport/chooseTransport.js'
 import type { Transport } from '../../src/serving/transport/wire.js'
 
 const names = ['uws', 'node'] as const

@@ -2,7 +2,7 @@ import type { DispatchLimits } from '../../src/serving/rpc/dispatch/endpoint.js'
 import type { FilterLimits } from '../../src/serving/rpc/logs/polledFilters.js'
 import type { SubscriptionLimits } from '../../src/serving/streams/subscriberPool.js'
 import type { HttpLimits } from '../../src/serving/transport/http.js'
-import type { SocketLimits } from '../../src/serving/transport/socketLimits.js'
+import type { SocketLimits } from '../../src/serving/transport/socket.js'
 
 /** Limits of servers inside a test's process, too high to reach by accident: mostly the configuration's defaults. */
 export const wideHttpLimits: HttpLimits = {

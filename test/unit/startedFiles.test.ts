@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { startedPath } from '../../src/primitives/builtFile.js'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { packageRoot, startedPath } from '../../src/primitives/packageRoot.js'
 import { startedFiles } from '../../src/primitives/startedFiles.js'
 import { readFiles } from '../runner/sourceRules.js'
 
@@ -30,7 +29,7 @@ t.test('what starts a process or a thread names a file of the list', async (t) =
     [],
   )
   for (const { path, text } of sources) {
-    t.notMatch(text, /new URL\([^)]*import\.meta\.url/, `${path} finds files by builtFile.ts`)
+    t.notMatch(text, /new URL\([^)]*import\.meta\.url/, `${path} finds files by packageRoot.ts`)
     if (text.includes('process.execPath')) {
       t.match(text, /startedPath\(|process\.argv/, `${path} starts a file of the list`)
     }

@@ -54,6 +54,13 @@ export class AnswerCache {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#answers?.calculatedSize ?? 0 }
   }
 
+  /** Removes all answers, and sets the counts to zero. */
+  clear(): void {
+    this.#answers?.clear()
+    this.#hits = 0
+    this.#misses = 0
+  }
+
   /** Whether the budget has room for any answer at all. */
   get keepsAny(): boolean {
     return this.#answers !== undefined

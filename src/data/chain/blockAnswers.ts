@@ -16,7 +16,7 @@ const kinds = { block: 1, 'full block': 2, receipts: 3, 'access list': 4 } as co
 /** Rendered answers about blocks, cached at their second request. */
 export class BlockAnswers {
   readonly #answers: AnswerCache
-  readonly #seenOnce = new SeenOnceFilter(askedAnswers)
+  #seenOnce = new SeenOnceFilter(askedAnswers)
   /** Key of the last answer that was not found, if it is to be cached. */
   #missed: string | undefined
 
@@ -26,6 +26,12 @@ export class BlockAnswers {
 
   get use(): CacheUse {
     return this.#answers.use
+  }
+
+  /** As {@link AnswerCache.clear}; forgets the requests, too. */
+  clear(): void {
+    this.#answers.clear()
+    this.#seenOnce = new SeenOnceFilter(askedAnswers)
   }
 
   /**

@@ -10,7 +10,7 @@ import {
   toMinimalBytes,
   trimLeft,
 } from '../../primitives/bytes.js'
-import { excerpt, textOf } from '../../primitives/excerpt.js'
+import { excerpt, textOf } from '../../primitives/jsonType.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../../primitives/rlp.js'
 import { type Conversion, convertField } from '../../primitives/transactionCodec.js'
 import {

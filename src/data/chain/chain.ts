@@ -1,7 +1,14 @@
 /** One network's chain, and its head in this process. */
 import { equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
 import type { ChainRows } from '../store/chainRows.js'
-import { ChainBlocks, type ChainOptions, ChainParts, type Head } from './chainBlocks.js'
+import {
+  type BlockId,
+  ChainBlocks,
+  type ChainOptions,
+  ChainParts,
+  type Head,
+  type ResolvedBlock,
+} from './chainBlocks.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { decodeHeader, headOf } from './header.js'
 import { countLogs } from './logJson.js'
@@ -84,4 +91,25 @@ function markerKey(rows: ChainRows): string {
   const finalized = rows.readMarker('finalized')
   const { revision = 0 } = rows.readByHand?.() ?? {}
   return `${safe && latin1Key(safe.hash)} ${finalized && latin1Key(finalized.hash)} ${revision}`
+}
+
+/** The chain that ends with one block, fixed for one request and unaffected by later writes. */
+export class ChainView extends ChainBlocks {
+  readonly #isPinned: boolean
+
+  /** In a pinned view every tag means its head; in other views tags have their usual meaning. */
+  constructor(
+    chain: Chain,
+    readonly head: Head,
+    isPinned: boolean,
+  ) {
+    super(chain.parts)
+    this.#isPinned = isPinned
+  }
+
+  override resolve(id: BlockId, argument: number | undefined): ResolvedBlock | undefined {
+    const { number, hash } = this.head
+    if (this.#isPinned && id.kind === 'tag') return { number, hash, isPending: false }
+    return super.resolve(id, argument)
+  }
 }

@@ -25,19 +25,33 @@ import type { OldestKept } from '../store/keptHistory.js'
 import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
 import { BlockAnswers } from './blockAnswers.js'
-import type { BlockId } from './blockId.js'
 import { closeBlock, openBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { findTransaction, requireHeader } from './findTransaction.js'
 import { ForkSchedule } from './forks.js'
-import { decodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
-import { headJson } from './headJson.js'
+import { decodeHeader, type Header, headerHash, headJson, readBlockFacts } from './header.js'
 import { type BlockLog, blockLogs, receiptTails } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { readPendingHeader } from './pendingHeader.js'
 import { ReportedJson } from './reportedJson.js'
 import { senderBytes, type TransactionPosition, writeTransaction } from './transactionJson.js'
+
+/** Tags that name a block by its role. Not every network answers `safe`; {@link Chain.resolve} decides. */
+export const blockTags = ['latest', 'earliest', 'pending', 'safe', 'finalized'] as const
+export type BlockTag = (typeof blockTags)[number]
+
+/**
+ * A block id from a caller, before it is looked up: by number, by tag, or by hash (EIP-1898).
+ *
+ * - `number` is a safe integer. A number that a caller may write but no chain can reach (2^53 − 1 up to 2^63 − 1)
+ *   becomes 2^53 − 1, which is beyond any head.
+ * - `requireCanonical` requests a fault if the hash names a block outside the canonical chain.
+ */
+export type BlockId =
+  | { readonly kind: 'number'; readonly number: number }
+  | { readonly kind: 'tag'; readonly tag: BlockTag }
+  | { readonly kind: 'hash'; readonly hash: Hash32; readonly requireCanonical: boolean }
 
 /** A resolved block id, fixed for the rest of a call. */
 export interface ResolvedBlock {

@@ -19,8 +19,9 @@ export interface ChainStep {
 /**
  * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`. The block at the cursor is
  * unwound if it is no longer canonical; otherwise the next one is added. Undefined if the cursor is at the head. A
- * reader that takes every step, however late, sees each reorganisation and misses no block. Throws if the store lacks
- * the block at `cursor`. Takes two reads.
+ * reader that takes every step, however late, sees each reorganisation and misses no block, except those of a run of
+ * empty blocks (emptyRuns.ts): the step over a run is the block after it. Throws if the store lacks the block at
+ * `cursor`. Takes two reads.
  */
 export function nextStep(store: ChainRows, cursor: ChainCursor, headNumber: number): ChainStep | undefined {
   const { number, hash } = cursor
@@ -30,11 +31,13 @@ export function nextStep(store: ChainRows, cursor: ChainCursor, headNumber: numb
       const header = store.readHeader(hash)
       if (header === undefined) throw new Error(`block ${bytesToHex(hash)} of a cursor is not known`)
       const { parentHash } = decodeHeader(header)
-      return { kind: 'removed', number, hash, cursor: { number: number - 1, hash: parentHash } }
+      const below = store.belowRun?.(hash) ?? { number: number - 1, hash: parentHash }
+      return { kind: 'removed', number, hash, cursor: below }
     }
   }
   if (number >= headNumber) return undefined
-  const next = store.readCanonicalHash(number + 1)
+  const nextNumber = (store.lastOfRun?.(number + 1) ?? number) + 1
+  const next = store.readCanonicalHash(nextNumber)
   if (next === undefined) return undefined
-  return { kind: 'added', number: number + 1, hash: next, cursor: { number: number + 1, hash: next } }
+  return { kind: 'added', number: nextNumber, hash: next, cursor: { number: nextNumber, hash: next } }
 }

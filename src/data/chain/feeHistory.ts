@@ -3,7 +3,7 @@ import type { ExecutedBlock } from './blockReceipts.js'
 import { blobBaseFee, gasPerBlob } from './feeMarket.js'
 import type { ForkSchedule } from './forks.js'
 import type { Header } from './header.js'
-import { gasUsedByEach, transactionTips } from './transactionTips.js'
+import { gasUsedByEach, transactionTips } from './suggestedTip.js'
 
 /** Prices in wei per gas; zero before the fork that introduces them. */
 interface BlockFees {

@@ -37,6 +37,20 @@ export type EthereumFork = (typeof forkNames)[number]
 /** A fork of any family; names are unique across families. */
 export type ForkName = EthereumFork | keyof typeof optimismForks
 
+/** Members of `config` for a chain that begins with these forks, such as any that begins after the Merge. */
+export const forksUpToLondon = {
+  homesteadBlock: 0,
+  eip150Block: 0,
+  eip155Block: 0,
+  eip158Block: 0,
+  byzantiumBlock: 0,
+  constantinopleBlock: 0,
+  petersburgBlock: 0,
+  istanbulBlock: 0,
+  berlinBlock: 0,
+  londonBlock: 0,
+} as const
+
 /** EIP-4844 and EIP-7892: target and limit of blobs per block, and the rate at which their price changes. */
 export interface BlobParameters {
   readonly target: number

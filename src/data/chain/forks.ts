@@ -45,20 +45,6 @@ const blockMembers: ReadonlyMap<string, ForkName> = new Map([
   ['grayGlacierBlock', 'grayGlacier'],
 ])
 
-/** Members of `config` for a chain that begins with these forks, such as any that begins after the Merge. */
-export const forksUpToLondon = {
-  homesteadBlock: 0,
-  eip150Block: 0,
-  eip155Block: 0,
-  eip158Block: 0,
-  byzantiumBlock: 0,
-  constantinopleBlock: 0,
-  petersburgBlock: 0,
-  istanbulBlock: 0,
-  berlinBlock: 0,
-  londonBlock: 0,
-} as const
-
 /** Forks that activate by time, in order. `NAMETime` is the member of `config` for each. */
 export const forksByTime: readonly EthereumFork[] = forkNames.slice(forkNames.indexOf('shanghai'))
 const timeMembers = new Map(forksByTime.map((name) => [`${name}Time`, name]))

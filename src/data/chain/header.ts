@@ -2,12 +2,14 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import {
   bytesToBigInt,
+  bytesToHex,
   bytesToNumber,
   type Hash32,
   hexToBytes,
   integerAt,
   toHash32,
   toMinimalBytes,
+  toQuantity,
 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyUnclesHash, keccak256 } from '../../primitives/keccak.js'
@@ -276,4 +278,17 @@ export function isProofOfStake({ difficulty, number }: Header): boolean {
 /** Root of the state after a block: its header's, except for the genesis of a {@link Development} chain. */
 export function stateRootOf({ number, stateRoot }: Header, development: Development | undefined): Hash32 {
   return number === 0 && development !== undefined ? toHash32(hexToBytes(development.stateRoot)) : stateRoot
+}
+
+/**
+ * A header in go-ethereum's form for `newHeads` (`types.Header`, gencodec): without `size` and `totalDifficulty`, the
+ * hash last, and null for members that the block's fork lacks.
+ */
+export function headJson(header: Header, hash: Uint8Array): string {
+  const members = headerFields.map((name) => {
+    const value = headerField(header, name)
+    if (value === undefined) return `"${name}":null`
+    return `"${name}":"${value instanceof Uint8Array ? bytesToHex(value) : toQuantity(value)}"`
+  })
+  return `{${members.join()},"hash":"${bytesToHex(hash)}"}`
 }

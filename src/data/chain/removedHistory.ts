@@ -3,7 +3,7 @@ import type { Hash32 } from '../../primitives/bytes.js'
 import { largest } from '../../primitives/extremes.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { BlockName, ChainRows, TransactionLocation } from '../store/chainRows.js'
-import type { ChainView } from './chainView.js'
+import type { ChainView } from './chain.js'
 
 /**
  * Throws FaultError HistoryPruned for a canonical block if the state before it was removed (`state`: its values,

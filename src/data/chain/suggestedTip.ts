@@ -1,7 +1,11 @@
 import { equalBytes } from '../../primitives/bytes.js'
+import { rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
 import { senderAt } from '../store/storedBlock.js'
+import type { ExecutedBlock } from './blockReceipts.js'
 import type { BlockRows } from './blockRows.js'
-import { transactionTips } from './transactionTips.js'
+import { readReceipt } from './logJson.js'
+import { integerOfItem } from './rlpJson.js'
+import { effectiveGasPrice } from './transactionJson.js'
 
 /* Defaults of go-ethereum's gas price oracle (eth/gasprice). */
 const blocksMin = 20
@@ -53,4 +57,27 @@ function lowestTips(block: BlockRows): bigint[] {
     .filter((tip, index) => tip >= ignoredBelow && !equalBytes(senderAt(senders, index), header.miner))
     .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
     .slice(0, sampledPerBlock)
+}
+
+/** Tip of each transaction of a block, in wei per gas, in order. */
+export function transactionTips(rows: BlockRows): bigint[] {
+  const { baseFeePerGas } = rows.facts
+  const baseFee = BigInt(baseFeePerGas ?? 0)
+  return rows.transactions.map((span) => {
+    const transaction = rows.read(span)
+    // A transaction forced into a block pays nothing.
+    if (transaction.layout.maxFee === undefined) return 0n
+    return BigInt(effectiveGasPrice(transaction, baseFeePerGas)) - baseFee
+  })
+}
+
+/** Gas used by each transaction of a block, in order. */
+export function gasUsedByEach({ receipts }: Pick<ExecutedBlock, 'receipts'>): number[] {
+  let before = 0
+  return rlpListSpans(receipts, rlpSpanAt(receipts, 0)).map(({ start }) => {
+    const cumulative = Number(integerOfItem(receipts, readReceipt(receipts, start).cumulativeGas))
+    const used = cumulative - before
+    before = cumulative
+    return used
+  })
 }

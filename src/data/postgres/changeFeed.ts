@@ -3,9 +3,7 @@
  * an outage once. A notification is a hint, because it is lost with its connection. So each wait has a longest time, and
  * a number in a table says what is new.
  */
-import { type Deferred, defer } from '../../primitives/deferred.js'
-import { pause } from '../../primitives/pause.js'
-import { waitFor } from '../../primitives/waitFor.js'
+import { type Deferred, defer, pause, waitFor } from '../../primitives/deferred.js'
 
 /** Wakes one waiter. What arrives between {@link expect} and {@link wait} is not missed. */
 export class News {

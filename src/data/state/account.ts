@@ -1,7 +1,9 @@
 import { bytesToBigInt, equalBytes, type Hash32, toHash32, toMinimalBytes } from '../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../../primitives/keccak.js'
+import { NotHeldError, type Wanted } from '../../primitives/notHeld.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../primitives/rlp.js'
 import { Slab } from '../../primitives/slab.js'
+import type { ChainRows } from '../store/chainRows.js'
 
 /** An account of the state trie (yellow paper 4.1). */
 export interface Account {
@@ -46,4 +48,17 @@ const slab = new Slab(2_048)
 
 export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account): Uint8Array {
   return encodeRlp([toMinimalBytes(nonce), toMinimalBytes(balance), storageRoot, codeHash], slab)
+}
+
+/**
+ * Throws NotHeldError if an account has code that is neither stored nor fetchable. Its leaf may have come with the
+ * proof of another account, and does not contain its address. Its own proof, `wanted`, tells whose code it is.
+ */
+export function checkCodeKnown(
+  store: Pick<ChainRows, 'knowsCode'>,
+  account: Account | undefined,
+  wanted: () => Wanted,
+): void {
+  if (account === undefined || store.knowsCode === undefined || !hasCode(account)) return
+  if (!store.knowsCode(account.codeHash)) throw new NotHeldError(wanted())
 }

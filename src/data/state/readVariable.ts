@@ -13,8 +13,7 @@ import {
 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import { nearest } from '../../primitives/nearest.js'
-import { encodeKey, KeyError } from './mappingKeys.js'
-import { mappingSlot } from './mappingSlots.js'
+import { encodeKey, KeyError, mappingSlot } from './mappingKeys.js'
 import {
   type ArrayType,
   arrayWords,

@@ -6,8 +6,16 @@
  * key of a trie may be a prefix of another. That is true for hashed keys and for the RLP-encoded indexes of transaction
  * and receipt tries.
  */
-import { equalBytes, type Hash32, hashBytes, latin1Key, noBytes } from '../../primitives/bytes.js'
+import {
+  equalBytes,
+  type Hash32,
+  hashBytes,
+  latin1Key,
+  noBytes,
+  toMinimalBytes,
+} from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
+import { encodeRlp } from '../../primitives/rlp.js'
 import { putNewRows, type RowSink } from './newRows.js'
 import {
   Branch,
@@ -387,4 +395,19 @@ function commonLength(key: Uint8Array, depth: number, path: Uint8Array): number 
   let length = 0
   while (length < path.length && key[depth + length] === path[length]) length++
   return length
+}
+
+/** Paths of the first indexes: most blocks have fewer items. */
+const indexPaths: Uint8Array[] = []
+const indexPathsMax = 1_024
+const pathOfIndex = (index: number): Uint8Array => toNibbles(encodeRlp(toMinimalBytes(index)))
+
+/** Root of the trie of `values` under the RLP of their indexes, as in transaction and receipt roots. */
+export function indexedRoot(values: readonly Uint8Array[]): Hash32 {
+  for (let index = indexPaths.length; index < Math.min(values.length, indexPathsMax); index++)
+    indexPaths.push(pathOfIndex(index))
+  const entries = values.map((value, index) => ({ path: indexPaths[index] ?? pathOfIndex(index), value }))
+  entries.sort((a, b) => comparePaths(a.path, b.path))
+  const root = buildNode(entries, 0)
+  return root === undefined ? emptyTrieRoot : encodeRoot(root, undefined)
 }

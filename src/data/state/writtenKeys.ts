@@ -3,8 +3,7 @@
  * mappingKeys.ts owns the form of a single value.
  */
 import { FaultError } from '../../primitives/faults.js'
-import { encodeKey, KeyError, type KeyType } from './mappingKeys.js'
-import { computeMappingSlots, type MappingPath } from './mappingSlots.js'
+import { computeMappingSlots, encodeKey, KeyError, type KeyType, type MappingPath } from './mappingKeys.js'
 
 /** Each key is a value, or a list of values for nested mappings, outermost first. */
 export type WrittenKeys = readonly unknown[]

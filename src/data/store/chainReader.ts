@@ -36,13 +36,13 @@ import {
   type TrieForm,
 } from './chainRows.js'
 import { readChangesByHand } from './changesByHand.js'
-import { checkSchema } from './checkSchema.js'
 import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
+import { EmptyRuns, type FoundRun } from './emptyRuns.js'
 import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
 import { readPlace } from './layouts/locations.js'
 import { unpackList } from './layouts/packedLists.js'
-import { ReceiptList, unpackReceipts } from './layouts/packedReceipts.js'
+import { packReceipts, ReceiptList, unpackReceipts } from './layouts/packedReceipts.js'
 import type { TrieRow } from './layouts/trieRow.js'
 import { decodeUndo, type UndoEntry, type UndoRecord } from './layouts/undoRecord.js'
 import {
@@ -69,7 +69,7 @@ import {
   valuesAt,
 } from './stateRows.js'
 import { StoredBlock } from './storedBlock.js'
-import { metaKeys, numberKey, openChainTables, type ReadTables, slotKey } from './tables.js'
+import { metaKeys, numberKey, openChainTables, type ReadTables, schemaVersion, slotKey } from './tables.js'
 import { readSideRow, readTrieRow } from './trieRows.js'
 import { AllTries } from './trieVersions.js'
 
@@ -111,6 +111,7 @@ export class ChainReader implements ChainRows {
   /** The hash last found canonical, and its snapshot. */
   readonly #canonical = new Uint8Array(hashBytes)
   #canonicalIn = Number.NaN
+  readonly #emptyRuns: EmptyRuns
   #pending: PendingBlock | undefined
   #trieForm: TrieForm | null | undefined
 
@@ -122,6 +123,7 @@ export class ChainReader implements ChainRows {
   ) {
     this.#snapshots = snapshotsOf(environment)
     this.#guard = guard
+    this.#emptyRuns = new EmptyRuns(tables.meta)
   }
 
   /**
@@ -222,7 +224,7 @@ export class ChainReader implements ChainRows {
   readCanonicalHash(number: number): Hash32 | undefined {
     const row = this.tables.blocks.viewUntilNextRead(blockKey(number))
     this.#last = undefined
-    if (row === undefined) return undefined
+    if (row === undefined) return this.runs?.hashAt(number)
     if (row.length <= heldRowMax) this.#last = new StoredBlock(this.#lastMemory.copy(row))
     return leadingHash(row)
   }
@@ -231,7 +233,8 @@ export class ChainReader implements ChainRows {
     const known = this.#canonical
     if (isAfterRead && this.#canonicalIn === this.snapshot && equalBytes(known, hash)) return true
     const row = this.tables.blocks.viewUntilNextRead(blockKey(number))
-    if (row === undefined || !new StoredBlock(row).is(hash)) return false
+    const found = row === undefined ? this.runs?.hashAt(number) : leadingHash(row)
+    if (found === undefined || !equalBytes(found, hash)) return false
     known.set(hash)
     this.#canonicalIn = this.snapshot
     return true
@@ -252,7 +255,29 @@ export class ChainReader implements ChainRows {
     const block = canonical && new StoredBlock(canonical)
     if (block?.is(hash)) return block
     const side = read(sideBlocks, hash)
-    return side && new StoredBlock(side)
+    if (side !== undefined) return new StoredBlock(side)
+    const made = number === undefined || canonical !== undefined ? undefined : this.runs?.rowAt(number)
+    const inRun = made && new StoredBlock(made)
+    return inRun?.is(hash) ? inRun : undefined
+  }
+
+  /** Runs of empty blocks; undefined where nothing was set by hand. */
+  protected get runs(): EmptyRuns | undefined {
+    const byHand = this.readByHand()
+    return byHand && this.#emptyRuns.of(byHand.revision)
+  }
+
+  #runOf(hash: Hash32): FoundRun | undefined {
+    return this.runs?.runOf(hash)
+  }
+
+  belowRun(hash: Hash32): BlockName | undefined {
+    return readBlockName(this.tables.meta.getBinary(metaKeys.belowRun(hash)))
+  }
+
+  /** Number of the last block of the run of empty blocks that has this one; undefined for any other block. */
+  lastOfRun(number: number): number | undefined {
+    return this.runs?.find(number)?.last
   }
 
   /**
@@ -261,7 +286,21 @@ export class ChainReader implements ChainRows {
    */
   *blocksFrom(first: number, count: number): Generator<StoredBlock> {
     const range = { start: numberKey(first), end: numberKey(first + count) }
-    for (const { value } of this.tables.blocks.getRange(range)) yield new StoredBlock(value)
+    let next = first
+    for (const { key, value } of this.tables.blocks.getRange(range)) {
+      const number = readUint64(key, 0)
+      if (next < number) yield* this.#runBlocks(next, number)
+      next = number + 1
+      yield new StoredBlock(value)
+    }
+    yield* this.#runBlocks(next, first + count)
+  }
+
+  /** Blocks of one run from `first` to before `end`; none if `first` is in no run. The block after a run has a row. */
+  *#runBlocks(first: number, end: number): Generator<StoredBlock> {
+    const last = this.lastOfRun(first) ?? -1
+    for (let number = first; number < end && number <= last; number++)
+      yield new StoredBlock(this.runs?.rowAt(number) as Uint8Array)
   }
 
   /** Each known block that is not canonical, without its body. */
@@ -286,24 +325,32 @@ export class ChainReader implements ChainRows {
   }
 
   hasHeader(hash: Hash32): boolean {
-    return this.tables.numbers.doesExist(hash) || this.tables.sideBlocks.doesExist(hash)
+    const { numbers, sideBlocks } = this.tables
+    return numbers.doesExist(hash) || sideBlocks.doesExist(hash) || this.#runOf(hash) !== undefined
   }
 
   readBody(hash: Hash32, isView = false): Uint8Array | undefined {
     const { bodies } = this.tables
     const body = isView ? bodies.viewUntilNextRead(hash) : bodies.getBinary(hash)
-    return body ?? this.requireKept('bodies', this.#numberOf(hash))
+    return body ?? this.#runOf(hash)?.body ?? this.requireKept('bodies', this.#numberOf(hash))
   }
 
   readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined {
-    const row = read(this.tables.receipts, hash)
+    const row = this.#receiptsRow(hash)
     return row === undefined
       ? this.requireKept('receipts', this.#numberOf(hash))
       : unpackReceipts(row, lacksBlooms)
   }
 
-  readReceiptList(hash: Hash32): ReceiptList | undefined {
+  #receiptsRow(hash: Hash32): Uint8Array | undefined {
     const row = read(this.tables.receipts, hash)
+    if (row !== undefined) return row
+    const run = this.#runOf(hash)
+    return run && packReceipts(run.receipts)
+  }
+
+  readReceiptList(hash: Hash32): ReceiptList | undefined {
+    const row = this.#receiptsRow(hash)
     return row === undefined ? this.requireKept('receipts', this.#numberOf(hash)) : new ReceiptList(row)
   }
 
@@ -348,7 +395,7 @@ export class ChainReader implements ChainRows {
   }
 
   allTries(): AllTries {
-    return new AllTries(this.tables)
+    return new AllTries(this.tables, (number) => this.lastOfRun(number) !== undefined)
   }
 
   /** Inconsistencies in the numbers of contracts, a sentence each. */
@@ -484,7 +531,8 @@ export class ChainReader implements ChainRows {
   /** Keys that canonical block `number` changed; undefined if the record is not stored. */
   readUndo(number: number): UndoRecord | undefined {
     const row = this.tables.changes.getBinary(numberKey(number))
-    return row && decodeUndo(row)
+    if (row !== undefined) return decodeUndo(row)
+    return this.lastOfRun(number) === undefined ? undefined : { accounts: [], slots: [] }
   }
 
   #readPastChanges(number: number): UndoRecord | undefined {
@@ -559,7 +607,7 @@ export class ChainReader implements ChainRows {
 
   #numberOf(hash: Hash32): number | undefined {
     const row = this.tables.numbers.getBrief(hash)
-    return row && readUint64(row, 0)
+    return row === undefined ? this.runs?.numberOf(hash) : readUint64(row, 0)
   }
 }
 
@@ -580,4 +628,16 @@ export function readBlockName(row: Uint8Array | undefined): BlockName | undefine
 export function readCheckpoint(meta: ReadTable): SignedCheckpoint | undefined {
   const row = meta.getBinary(metaKeys.checkpoint)
   return row && { slot: readUint64(row, 0), root: row.slice(8, 40), anchor: row.slice(40) }
+}
+
+/** The identity of a store's chain; undefined if it has none yet. Throws OperatorError for another schema version. */
+export function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
+  const row = meta?.getBinary(metaKeys.identity)
+  if (row === undefined) return undefined
+  const identity = unpack(row) as ChainIdentity & { schema: number }
+  if (identity.schema === schemaVersion) return identity
+  throw new OperatorError(
+    `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
+      'use the version that made it, or import the chain again into an empty folder, with "tidegate import"',
+  )
 }

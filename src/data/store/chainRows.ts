@@ -292,6 +292,10 @@ export interface ChainRows {
   readPending?(): PendingBlock | undefined
   /** Changes of the state that callers made, in order of their blocks. */
   changesByHand?(): Iterable<ChangeByHand>
+  /** Number of the last block of the run of empty blocks (emptyRuns.ts) that has this one; undefined for any other block. */
+  lastOfRun?(number: number): number | undefined
+  /** The head that was left when the run of empty blocks below this block was unwound; undefined for any other block. */
+  belowRun?(hash: Hash32): BlockName | undefined
   /** Root of the state after a block that a caller changed; undefined for all others, whose header has it. */
   readRootByHand?(hash: Uint8Array): Hash32 | undefined
   /** Throws FaultError if the tries after canonical block `number` were removed. */

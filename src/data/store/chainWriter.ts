@@ -6,11 +6,20 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
-import { type Address, concatBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import {
+  type Address,
+  concatBytes,
+  equalBytes,
+  type Hash32,
+  hashBytes,
+  noBytes,
+  toHash32,
+} from '../../primitives/bytes.js'
 import { largest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { decodeRlpList } from '../../primitives/rlp.js'
 import type { BlockDiff, Change } from './blockDiff.js'
-import { ChainReader, type ChainStoreOptions } from './chainReader.js'
+import { ChainReader, type ChainStoreOptions, checkSchema } from './chainReader.js'
 import {
   type BlockName,
   type ByHand,
@@ -28,9 +37,9 @@ import {
   replacedBy,
   rewriteHead,
 } from './changesByHand.js'
-import { checkSchema } from './checkSchema.js'
 import type { ContractIds } from './contractIds.js'
 import { bufferByContract } from './contractRows.js'
+import { cutRun, type EmptyRun, type FoundRun, hashRun, putRun, RunHeaders } from './emptyRuns.js'
 import { cutHistory, dropSideBlock, type HistoryKind, type HistoryLimits, keepsAll } from './keptHistory.js'
 import { putPlaces, removePlaces } from './layouts/locations.js'
 import { packList } from './layouts/packedLists.js'
@@ -163,7 +172,7 @@ export class ChainWriter extends ChainReader {
         this.beforeUnwind?.()
       }
       this.#lastStored = Math.min(this.#lastStored, forkNumber)
-      for (let number = head.number; number > forkNumber; number--) this.#unwindBlock(number)
+      this.#unwindTo(head, forkNumber)
       for (const [index, blockDiff] of blockDiffs.entries()) {
         const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32
         if (blockDiff.number !== forkNumber + index + 1 || !equalBytes(parentHash, blockDiff.parentHash)) {
@@ -172,6 +181,70 @@ export class ChainWriter extends ChainReader {
         this.#writeCanonical(blockDiff)
       }
     })
+  }
+
+  #unwindTo(head: BlockName, forkNumber: number): void {
+    let { number, hash } = head
+    while (number > forkNumber) {
+      this.#unwindBlock(number--)
+      const run = this.runs?.find(number)
+      if (run !== undefined) {
+        number = Math.max(forkNumber, run.first - 1)
+        this.#cutRun(run, number, hash)
+      }
+      hash = this.readCanonicalHash(number) as Hash32
+    }
+  }
+
+  /** Ends a run of empty blocks with block `end`, which becomes the head; `above` is the block after the run. */
+  #cutRun(run: FoundRun, end: number, above: Hash32): void {
+    const { meta } = this.tables
+    const hash = this.readCanonicalHash(end) as Hash32
+    const row = end < run.first ? undefined : this.runs?.rowAt(end)
+    this.putByHand({})
+    meta.putSync(metaKeys.belowRun(above), concatBytes(numberKey(end), hash))
+    cutRun(meta, run, end)
+    if (row === undefined) this.putHead({ number: end, hash })
+    else this.#writeEmpty(end, hash, new StoredBlock(row).header, run)
+  }
+
+  /** Stores an empty block like any other; it changes nothing. */
+  #writeEmpty(number: number, hash: Hash32, header: Uint8Array, run: EmptyRun): void {
+    const { body, receipts, totalDifficulty } = run
+    const nothing = { senders: noBytes, accounts: [], slots: [], trie: [], code: [] }
+    const parentHash = decodeRlpList(header)[0] as Hash32
+    this.#writeCanonical({ number, hash, parentHash, header, body, receipts, totalDifficulty, ...nothing })
+  }
+
+  /**
+   * Appends empty blocks with the header of `run`, which do not change the state: all but the last as one run. `run.last`
+   * is the last block, `run.header` that of the block after the head.
+   */
+  appendRun(run: EmptyRun): void {
+    const { head } = this
+    const first = head.number + 1
+    const hashes = hashRun(first, run)
+    const at = hashes.length - 2 * hashBytes
+    const parentHash = at < 0 ? head.hash : hashes.subarray(at, at + hashBytes)
+    const timestamp = run.timestamp + (run.last - first) * run.step
+    const header = new RunHeaders(run.header).at(run.last, timestamp, parentHash).slice()
+    this.commit(() => {
+      // Readers look for runs only where something was set by hand.
+      this.putByHand({})
+      if (run.last > first)
+        putRun(this.tables.meta, first, { ...run, last: run.last - 1 }, hashes.subarray(0, -hashBytes))
+      this.#writeEmpty(run.last, toHash32(hashes.slice(-hashBytes)), header, run)
+    })
+  }
+
+  /** Whether a run of empty blocks can be stored: the removal of old state walks over the rows of each block. */
+  get canHaveRuns(): boolean {
+    return Object.values(this.#limits).every((blocks) => blocks === Number.POSITIVE_INFINITY)
+  }
+
+  /** Number of blocks above one that are no part of a run, which a revert takes back one by one. */
+  countOwnAbove(number: number): number {
+    return this.head.number - number - (this.runs?.countAbove(number) ?? 0)
   }
 
   /**
@@ -193,7 +266,8 @@ export class ChainWriter extends ChainReader {
     // Needed: the state of the block that stays, and receipts and bodies of the blocks that go.
     const oldest = largest([state, trie, receipts - 1, bodies - 1])
     if (forkNumber >= oldest) {
-      if (this.tables.changes.doesExist(numberKey(forkNumber + 1))) return
+      const first = (this.lastOfRun(forkNumber + 1) ?? forkNumber) + 1
+      if (this.tables.changes.doesExist(numberKey(first))) return
       throw new OperatorError(
         `the store ${this.path} cannot go back to block ${forkNumber}: it can take back ${undoBlocks} blocks; ` +
           'import the chain again into an empty folder',

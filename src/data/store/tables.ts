@@ -137,6 +137,10 @@ export const metaKeys = {
   changesByHand: Buffer.from('changeByHand'),
   /** hash of a block → state root after it with these changes. */
   rootByHand: (hash: Uint8Array) => concatBytes(Buffer.from('rootByHand'), hash),
+  /** Runs of empty blocks, and the hashes of their blocks (emptyRuns.ts); developer chains only. */
+  emptyRun: Buffer.from('emptyRun:'),
+  emptyRunHashes: Buffer.from('emptyRunHashes:'),
+  belowRun: (hash: Uint8Array) => concatBytes(Buffer.from('belowRun'), hash),
 } as const
 
 /** Opens all tables; undefined for a reader if no writer has made them yet. */

@@ -24,9 +24,12 @@ export interface TrieTransition {
 /** All rows of the tries of a store. */
 export class AllTries {
   readonly #tables: TrieTables<ReadTable>
+  readonly #isInRun: (number: number) => boolean
 
-  constructor(tables: TrieTables<ReadTable>) {
+  /** `isInRun`: whether a block is in a run of empty blocks, which change nothing. */
+  constructor(tables: TrieTables<ReadTable>, isInRun: (number: number) => boolean) {
     this.#tables = tables
+    this.#isInRun = isInRun
   }
 
   get rowCount(): number {
@@ -40,7 +43,7 @@ export class AllTries {
 
   /** Keys of the rows that a canonical block changed. Throws if they are not kept. */
   changesOf(number: number): readonly Uint8Array[] {
-    return readTrieChanges(this.#tables.trieChanges, number)
+    return this.#isInRun(number) ? [] : readTrieChanges(this.#tables.trieChanges, number)
   }
 
   /** Rows written by blocks that are no longer canonical. */

@@ -26,14 +26,12 @@ import {
   returnedLength,
   wordsGas,
 } from './frames'
-import { distance, distances } from './distances'
 import { opcodeTable, scratchWords } from './layout'
 import { copyWithin, hash } from './memoryOpcodes'
 import { noteGasRead } from './needs'
 import { exponentByteGas, exponentGas, missingOpcode } from './rules'
 import { loadSlot, loadTransient, storeSlot, storeTransient } from './storage'
-import { isTracing } from './flags'
-import { traceCost, traceFault, traceStep } from './trace'
+import { isTracing, traceCost, traceFault, traceStep } from './trace'
 import * as word from './word'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, WORD } from './word'
 
@@ -376,4 +374,21 @@ function isJumpTarget(frame: Frame, target: usize): bool {
   if (!isSmall(target) || load<u64>(target) >= (frame.codeLength as u64)) return false
   const at = load<u32>(target)
   return ((load<u8>(frame.jumps + (at >> 3)) >> ((at & 7) as u8)) & 1) != 0
+}
+
+/** The stack position that the operand of DUPN and SWAPN (EIP-8024) encodes, from 17 to 235; 0 for an invalid one. */
+@inline
+function distance(operand: u32): u32 {
+  return operand > 90 && operand < 128 ? 0 : (operand + 145) & 0xff
+}
+
+/**
+ * The two stack positions that the operand of EXCHANGE encodes, the lower one in the low byte; 0 for an invalid one.
+ */
+@inline
+function distances(operand: u32): u32 {
+  if (operand > 81 && operand < 128) return 0
+  const q = (operand ^ 143) >> 4
+  const r = (operand ^ 143) & 15
+  return q < r ? (q + 1) | ((r + 1) << 8) : (r + 1) | ((29 - q) << 8)
 }

@@ -1,9 +1,12 @@
 /**
  * Calls of the host by the tracing binary; the other binary contains none of them. Addresses are in linear memory.
  */
-import { isTracing } from './flags'
 import { Failure, Frame, Log } from './frame'
 import { WORD } from './word'
+
+/** Whether this is the tracing binary: one source is compiled to one binary per choice (build/webAssembly.mjs). */
+// @ts-ignore: the compiler is given it
+export const isTracing: bool = TRACING != 0
 
 /** One byte per opcode: whether its steps are reported to the host. The host writes it. */
 export const reportedOpcodes: usize = memory.data(256)

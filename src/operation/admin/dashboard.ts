@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { builtPath } from '../../primitives/builtFile.js'
+import { builtPath } from '../../primitives/packageRoot.js'
 
 interface DashboardFile {
   readonly contentType: string

@@ -126,6 +126,24 @@ export const network = z.object({
         })
         .nullable()
         .describe('the newest head that validators signed; null where the head is not a signed one'),
+      consensus: z
+        .object({
+          calledAt: time().nullable().describe('the last call; null before the first one'),
+          silentSince: time()
+            .nullable()
+            .describe('the last call, or the start, where that is more than 30 s ago; null while it calls'),
+          gap: z
+            .object({
+              head: count('number of the head that it chose'),
+              fetched: count('blocks that nodes sent'),
+              executed: count('blocks executed'),
+              left: count('blocks not executed'),
+            })
+            .nullable()
+            .describe('blocks between the head here and the chosen one; null where the chosen one is stored'),
+        })
+        .nullable()
+        .describe('the calls of the consensus client; null where the network has none'),
     })
     .nullable()
     .describe('null for a rollup, and before there is a block'),

@@ -2,11 +2,11 @@
 
 import type { AuditEntry, AuditLog } from '../../data/store/node/audit.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
+import { isThere } from '../../primitives/files.js'
 import type { DataConfig } from '../config/config.js'
-import { auditToJson } from '../process/auditJson.js'
-import type { Io } from '../process/io.js'
+import { auditToJson } from '../process/adminLists.js'
 import { withKeys } from '../process/openKeys.js'
+import type { Io } from '../process/terminal.js'
 import { formatTime, layOutTable } from './tables.js'
 
 /** Lists the newest entries, oldest first. */

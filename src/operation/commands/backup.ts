@@ -21,13 +21,11 @@ import {
 } from '../../data/store/manifest.js'
 import { schemaVersion } from '../../data/store/tables.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
-import { makeFolder } from '../../primitives/makeFolder.js'
-import { version } from '../../primitives/version.js'
+import { isThere, makeFolder } from '../../primitives/files.js'
+import { version } from '../../primitives/packageRoot.js'
 import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
-import { untilInterrupted } from '../process/interrupt.js'
-import type { Io } from '../process/io.js'
 import { bar, createProgressView, logLine, type ProgressView } from '../process/progressView.js'
+import { type Io, untilInterrupted } from '../process/terminal.js'
 
 /** A file of the data folder, by its path in it. */
 interface Source {

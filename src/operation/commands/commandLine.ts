@@ -5,7 +5,9 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../primitives/faults.js'
 import { nearest } from '../../primitives/nearest.js'
-import type { Io } from '../process/io.js'
+import { redactUrl } from '../../primitives/urls.js'
+import { dataDirDefault, historyBlocksMin } from '../config/config.js'
+import type { Io } from '../process/terminal.js'
 
 /** One flag, named after its key in {@link CommandSpec.flags}: `logLevel` is written `--log-level`. */
 export interface Flag<V> {
@@ -255,4 +257,22 @@ function assertCount(command: Omit<CommandSpec<Flags>, 'run'>, count: number): v
   if (count < min) throw new UsageError(`${command.name} needs ${placeholder}; write ${usageOf(command)}`)
   const what = max === 0 ? 'no arguments' : `only ${max === 1 ? 'one argument' : `${max} arguments`}`
   throw new UsageError(`${command.name} takes ${what} besides its flags; write ${usageOf(command)}`)
+}
+
+/** Flags of all commands that use stores. */
+export const common = {
+  config: textFlag('FILE', 'configuration file (JSON); flags override it'),
+  data: textFlag('DIR', 'folder of all stores', {
+    shownDefault: `${dataDirDefault} under the current folder`,
+  }),
+}
+
+/** Flag of commands that execute blocks. */
+export const history = integerFlag('N', 'keep so many blocks of the past (state, tries, receipts, bodies)', {
+  min: historyBlocksMin,
+})
+
+/** URLs of nodes, whose keys an error message does not show. */
+export function urlsFlag(summary: string, isValid: (text: string) => boolean, expected: string) {
+  return listFlag('URL', summary, { isValid, expected, redact: redactUrl })
 }

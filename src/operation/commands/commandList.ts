@@ -31,14 +31,16 @@ import {
 import {
   type Command,
   choiceFlag,
+  common,
   defineCommand,
+  history,
   integerFlag,
   listFlag,
   patternFlag,
   switchFlag,
   textFlag,
+  urlsFlag,
 } from './commandLine.js'
-import { common, history, urlsFlag } from './commonFlags.js'
 import { keyCommands } from './keyCommands.js'
 
 /** The commands that show records of the node store: usage of keys, and their changes. */

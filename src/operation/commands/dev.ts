@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { UsageError } from '../../primitives/faults.js'
-import { makeFolder } from '../../primitives/makeFolder.js'
+import { makeFolder } from '../../primitives/files.js'
 import { developGenesis } from '../../sources/ingest/develop/developGenesis.js'
 import { addressOfKey, knownKeys, knownMnemonic } from '../../sources/ingest/develop/knownKeys.js'
 import {
@@ -14,8 +14,8 @@ import {
   type LogLevel,
   resolveDevConfig,
 } from '../config/config.js'
-import type { Io } from '../process/io.js'
 import { serve } from '../process/serve.js'
+import type { Io } from '../process/terminal.js'
 
 const weiPerEther = 10n ** 18n
 

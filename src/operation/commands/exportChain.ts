@@ -4,12 +4,11 @@ import { epochBlocks } from '../../data/ssz/verifyHeaderProof.js'
 import { ChainReader } from '../../data/store/chainReader.js'
 import { firstNumberOf, storeKindOf } from '../../data/store/chainRows.js'
 import { FaultError, OperatorError, UsageError } from '../../primitives/faults.js'
-import { makeFolder } from '../../primitives/makeFolder.js'
+import { makeFolder } from '../../primitives/files.js'
 import { exportArchives } from '../../sources/ingest/era/exportArchives.js'
 import { exportStart } from '../../sources/ingest/start/exportStart.js'
 import type { ExportConfig } from '../config/config.js'
-import { untilInterrupted } from '../process/interrupt.js'
-import type { Io } from '../process/io.js'
+import { type Io, untilInterrupted } from '../process/terminal.js'
 
 /** Exports; resolves to the exit status. Files that are complete when it is interrupted stay. */
 export function exportChain(config: ExportConfig, io: Io): Promise<number> {

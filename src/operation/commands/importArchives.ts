@@ -15,10 +15,9 @@ import { readGenesis, requireChainId } from '../../sources/ingest/thread/taskSto
 import type { ImportConfig } from '../config/config.js'
 import { genesisOf } from '../process/genesisOf.js'
 import { archiveSummary, beneathSummary, importView } from '../process/importProgress.js'
-import type { Io } from '../process/io.js'
 import { logLine } from '../process/progressView.js'
-import { followImport } from './followImport.js'
-import { importChain } from './importChain.js'
+import type { Io } from '../process/terminal.js'
+import { followImport, importChain } from './importChain.js'
 
 /** Imports; resolves to the exit status: 1 if it was interrupted before the archives ended. */
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {

@@ -2,6 +2,7 @@
 import { resolveDataConfig } from '../config/config.js'
 import {
   type Command,
+  common,
   defineCommand,
   type Flag,
   listFlag,
@@ -9,7 +10,6 @@ import {
   switchFlag,
   textFlag,
 } from './commandLine.js'
-import { common } from './commonFlags.js'
 
 const json = switchFlag('print JSON instead of text')
 

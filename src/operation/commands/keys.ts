@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { largest } from '../../primitives/extremes.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
+import { isThere } from '../../primitives/files.js'
 import {
   addToken,
   createKey as createRecord,
@@ -20,8 +20,8 @@ import type { KeyStore } from '../../serving/access/keyRepository.js'
 import { type KeySettings, limitNames, parseKeySettings } from '../../serving/access/keySettings.js'
 import { verifierOfPublicKey, verifierOfSecret } from '../../serving/access/tokens.js'
 import type { DataConfig } from '../config/config.js'
-import type { Io } from '../process/io.js'
 import { type OpenKeys, type OpenKeysOptions, withKeys } from '../process/openKeys.js'
+import type { Io } from '../process/terminal.js'
 import { formatTime, layOutTable } from './tables.js'
 
 /** Settings as given by flags: lists of words, and words for numbers and times. */

@@ -3,7 +3,7 @@
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import { nearest } from '../../primitives/nearest.js'
 import { redactText } from '../../serving/access/keyText.js'
-import type { Io } from '../process/io.js'
+import type { Io } from '../process/terminal.js'
 import { type Command, defineCommand } from './commandLine.js'
 import { commandList } from './commandList.js'
 import { buildCommandHelp, buildGroupHelp, buildOverview } from './help.js'
@@ -106,7 +106,7 @@ function commandsOf(group: string): Command[] {
 
 // Loaded late, so that an error here is reported like any other failure.
 async function readVersion(): Promise<string> {
-  return (await import('../../primitives/version.js')).version
+  return (await import('../../primitives/packageRoot.js')).version
 }
 
 function describe(error: unknown): string {

@@ -5,12 +5,12 @@ import {
   KeyError,
   type KeyType,
   keyTypesExpected,
+  mappingSlot,
   parseKeyType,
 } from '../../data/state/mappingKeys.js'
-import { mappingSlot } from '../../data/state/mappingSlots.js'
 import { bytesToHex, hexToBytes } from '../../primitives/bytes.js'
 import { UsageError } from '../../primitives/faults.js'
-import type { Io } from '../process/io.js'
+import type { Io } from '../process/terminal.js'
 
 interface SlotFlags {
   /** Names of types, separated by commas. */

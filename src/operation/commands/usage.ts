@@ -2,11 +2,11 @@
 
 import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { UsageError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
+import { isThere } from '../../primitives/files.js'
 import { listKeys } from '../../serving/access/keyChanges.js'
 import { type UsageQuestion, UsageReport, type UsageRow } from '../../serving/access/usageReport.js'
 import type { DataConfig } from '../config/config.js'
-import type { Io } from '../process/io.js'
+import type { Io } from '../process/terminal.js'
 import { formatTime, layOutTable } from './tables.js'
 
 interface UsageFlags extends UsageQuestion {

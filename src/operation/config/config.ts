@@ -17,13 +17,13 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { UsageError } from '../../primitives/faults.js'
-import { isThere, namesIn } from '../../primitives/isThere.js'
+import { isThere, namesIn } from '../../primitives/files.js'
+import { isLoopback } from '../../primitives/urls.js'
 import { type AdminConfig, adminOf } from './admin.js'
 import { type ForkConfig, type NetworkConfig, storedNetwork } from './chainNetwork.js'
-import { existingFile, existingPath } from './existingPath.js'
 import { type ConfigFile, defaultConfigFile, fileSchema, keyRates, readConfigFile } from './file.js'
 import { gatewayOf } from './gateway.js'
-import { isLoopback } from './loopback.js'
+import { redactSecrets } from './issues.js'
 import {
   chainNames,
   chainNetwork,
@@ -36,11 +36,12 @@ import {
   storedNames,
   withHistory,
 } from './networks.js'
-import { redactSecrets } from './redactSecrets.js'
+import { existingFile, existingPath } from './paths.js'
 import type { RollupConfig } from './rollupNetwork.js'
 import { addShortForm } from './schema.js'
 import type { SharedConfig } from './shared.js'
 
+export { isLoopback } from '../../primitives/urls.js'
 export type { AdminConfig } from './admin.js'
 export { isBeaconUrl } from './beacon.js'
 export { type NetworkConfig, storePath } from './chainNetwork.js'
@@ -51,7 +52,6 @@ export { edgesMax, type Limits, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'
 export { type HistoryConfig, historyBlocksMin, historyLimits } from './history.js'
 export { type LogLevel, logLevels } from './logging.js'
-export { isLoopback } from './loopback.js'
 export { type UpstreamChain, unknownChainName } from './networks.js'
 export { queueSchemaOf } from './rollup.js'
 export type { RollupConfig } from './rollupNetwork.js'
@@ -236,7 +236,8 @@ export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...so
     dataDir,
     auth: false,
     admin: { enabled: false },
-    ...(fork !== undefined && { limits: { startMsMax: forkStartMsMax } }),
+    // Suites start many chains, so each must listen at once.
+    limits: { warmUpMs: 0, ...(fork !== undefined && { startMsMax: forkStartMsMax }) },
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
   const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})

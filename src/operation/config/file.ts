@@ -22,7 +22,13 @@ import { rollupShape } from './rollup.js'
 import { flag, integer, list, milliseconds, object, text } from './schema.js'
 import { sharedSchema } from './shared.js'
 import { sourceSchema, withAbsoluteSource } from './source.js'
-import { tlsSchema } from './tls.js'
+
+const tlsSchema = object({
+  /** PEM; the certificate first, then the chain to the authority. */
+  cert: text('the path of a PEM file'),
+  /** PEM, without a passphrase. */
+  key: text('the path of a PEM file'),
+})
 
 const MiB = 2 ** 20
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { excerpt } from '../../primitives/excerpt.js'
+import { excerpt } from '../../primitives/jsonType.js'
 import { nearest } from '../../primitives/nearest.js'
-import { redactSecrets } from './redactSecrets.js'
+import { redactUrl } from '../../primitives/urls.js'
 
 /** Longest part of a value that an error message repeats: enough to recognise it. */
 const quotedMax = 60
@@ -60,4 +60,24 @@ function formatValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   const text = JSON.stringify(value)
   return excerpt(text, quotedMax)
+}
+
+/** Keys whose values are URLs of nodes, also if an object was expected. */
+const urlKey = /url$|^upstreams?$/i
+
+/**
+ * A copy of a value of the configuration file, or of an invalid one, without secrets: URLs keep scheme and host,
+ * headers their names. `path` leads to the value; its last key gives the kind of the value.
+ */
+export function redactSecrets(value: unknown, path: readonly PropertyKey[] = []): unknown {
+  const key = String(path.findLast((step) => typeof step !== 'number') ?? '')
+  if (Array.isArray(value)) return value.map((item, index) => redactSecrets(item, [...path, index]))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, redactSecrets(inner, [...path, name])]),
+    )
+  }
+  if (path.includes('headers')) return value === '' ? value : '…'
+  if (typeof value !== 'string') return value
+  return urlKey.test(key) || value.includes('://') ? redactUrl(value) : value
 }

@@ -61,6 +61,15 @@ export const limitsShape = {
    * it, and a mistake in the configuration shows and ends the start; a node that is away keeps nobody waiting for longer.
    */
   startMsMax: milliseconds(100).default(4_000),
+  /**
+   * Time to fetch one thing from the nodes of a gateway or of a forked chain: two thirds of a request's time, so that an answer
+   * or the refusal still arrives. A node that never answers is left within it.
+   */
+  fetchMsMax: milliseconds(100).default(20_000),
+   * CPU time, for each listening thread, in which a new server asks itself the main methods before it listens: V8 then has
+   * compiled what the first requests of users run. It takes at most twice this time. More would delay the start; 0: off.
+   */
+  warmUpMs: integer(0, 60_000).default(2_000),
   /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**
@@ -137,7 +146,7 @@ export const limitsShape = {
   scriptsMax: integer(1, 256).default(2),
   /** Such traces that wait: each keeps its place for as long as `traceMsMax`, so that more would not be answered. */
   scriptsWaitingMax: integer(1).default(20),
-  /** One WebSocket message; where absent, the default of transport/unfinishedMessages.ts. */
+  /** One WebSocket message; where absent, the default of transport/wire.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: as many as may wait for a thread. */
   socketCallsMax: integer(1, 100_000).default(256),

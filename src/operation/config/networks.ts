@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readStoredIdentity } from '../../data/store/manifest.js'
 import { UsageError } from '../../primitives/faults.js'
-import { isThere, namesIn } from '../../primitives/isThere.js'
+import { isThere, namesIn } from '../../primitives/files.js'
 import { nearest } from '../../primitives/nearest.js'
 import { beaconOf } from './beacon.js'
 import {
@@ -15,7 +15,6 @@ import {
   storePath,
 } from './chainNetwork.js'
 import { demoNetworkName, demoRollupName } from './embeddedNames.js'
-import { existingFile } from './existingPath.js'
 import {
   type ConfigFile,
   type NetworkEntry,
@@ -25,6 +24,7 @@ import {
 } from './file.js'
 import { gatewayOf } from './gateway.js'
 import { historyOf } from './history.js'
+import { existingFile } from './paths.js'
 import { demoRollup, entryToRollup, type RollupConfig } from './rollupNetwork.js'
 import { consensusFlags, followUrl } from './source.js'
 import { findUpstreamFaults, isUpstreamUrl, upstreamSchema } from './upstream.js'

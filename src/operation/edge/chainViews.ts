@@ -3,9 +3,8 @@
  * share. The caller decides where rows come from, and when to check for a new head.
  */
 import { AnswerCache } from '../../data/chain/answerCache.js'
-import { Chain } from '../../data/chain/chain.js'
+import { Chain, ChainView } from '../../data/chain/chain.js'
 import type { ChainOptions, Head } from '../../data/chain/chainBlocks.js'
-import { ChainView } from '../../data/chain/chainView.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
 import type { StateReader } from '../../data/state/stateReader.js'
 import type { ChainRows } from '../../data/store/chainRows.js'
@@ -77,6 +76,12 @@ export class ChainViews implements NetworkViews<Network> {
   get current(): Network {
     if (this.#current.head !== this.chain.head) this.#current = this.#headView()
     return this.#current
+  }
+
+  /** Removes cached answers about blocks, and proofs, with their counts. */
+  forgetAnswers(): void {
+    this.chain.parts.answers.clear()
+    this.#shared.proofs.clear()
   }
 
   pinned(hash: Hash32): Network | undefined {

@@ -11,6 +11,7 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import type { CacheUse } from '../../data/chain/answerCache.js'
+import { FaultError } from '../../primitives/faults.js'
 import { SinceWhen } from '../../primitives/sinceWhen.js'
 import { developerMethods, type SourceCalls } from '../../primitives/upstreamCalls.js'
 import type { Allowances } from '../../serving/access/allowances.js'
@@ -19,17 +20,17 @@ import type { UsageCounter } from '../../serving/access/usageCounter.js'
 import type { EdgeCounts, EdgeFigures } from '../../serving/metrics/edgeCounts.js'
 import type { NetworkJobs } from '../../serving/pool/jobs.js'
 import { type DefectLog, thrownToWireError } from '../../serving/rpc/answers/wireErrors.js'
-import { anonymousId } from '../../serving/rpc/contexts/requestContext.js'
+import { anonymousId, ownCallerId } from '../../serving/rpc/contexts/requestContext.js'
 import { turnMsDefault } from '../../serving/rpc/contexts/requestSlices.js'
 import { createDispatcher } from '../../serving/rpc/dispatch/dispatch.js'
-import type { DispatchLimits, Endpoint } from '../../serving/rpc/dispatch/endpoint.js'
+import type { DispatchLimits, Endpoint, StoringEndpoint } from '../../serving/rpc/dispatch/endpoint.js'
 import type { FilterService } from '../../serving/rpc/logs/filterService.js'
 import { PolledFilters } from '../../serving/rpc/logs/polledFilters.js'
 import type { Method } from '../../serving/rpc/method.js'
+import type { RollupNetwork } from '../../serving/rpc/methods/rollup.js'
 import type { Network } from '../../serving/rpc/network.js'
 import { renderOpenRpc } from '../../serving/rpc/openRpc.js'
 import { methods } from '../../serving/rpc/registry.js'
-import type { RollupNetwork } from '../../serving/rpc/rollup/rollupNetwork.js'
 import { boundRollupMethods, prefixRollupMethods } from '../../serving/rpc/rollup/rollupRegistry.js'
 import type { Tracer } from '../../serving/traces/tracer.js'
 import { HttpServer, type HttpServerOptions } from '../../serving/transport/http.js'
@@ -37,8 +38,7 @@ import type { Page } from '../../serving/transport/httpRoutes.js'
 import { rarelyMade } from '../../serving/transport/rarelyMade.js'
 import type { RequestTracer } from '../../serving/transport/requestLog.js'
 import type { ServerTotals } from '../../serving/transport/totals.js'
-import { messageBytesDefault, socketsPerKeyFor } from '../../serving/transport/unfinishedMessages.js'
-import type { Transport } from '../../serving/transport/wire.js'
+import { messageBytesDefault, socketsPerKeyFor, type Transport } from '../../serving/transport/wire.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { ChainFeed } from './chainFeed.js'
 import type { EdgeRollup } from './edgeRollup.js'
@@ -47,6 +47,7 @@ import { threadCpuSeconds, watchLoop } from './loopWatch.js'
 import { readOpenFiles } from './openFiles.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 import { type EdgeSettings, settingsOf } from './settings.js'
+import { warmUp } from './warmUp.js'
 
 /** Time for unfinished answers when the server stops, beyond the time limit of a request. */
 const lastAnswersMsMax = 1_000
@@ -86,6 +87,8 @@ export interface Edge {
   readonly server: HttpServer
   /** Since when each part has its state. */
   readonly since: SinceWhen
+  /** Warms up, for `limits.warmUpMs`, and listens; resolves to the port. Rejects as {@link HttpServer.listen}. */
+  listen(): Promise<number>
   /** Writes the figures of its thread into its counts. */
   publish(): void
   /** Reports in `/health`, and to each connection with its next answer, that the server is about to stop. */
@@ -125,7 +128,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
             }),
           clientVersion: options.clientVersion,
           openRpc,
-          jobs: options.jobsOf(network.name),
+          jobs: jobsOfClients(options.jobsOf(network.name)),
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
           fetch: mayLack(network) ? options.callsOf(network.name)?.fetch : undefined,
@@ -161,6 +164,11 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       endpoints,
       server,
       since,
+      async listen() {
+        await warmUpUncounted(options, { networks, routes, server })
+        publish()
+        return server.listen()
+      },
       publish,
       drain() {
         isDraining = true
@@ -175,6 +183,48 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/**
+ * Warms up the server, and sets back what was counted meanwhile. Does not fail: a server that could not warm up answers
+ * its first requests more slowly.
+ */
+async function warmUpUncounted(
+  { config, counts, usage, log }: EdgeOptions,
+  { networks, routes, server }: Pick<Edge, 'networks' | 'server'> & { readonly routes: StoringRoutes },
+): Promise<void> {
+  const { limits, edges, tls } = config
+  if (limits.warmUpMs === 0) return
+  const forgetAnswers = () => {
+    for (const network of networks) network.forgetAnswers()
+    for (const { name, endpoint } of routes) {
+      if (networks.find((network) => network.name === name)?.opening === undefined) endpoint.forgetAnswers()
+    }
+  }
+  usage.pause()
+  const parts = { server, isSecure: tls !== undefined, networks, edges, forgetAnswers }
+  const startedAtMs = performance.now()
+  await warmUp({ ...parts, cpuMsMax: limits.warmUpMs }).then(
+    (answers) => log.debug({ answers, ms: Math.round(performance.now() - startedAtMs) }, 'warmed up'),
+    (error: Error) => log.warn(`the warm-up ended early, so first requests take longer: ${error.message}`),
+  )
+  forgetAnswers()
+  usage.resume()
+  counts.clear()
+}
+
+/**
+ * The jobs of a network, for clients alone. The warm-up starts no thread of the pool, and counts no job: calls that
+ * would need one fail.
+ */
+function jobsOfClients(jobs: NetworkJobs): NetworkJobs {
+  return {
+    run: (name, args, owner) =>
+      owner.keyId === ownCallerId
+        ? Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
+        : jobs.run(name, args, owner),
+    ...(jobs.refusal && { refusal: (className, owner) => jobs.refusal?.(className, owner) }),
   }
 }
 
@@ -326,12 +376,14 @@ function socketLimits({ limits }: Config, transport: Transport): HttpServerOptio
   }
 }
 
+type StoringRoutes = readonly (HttpServerOptions['routes'][number] & { readonly endpoint: StoringEndpoint })[]
+
 function createRoutes(
   { config, rollups, counts, usage }: EdgeOptions,
   networks: readonly OpenNetwork[],
   hostsOf: EdgeSettings['hosts'],
   logDefect: DefectLog,
-): HttpServerOptions['routes'] {
+): StoringRoutes {
   const { limits } = config
   const dispatchLimits: DispatchLimits = {
     batchCallsMax: limits.batchCallsMax,

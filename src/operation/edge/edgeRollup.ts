@@ -2,7 +2,7 @@ import { asciiToFelt, type Felt, hexToFelt } from '../../serving/rollup/felt.js'
 import { SequencerReader } from '../../serving/rollup/sequencerReader.js'
 import type { SubmissionService } from '../../serving/rollup/submissionService.js'
 import type { QueueCounts } from '../../serving/rollup/submissionStore.js'
-import type { RollupNetwork } from '../../serving/rpc/rollup/rollupNetwork.js'
+import type { RollupNetwork } from '../../serving/rpc/methods/rollup.js'
 import type { RollupConfig } from '../config/config.js'
 import { type Condition, type ConditionLevel, wellCondition } from './networkCondition.js'
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import { startedUrl } from '../../primitives/builtFile.js'
 import { defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { startedUrl } from '../../primitives/packageRoot.js'
 import type { UsageReport } from '../../serving/access/usageCounter.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../../serving/pool/messages.js'
 import { type Identity, RequestContext } from '../../serving/rpc/contexts/requestContext.js'

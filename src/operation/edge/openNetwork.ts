@@ -12,9 +12,8 @@ import { type LogRange, logRangeAt } from '../../data/store/logRanges.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
-import { reportingErrors } from '../../primitives/reportingErrors.js'
-import { setInterval } from '../../primitives/timers.js'
-import { developerClientVersion } from '../../primitives/version.js'
+import { developerClientVersion } from '../../primitives/packageRoot.js'
+import { reportingErrors, setInterval } from '../../primitives/timers.js'
 import { createRelay, createReported } from '../../serving/rpc/dispatch/relay.js'
 import type { NetworkViews } from '../../serving/rpc/method.js'
 import type { Network } from '../../serving/rpc/network.js'
@@ -49,6 +48,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly readers: number
   /** Use of the cache of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
+  /** Removes cached answers, and sets the counts of their use to zero. */
+  forgetAnswers(): void
   close(): Promise<void>
 }
 
@@ -196,6 +197,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get blockAnswers() {
       return opened?.views.chain.parts.answers.use ?? unused
     }
+    readonly forgetAnswers = () => opened?.views.forgetAnswers()
     get isReadable() {
       return isReadable && opened !== undefined
     }

@@ -17,8 +17,8 @@ import {
   SubmissionService,
 } from '../../serving/rollup/submissionService.js'
 import type { SubmissionReader } from '../../serving/rollup/submissionStore.js'
+import { loadTransport } from '../../serving/transport/chooseTransport.js'
 import type { HttpServer } from '../../serving/transport/http.js'
-import { loadTransport } from '../../serving/transport/loadTransport.js'
 import { sharedTotals } from '../../serving/transport/totals.js'
 import { openEdge, servedMethods, servedNetworks } from './edge.js'
 import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
@@ -84,7 +84,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
     const { edge, stores } = await openServices(link, data, counts, usage)
     server = edge.server
     link.obey(edge)
-    await server.listen()
+    await edge.listen()
     link.send({ type: 'listening' })
     const report = () => {
       const used = usage.take()

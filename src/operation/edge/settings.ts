@@ -1,4 +1,4 @@
-import type { ServerSettings } from '../../serving/transport/serverSettings.js'
+import type { ServerSettings } from '../../serving/transport/httpRoutes.js'
 import type { Config, LogLevel } from '../config/config.js'
 
 /** The settings of an edge that a reload of the configuration changes; crosses threads. */

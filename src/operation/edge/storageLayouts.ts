@@ -1,9 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { LayoutError, parseStorageLayout, type StorageLayout } from '../../data/state/storageLayout.js'
-import { excerpt } from '../../primitives/excerpt.js'
 import { UsageError } from '../../primitives/faults.js'
-import { isObject } from '../../primitives/jsonType.js'
+import { excerpt, isObject } from '../../primitives/jsonType.js'
 import type { NetworkConfig } from '../config/config.js'
 
 /** The layouts of a network; none without a file. Throws as {@link readStorageLayouts} does. */

@@ -1,11 +1,13 @@
 /** Lists of the admin API: the newest blocks of a network, submissions that wait, units that keys used. */
+
+import type { AuditEntry, AuditLog } from '../../data/store/node/audit.js'
 import { hourMs } from '../../data/store/node/usage.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { UsageError } from '../../primitives/faults.js'
 import { NotHeldError } from '../../primitives/notHeld.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import { UsageReport } from '../../serving/access/usageReport.js'
-import type { LastBlock, Submissions, Usage, UsageQuery } from '../admin/shapes.js'
+import type { AuditQuery, LastBlock, Submissions, Usage, UsageQuery } from '../admin/shapes.js'
 import type { Config } from '../config/config.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import { isoTime } from './liveState.js'
@@ -84,4 +86,20 @@ export async function readUsage(ledger: UsageLedger, query: UsageQuery): Promise
   await ledger.read(report.from, report.to, query.key, (cells) => report.add(cells))
   const toIso = (hour: number) => new Date(hour * hourMs).toISOString()
   return { from: toIso(report.from), to: toIso(report.to), rows: report.rows() }
+}
+
+/** An entry as `tidegate audit --json` and the admin API show it. */
+export function auditToJson({ sequence, atMs, actor, action, keyId, detail, hash }: AuditEntry) {
+  return { sequence, at: new Date(atMs).toISOString(), actor, action, keyId: keyId ?? null, detail, hash }
+}
+
+/** Entries as the admin API shows them, newest first. */
+export function readAudit(
+  audit: AuditLog | undefined,
+  { limit, before = Number.POSITIVE_INFINITY }: AuditQuery,
+) {
+  if (audit === undefined) return []
+  const end = Math.min(before, audit.last + 1)
+  const from = Math.max(end - limit, 1)
+  return [...audit.read(from, end - from)].reverse().map(auditToJson)
 }

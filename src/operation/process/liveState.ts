@@ -3,9 +3,9 @@
 import { statfsSync, statSync } from 'node:fs'
 import { basisOf } from '../../data/chain/families/basis.js'
 import { largest } from '../../primitives/extremes.js'
+import { clientVersion } from '../../primitives/packageRoot.js'
 import { type RefusalReason, refusalReasons } from '../../primitives/refusalReasons.js'
 import type { SinceWhen } from '../../primitives/sinceWhen.js'
-import { clientVersion } from '../../primitives/version.js'
 import type { NotedCall } from '../../serving/access/usageCounter.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import { type HistoryAnswer, others } from '../../serving/metrics/callHistory.js'
@@ -208,7 +208,7 @@ export function readNetworks(
       return [{ ...common(network), ...storeOf(network), kind, opening, condition, chain: null, queue: null }]
     }
     const source = services.sources.find(({ name }) => name === network.name)
-    const chain = chainOf(open, source?.figures?.upstreams ?? [], since)
+    const chain = chainOf(open, source?.figures?.upstreams ?? [], since, source?.figures?.engine)
     return [
       {
         ...common(network),
@@ -254,6 +254,7 @@ function chainOf(
   network: OpenNetwork,
   figures: IngestFigures['upstreams'],
   since: SinceWhen,
+  engine: IngestFigures['engine'],
 ): Network['chain'] {
   const { chain, head, syncing } = network.current
   const timestampMs = Number(head.header.timestamp) * 1_000
@@ -277,6 +278,7 @@ function chainOf(
       ...beaconNodesOf(network, figures, since),
     ],
     signed: signedOf(network),
+    consensus: consensusOf(engine),
   }
 }
 
@@ -347,6 +349,13 @@ function signedOf({ upstreams }: OpenNetwork): NonNullable<Network['chain']>['si
   const { slot, finalizedSlot, participants, time } = upstreams?.signed ?? {}
   if (slot === undefined || finalizedSlot === undefined || time === undefined) return null
   return { slot, finalizedSlot, participation: participationOf(participants), ageSeconds: ageSeconds(time) }
+}
+
+function consensusOf(engine: IngestFigures['engine']): NonNullable<Network['chain']>['consensus'] {
+  if (engine === undefined) return null
+  const { calledAtMs, silentSinceMs, gap } = engine
+  const timeOf = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms))
+  return { calledAt: timeOf(calledAtMs), silentSince: timeOf(silentSinceMs), gap: gap ?? null }
 }
 
 function queueOf(rollup: OpenRollup): Network['queue'] {

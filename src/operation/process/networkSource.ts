@@ -11,7 +11,13 @@ import type {
   IngestStore,
   SourceTask,
 } from '../../sources/ingest/thread/messages.js'
-import { feedSchemaOf, type GatewayConfig, historyLimits, type NetworkConfig } from '../config/config.js'
+import {
+  type Config,
+  feedSchemaOf,
+  type GatewayConfig,
+  historyLimits,
+  type NetworkConfig,
+} from '../config/config.js'
 import { ChainFeed, type SourceProgress, type SourceState, upToDate } from '../edge/chainFeed.js'
 import { genesisOf } from './genesisOf.js'
 
@@ -24,12 +30,11 @@ const pauseMsMax = 60_000
 /** A source that ran this long has recovered: the wait is short again after its next failure. */
 const steadyMs = 5 * 60_000
 
-/** Longest time to fetch one thing from upstreams; a request's own limit may end it earlier. */
-const fetchMsMax = 20_000
-
-function taskOf(
+/** The work of a network's ingest thread; `fetchMsMax` as in `limits`. */
+export function taskOf(
   { name, source, gateway, fork, forks, chainId, publish, history }: NetworkConfig,
   unpublished: IngestStore,
+  fetchMsMax: number,
 ): SourceTask {
   const schema = feedSchemaOf(name)
   const store = { ...unpublished, publish: publish && { ...publish, schema: publish.schema ?? schema } }
@@ -37,7 +42,8 @@ function taskOf(
     return { ...store, ...(gateway as GatewayConfig), network: name, forks, chainId, fetchMsMax }
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
-  if (source.type === 'develop') return { ...store, develop: { ...source, fork } }
+  if (source.type === 'develop')
+    return { ...store, develop: { ...source, fork: fork && { ...fork, fetchMsMax } } }
   if (source.type === 'consensus') return { ...store, consensus: source }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the stored history.
@@ -55,14 +61,15 @@ interface SourceListeners {
 /** Starts a network's source; undefined if it has none. */
 export function startSource(
   network: NetworkConfig,
-  mapBytes: number,
+  { mapBytes, limits }: Pick<Config, 'mapBytes' | 'limits'>,
   listeners: SourceListeners = {},
 ): NetworkSource | undefined {
   const { name, isEmbedded, source, gateway, storePath, chainId } = network
   if (source === undefined && gateway === undefined) return undefined
   const genesis = genesisOf(network)
   const history = historyLimits(network.history)
-  const task = taskOf(network, { storePath, mapBytes, genesis, chainId, isEmbedded, history })
+  const store = { storePath, mapBytes, genesis, chainId, isEmbedded, history }
+  const task = taskOf(network, store, limits.fetchMsMax)
   return new NetworkSource(name, task, listeners)
 }
 

@@ -11,8 +11,8 @@ import type { Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { settingsOf } from '../edge/settings.js'
-import { onHangup, onIdleSignals, onInterrupt } from './interrupt.js'
 import type { SystemdNotices } from './systemdNotices.js'
+import { onHangup, onIdleSignals, onInterrupt } from './terminal.js'
 import { TlsWatch } from './tlsWatch.js'
 
 /** The result of reading the configuration again: changes that apply at once, and those that need a restart. */

@@ -1,6 +1,6 @@
 import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { isThere } from '../../primitives/isThere.js'
+import { isThere } from '../../primitives/files.js'
 import { embeddedKeyRepository, type KeyRepository } from '../../serving/access/keyRepository.js'
 import { Pepper } from '../../serving/access/pepper.js'
 import type { DataConfig } from '../config/config.js'

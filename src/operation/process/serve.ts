@@ -10,7 +10,7 @@ import { NodeStore } from '../../data/store/node/nodeStore.js'
 import { defer } from '../../primitives/deferred.js'
 import { endProcess } from '../../primitives/endProcess.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { clientVersion } from '../../primitives/version.js'
+import { clientVersion } from '../../primitives/packageRoot.js'
 import { Allowances, allotSpentMemory, type SpentMemory } from '../../serving/access/allowances.js'
 import { KeyChecker } from '../../serving/access/keyChecker.js'
 import { KeyFreshness, keyFreshnessBytes } from '../../serving/access/keyFreshness.js'
@@ -32,7 +32,6 @@ import { fullStores } from '../edge/health.js'
 import { createLog } from '../edge/log.js'
 import { readOpenFiles } from '../edge/openFiles.js'
 import { readNetworkLayouts } from '../edge/storageLayouts.js'
-import type { Io } from '../process/io.js'
 import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
 import type { EngineListener } from './engine/engineListener.js'
@@ -45,6 +44,7 @@ import { sharedKeysOptions } from './openKeys.js'
 import { type OpenRollup, openRollup } from './openRollup.js'
 import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { SystemdNotices } from './systemdNotices.js'
+import type { Io } from './terminal.js'
 import { type DemoAccess, openingLine, welcomeLines } from './welcome.js'
 
 /** Part of the log line at a start on a full disk. */
@@ -158,8 +158,6 @@ class ServedProcess {
     const edge = await this.#openEdge(
       shared && { port: shared.port, totals: sharedTotals(shared.totals, config.limits.socketsMax) },
     )
-    this.#port = await edge.server.listen()
-    warnOfFewFiles(config, log)
     const transport = chosen.transport.name
     const keyOptions = { spent: access.spent, reach: access.reachMemory, counts: this.#countsMemory }
     const sources = this.#sources
@@ -167,7 +165,10 @@ class ServedProcess {
     const usage = this.#usage
     const parts = { pool, rollups, sources, networks: edge.networks, usage }
     this.#others = shared && startOtherEdges(config, { ...shared, transport, ...keyOptions }, parts)
-    await this.#others?.listening
+    // At the same time, since each warms up first.
+    const [port] = await Promise.all([edge.listen(), this.#others?.listening])
+    this.#port = port
+    warnOfFewFiles(config, log)
     this.#engines = await openEngines(config, { edge, sources, log })
     this.#admin = await openAdmin(config, {
       edge,
@@ -299,7 +300,7 @@ async function startSources(
   for (const network of config.networks) {
     const { name } = network
     const view = importView(name, (fields) => log.info(fields))
-    const source = startSource(network, config.mapBytes, {
+    const source = startSource(network, config, {
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
       onEnded(error, againMs) {

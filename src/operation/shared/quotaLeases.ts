@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connection, UnreachableError } from '../../data/postgres/connection.js'
-import { waitFor } from '../../primitives/waitFor.js'
+import { waitFor } from '../../primitives/deferred.js'
 import {
   type LeaseReport,
   leaseUnits,

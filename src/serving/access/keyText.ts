@@ -11,7 +11,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { redactUrls } from '../../primitives/redactUrl.js'
+import { redactUrls } from '../../primitives/urls.js'
 
 const prefix = 'tg_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../../primitives/faults.js'
-import { syncPath } from '../../primitives/syncPath.js'
+import { syncPath } from '../../primitives/files.js'
 
 const ownerOnly = 0o600
 const otherUsers = 0o077

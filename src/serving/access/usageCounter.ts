@@ -67,6 +67,7 @@ export class UsageCounter {
   /** Different failures: by network, key, method and error, so that many equal ones displace no others. */
   #failed = new Map<string, NotedCall>()
   #refused = new Map<string, RefusedCalls>()
+  #isPaused = false
 
   /** `methodAt` gives the name of the method with a slot; see {@link NetworkUsage.count}. */
   constructor(methodAt: (slot: number) => string) {
@@ -98,8 +99,19 @@ export class UsageCounter {
     if (this.#failed.size < failedMax && !this.#failed.has(name)) this.#failed.set(name, make())
   }
 
+  /** Reports nothing until {@link resume}, which drops the counts of the meantime. */
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.take()
+  }
+
   /** The counts since the last call of this; undefined if there are none. */
   take(): UsageReport | undefined {
+    if (this.#isPaused) return undefined
     const used = this.#networks.flatMap((network) => network.take())
     const slow = this.#slow
     if (slow.length > 0) this.#slow = []

@@ -3,26 +3,8 @@
  * parts when metrics are read. Owns the layout. A count is one addition to an array of numbers, so that a stored answer
  * is counted in some nanoseconds. `metrics.ts` makes names, labels and samples.
  */
+import { bucketOf, durationBuckets } from '../../primitives/durationBuckets.js'
 import { type RefusalReason, refusalReasonNames } from '../../primitives/refusalReasons.js'
-
-/**
- * Upper bounds of durations are powers of two of a microsecond: from 1 µs, since stored answers take a few, to 2^25
- * (34 s). One further bucket has the longer ones.
- */
-const firstPower = 0
-const lastPower = 25
-export const durationBuckets = lastPower - firstPower + 2
-
-/** Upper bound of a bucket of durations, in seconds; undefined for the last one, which has none. */
-export function bucketSeconds(bucket: number): number | undefined {
-  return bucket === durationBuckets - 1 ? undefined : 2 ** (firstPower + bucket) / 1e6
-}
-
-/** The smallest bucket whose bound is not below `us`. */
-function bucketOf(us: number): number {
-  const power = us <= 1 ? 0 : 32 - Math.clz32(Math.min(Math.ceil(us), 2 ** 31) - 1)
-  return Math.min(Math.max(power - firstPower, 0), durationBuckets - 1)
-}
 
 /** Upper bounds of answers are powers of four, from 64 bytes to 64 MiB, and one bucket for longer ones. */
 const firstSizePower = 3
@@ -240,6 +222,13 @@ export class EdgeCounts {
   delayed(ms: number): void {
     ;(this.#words[this.#delaysAt + bucketOf(ms * 1_000)] as number) += 1
     ;(this.#words[this.#delaysAt + durationBuckets] as number) += ms / 1_000
+  }
+
+  /** Sets all counts and figures to zero. */
+  clear(): void {
+    this.#words.fill(0)
+    this.#untimed = 0
+    this.#untimedStored = 0
   }
 
   publish(figures: EdgeFigures): void {

@@ -5,7 +5,8 @@
  * Labels are bounded: served methods, listed error codes and reasons, configured networks, classes of jobs, numbers of
  * edges, ids and names of some API keys. None is made from a request, so none can contain a key's secret.
  */
-import { bucketBytes, bucketSeconds, type EdgeFigures, errorNames } from './edgeCounts.js'
+import { bucketSeconds } from '../../primitives/durationBuckets.js'
+import { bucketBytes, type EdgeFigures, errorNames } from './edgeCounts.js'
 import { type DeclaredMetric, type MetricsText, Register } from './register.js'
 import { defineSources } from './sourceMetrics.js'
 import type { MetricSources } from './sources.js'

@@ -2,7 +2,8 @@
  * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at regular times, and the
  * newest sample is compared with older ones.
  */
-import { bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
+import { bucketSeconds } from '../../primitives/durationBuckets.js'
+import type { EdgeCounts, MethodCounts } from './edgeCounts.js'
 import { minus, sumCells, sumLists, sumMaps, sumOf } from './sumCounts.js'
 
 /** Samples from the oldest to the newest: with one a second, a window long enough for infrequent calls. */

@@ -1,3 +1,4 @@
+import { bucketSeconds } from '../../primitives/durationBuckets.js'
 import type { Register } from './register.js'
 import type { MetricSources } from './sources.js'
 
@@ -52,6 +53,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   defineUpstreams(register, sources)
   defineSigned(register, sources)
   defineFeeds(register, sources)
+  defineEngines(register, sources)
 }
 
 function defineUpstreams(register: Register, sources: MetricSources['sources']): void {
@@ -139,4 +141,47 @@ function defineFeeds(register: Register, sources: MetricSources['sources']): voi
     'Blocks that the store is behind the feed, or the feed behind the store of its writer.',
     'blocksBehind',
   )
+}
+
+function defineEngines(register: Register, sources: MetricSources['sources']): void {
+  register.section = 'Consensus clients'
+  const rows = () =>
+    sources().flatMap(({ network, engine }) => (engine ? [[{ network }, engine] as const] : []))
+  register
+    .of(['network', 'method', 'outcome'], () =>
+      rows().flatMap(([{ network }, { calls }]) =>
+        calls.map(({ method, outcome, count }) => [{ network, method, outcome }, count] as const),
+      ),
+    )
+    .counter(
+      'tidegate_engine_calls_total',
+      'Calls of a consensus client by method and outcome: the status of a payload, ok, or the code of an error.',
+    )
+  register
+    .of(['network'], rows)
+    .gauge(
+      'tidegate_engine_call_age_seconds',
+      'Time since the last call of a consensus client; absent before the first one.',
+      ({ calledAtMs }) => (calledAtMs === undefined ? undefined : (Date.now() - calledAtMs) / 1_000),
+    )
+  register.histogram(
+    'tidegate_engine_payload_seconds',
+    'Time from the arrival of engine_newPayload to its answer.',
+    ['network'],
+    bucketSeconds,
+    () =>
+      rows().map(([labels, { payloads }]) => ({ labels, buckets: payloads.buckets, sum: payloads.seconds })),
+  )
+  register
+    .of(['network', 'state'], () =>
+      rows().flatMap(([{ network }, { gap }]) =>
+        (['fetched', 'executed', 'left'] as const).map(
+          (state) => [{ network, state }, gap?.[state] ?? 0] as const,
+        ),
+      ),
+    )
+    .gauge(
+      'tidegate_engine_gap_blocks',
+      'Blocks between the store and the head that a consensus client chose, by state: fetched, executed or left.',
+    )
 }

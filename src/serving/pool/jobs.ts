@@ -22,8 +22,8 @@ import type {
 import type { ListedAccesses } from '../../execution/evm/messages/outcomeJson.js'
 import type { SimulationRequest } from '../../execution/evm/simulate/simulationRequest.js'
 import type { TraceRequest } from '../../execution/evm/tracers/traceRequest.js'
+import type { Waiter } from '../../primitives/deferred.js'
 import type { Fault } from '../../primitives/faults.js'
-import type { Waiter } from '../../primitives/waiter.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 
 export type JobTable<J> = { readonly [N in keyof J]: JobOf<string, unknown, unknown> }

@@ -26,10 +26,9 @@
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
-import { type Deferred, defer } from '../../primitives/deferred.js'
+import { type Deferred, defer, waitFor } from '../../primitives/deferred.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
 import { setInterval, setTimeout } from '../../primitives/timers.js'
-import { waitFor } from '../../primitives/waitFor.js'
 import { type ClassShare, FairQueue } from './fairQueue.js'
 import { Job, type Run } from './job.js'
 import { JobSignals } from './jobCells.js'

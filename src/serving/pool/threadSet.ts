@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Piscina } from 'piscina'
-import { waitFor } from '../../primitives/waitFor.js'
+import { waitFor } from '../../primitives/deferred.js'
 import { JobThread, type JobThreadEvents } from './jobThread.js'
 import type { ThreadData } from './messages.js'
 

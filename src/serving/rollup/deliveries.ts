@@ -1,6 +1,5 @@
 /** The actions of a forwarder on waiting transactions: it begins to send them, requeues them, and settles them. */
-import { isSettled, type Rejection } from '../../data/store/node/submissions.js'
-import { isOld, rejectionOfOld, type WaitLimit } from './submissionAge.js'
+import { isSettled, type Rejection, type SubmissionRow } from '../../data/store/node/submissions.js'
 import type { Lane, SubmissionId, SubmissionWriter } from './submissionStore.js'
 
 export interface Outgoing extends SubmissionId {
@@ -61,4 +60,23 @@ export class Deliveries {
       rows.put({ ...row, state, changedAtMs: Date.now(), rejection })
     })
   }
+}
+
+export interface WaitLimit {
+  /** Time without the sequencer's verdict after which a transaction is rejected here. */
+  readonly waitingMsMax: number
+}
+
+export function isOld(
+  { receivedAtMs }: Pick<SubmissionRow, 'receivedAtMs'>,
+  now: number,
+  { waitingMsMax }: WaitLimit,
+): boolean {
+  return receivedAtMs <= now - waitingMsMax
+}
+
+/** The rejection of a transaction that {@link isOld}. */
+export function rejectionOfOld({ waitingMsMax }: WaitLimit): Rejection {
+  const seconds = Math.round(waitingMsMax / 1000)
+  return { code: undefined, text: `expired: no word of the sequencer within ${seconds} s` }
 }

@@ -11,9 +11,8 @@ import { DeliveryTurns } from './deliveryTurns.js'
 import type { Felt } from './felt.js'
 import type { SequencerClient } from './sequencerClient.js'
 import type { Unanswered } from './sequencerExchange.js'
-import { idText, laneText } from './submissionNames.js'
 import type { SubmissionQueue } from './submissionQueue.js'
-import type { Rejection } from './submissionService.js'
+import { idText, laneText, type Rejection } from './submissionService.js'
 import type { Lane } from './submissionStore.js'
 
 interface ForwarderOptions {

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Waiter } from '../../primitives/waiter.js'
+import type { Waiter } from '../../primitives/deferred.js'
 import type { Felt } from './felt.js'
 import { type HashedFields, type InvokeTransaction, toHashedFields } from './invokeTransaction.js'
 

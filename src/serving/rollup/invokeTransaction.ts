@@ -2,8 +2,7 @@
  * Invoke transactions of version 3: their canonical form, and parsing of callers' input into it. Owns the rules of
  * every field and names the invalid field; `invokeHash.ts` computes the hash.
  */
-import { excerpt } from '../../primitives/excerpt.js'
-import { isObject, typeName } from '../../primitives/jsonType.js'
+import { excerpt, isObject, typeName } from '../../primitives/jsonType.js'
 import { decimalToFelt, type Felt, hexToFelt } from './felt.js'
 
 /** How much of one resource a transaction may use, and its highest price. Both are hex quantities. */

@@ -4,7 +4,7 @@ import { isSettled, type SubmissionRow, type Submissions } from '../../data/stor
 import type { Hex } from '../../primitives/bytes.js'
 import { recordsBeyond } from './keyShare.js'
 import { QueueSizes } from './queueSizes.js'
-import { idText, laneText } from './submissionNames.js'
+import { idText, laneText } from './submissionService.js'
 import type {
   Lane,
   QueueCounts,

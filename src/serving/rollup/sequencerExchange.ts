@@ -1,9 +1,9 @@
 /**
  * One HTTP exchange with a sequencer: sends, reads a bounded answer, and decides whether the sequencer itself answered.
  */
-import { causeOf } from '../../primitives/causeOf.js'
+
 import { readRetryAfter } from '../../primitives/retryAfter.js'
-import { authorization, withoutCredentials } from '../../primitives/urlCredentials.js'
+import { authorization, causeOf, withoutCredentials } from '../../primitives/urls.js'
 
 /** An answer that may be the sequencer's own. */
 export interface Answer {

@@ -5,7 +5,7 @@ import { isSettled, quantityToWord, type SubmissionRow } from '../../data/store/
 import { asBuffer, bytesToHex, bytesToQuantity, type Hex } from '../../primitives/bytes.js'
 import { QueueSizes, type Sizes } from './queueSizes.js'
 import { isWaiting, rowColumns } from './sharedSchema.js'
-import { idText, laneText } from './submissionNames.js'
+import { idText, laneText } from './submissionService.js'
 import type { Lane, Place, Reads, SubmissionId, SubmissionTransaction } from './submissionStore.js'
 
 /** Work of the same group has changed rows that this work must read; it has to run in the next group. */

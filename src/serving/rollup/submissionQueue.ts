@@ -18,11 +18,11 @@
 import { createHash } from 'node:crypto'
 import { isSettled, type Place, type SubmissionRow } from '../../data/store/node/submissions.js'
 import { FaultError } from '../../primitives/faults.js'
+import { isOld, rejectionOfOld, type WaitLimit } from './deliveries.js'
 import type { Felt } from './felt.js'
 import { type ComputeHash, type HashWaiter, InvokeHashes } from './invokeHashes.js'
 import type { InvokeTransaction } from './invokeTransaction.js'
 import { mayTake } from './keyShare.js'
-import { isOld, rejectionOfOld, type WaitLimit } from './submissionAge.js'
 import { bodyToTransaction, refused, type SubmissionId, SubmissionService } from './submissionService.js'
 import type { QueueCounts, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
 

@@ -5,8 +5,8 @@
  */
 
 import type { Lane, Place, SubmissionId, SubmissionRow } from '../../data/store/node/submissions.js'
-import type { Awaitable } from '../../primitives/awaitable.js'
 import type { Hex } from '../../primitives/bytes.js'
+import type { Awaitable } from '../../primitives/deferred.js'
 import type { Sizes } from './queueSizes.js'
 
 export type { Lane, Place, SubmissionId } from '../../data/store/node/submissions.js'

@@ -1,6 +1,6 @@
 import type { AnswerCache } from '../../data/chain/answerCache.js'
+import type { ChainView } from '../../data/chain/chain.js'
 import type { Head } from '../../data/chain/chainBlocks.js'
-import type { ChainView } from '../../data/chain/chainView.js'
 import type { LogBounds } from '../../data/chain/logSearch.js'
 import type { SyncProgress } from '../../data/chain/syncProgress.js'
 import type { StateReader } from '../../data/state/stateReader.js'

@@ -1,4 +1,4 @@
-import type { BlockId } from '../../data/chain/blockId.js'
+import type { BlockId } from '../../data/chain/chainBlocks.js'
 import type { ChainStep } from '../../data/chain/chainSteps.js'
 import type { LogFilter } from '../../data/chain/logFilter.js'
 import type { Delivery } from './subscription.js'

@@ -8,16 +8,16 @@
  * reorganisations and new heads take the same path, and a client that resumes needs no queue.
  */
 
-import type { BlockId } from '../../data/chain/blockId.js'
 import type { Chain } from '../../data/chain/chain.js'
+import type { BlockId } from '../../data/chain/chainBlocks.js'
 import { beforeGenesis, type ChainCursor, type ChainStep } from '../../data/chain/chainSteps.js'
 import { requireLogs } from '../../data/chain/logSearch.js'
 import { type SyncProgress, syncProgressJson } from '../../data/chain/syncProgress.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../primitives/bytes.js'
+import type { Waiter } from '../../primitives/deferred.js'
 import { FaultError } from '../../primitives/faults.js'
 import { setTimeout } from '../../primitives/timers.js'
 import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
-import type { Waiter } from '../../primitives/waiter.js'
 import { BlockEvents, type ChainEvent } from './blockEvents.js'
 import type { ChainRequest } from './chainRequest.js'
 import { type KeptEvents, keepEvents } from './eventMessage.js'

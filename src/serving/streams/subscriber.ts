@@ -1,7 +1,19 @@
 import { FaultError } from '../../primitives/faults.js'
 import type { Place, Work } from '../../primitives/timeSlices.js'
-import type { EventSink } from './eventSink.js'
 import { type SubscriberPool, type SubscriptionLimits, tooMuch } from './subscriberPool.js'
+
+/**
+ * Sends the events of one connection. Transports implement it, one object per socket. The sink of a closed socket
+ * does nothing.
+ */
+export interface EventSink {
+  /** Bytes passed to {@link send} that the operating system has not accepted yet; 0 once the socket is closed. */
+  readonly bufferedBytes: number
+  /** Sends one text message, UTF-8. `message` is copied before the call returns. */
+  send(message: Uint8Array): void
+  /** Ends the connection with a WebSocket close code and a reason of at most 123 bytes. */
+  close(code: number, reason: string): void
+}
 
 /** A connection's view of one of its subscriptions. */
 export interface OwnedSubscription {

@@ -14,7 +14,7 @@ import {
   renderErrorAnswer,
   thrownToWireError,
 } from '../rpc/answers/wireErrors.js'
-import { type Allowance, anonymousId, type Identity } from '../rpc/contexts/requestContext.js'
+import { type Allowance, anonymousId, type Identity, ownCallerId } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
 import { hostName } from './hostGate.js'
 import type { PathTarget } from './paths.js'
@@ -110,6 +110,8 @@ export class Admission {
   readonly #default: Route | undefined
   readonly #options: AdmissionOptions
   readonly #anonymous: Allowed
+  /** Key of the only caller; undefined: the keys of clients count. */
+  #onlyKey: string | undefined
 
   /** Throws RangeError if two networks have the same name, or one has a reserved name. */
   constructor(options: AdmissionOptions) {
@@ -137,6 +139,11 @@ export class Admission {
     this.#hosts = routes
   }
 
+  /** Admits only requests with this key in their path, as {@link ownCaller}; undefined: those of clients again. */
+  admitOnly(key: string | undefined): void {
+    this.#onlyKey = key
+  }
+
   /** The network of the path, or else of the Host header, or else the default. */
   findRoute(target: PathTarget, host: string): Route | undefined {
     if (target.network !== undefined) return this.#networks.get(target.network)
@@ -151,6 +158,7 @@ export class Admission {
     use: KeyUse & PresentedKeys,
     form: string,
   ): Allowed | Refusal {
+    if (this.#onlyKey !== undefined) return pathKey === this.#onlyKey ? ownCaller : notYet
     if (this.#options.noAuth) return this.#anonymous
     const { bearer, apiKey } = use
     const isInPath = bearer === '' && apiKey === ''
@@ -242,6 +250,15 @@ export const foreignHost: Refusal = {
   answer: refusal(403, -32001, 'forbidden: this host name is not served here; allowedHosts can allow it'),
   reason: 'host',
   why: 'host name',
+}
+
+/** The caller while a server serves itself alone: no key of the store, without limits. */
+const ownCaller: Allowed = { ok: true, credentials: [], key: { id: ownCallerId }, allowance: undefined }
+
+const notYet: Refusal = {
+  answer: refusalOfFault(503, { kind: 'ServerBusy', why: 'the server is starting', retryAfterMs: 1_000 }),
+  reason: 'busy',
+  why: 'not listening yet',
 }
 
 function endOf({ untilMs }: Allowed): number {

@@ -4,7 +4,6 @@
  * the choice for the operator.
  */
 import { OperatorError } from '../../primitives/faults.js'
-import { loadTransport } from './loadTransport.js'
 import type { Transport } from './wire.js'
 
 interface Choice {
@@ -14,6 +13,8 @@ interface Choice {
 }
 
 const officialBuild = 'npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.70.0'
+/** The pair of the container. */
+const fastPair = 'take Node.js 24 and glibc 2.38 or newer, as on Debian 13'
 const slower = 'serving on node:http and ws, which take about four times the CPU for a cached read'
 const fault =
   'of uWebSockets.js only a build loads here that answers 505 to requests that come in two packets'
@@ -33,13 +34,13 @@ export async function chooseTransport(
     transport = await loadTransport('uws')
   } catch (error) {
     const why = `uWebSockets.js cannot be loaded: ${whyNotLoaded(String(error), thisSystem())}`
-    const wayOut = `a later official build may have one that does (${officialBuild})`
+    const wayOut = `${fastPair}; a later official build may have a binary for this pair (${officialBuild})`
     if (wanted === 'uws') {
-      throw new OperatorError(`${why}. Choose transport node, or take another Node.js; ${wayOut}.`)
+      throw new OperatorError(`${why}. Choose transport node, or ${wayOut}.`)
     }
     return {
       transport: await other(),
-      notice: `${why}; ${slower}. To change that: ${wayOut}, and another Node.js may too`,
+      notice: `${why}; ${slower}. To change that, ${wayOut}`,
     }
   }
   const { isFaulty } = await import('./uws/library.js')
@@ -75,4 +76,11 @@ export function whyNotLoaded(message: string, { node, platform, arch, glibc }: S
   if (/Cannot find module/.test(message)) return `it has no binary for Node.js ${node} on ${platform} ${arch}`
   if (platform === 'linux' && glibc === undefined) return 'its binaries need glibc, which this system lacks'
   return message.trim().split('\n').at(-1) ?? message
+}
+
+/** The only import of the libraries, so that the program runs even if uWebSockets.js cannot be loaded. */
+export async function loadTransport(name: Transport['name']): Promise<Transport> {
+  return name === 'node'
+    ? (await import('./node/nodeWire.js')).nodeTransport
+    : (await import('./uws/uwsWire.js')).uwsTransport
 }

@@ -4,21 +4,21 @@
  * or the HTTP library (wire.ts).
  */
 
+import { randomBytes } from 'node:crypto'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { waitFor } from '../../primitives/deferred.js'
 import { LinkedList } from '../../primitives/linkedList.js'
 import { setInterval } from '../../primitives/timers.js'
 import { Share } from '../../primitives/timeSlices.js'
-import { waitFor } from '../../primitives/waitFor.js'
 import { thrownToWireError } from '../rpc/answers/wireErrors.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
 import { Admission, type AdmissionOptions, refusal, refusalOfFault } from './admission.js'
 import { CompressedCopies } from './compressedCopies.js'
 import { type ExchangePool, slicesOfBodies } from './exchange.js'
 import { FloodPenalties } from './floodPenalties.js'
-import { HttpRoutes, type HttpRoutesOptions } from './httpRoutes.js'
+import { HttpRoutes, type HttpRoutesOptions, type ServerSettings } from './httpRoutes.js'
 import { RequestLog, type RequestLogOptions } from './requestLog.js'
-import type { ServerSettings } from './serverSettings.js'
-import type { SocketLimits } from './socketLimits.js'
+import type { SocketLimits } from './socket.js'
 import type { TlsFiles } from './tlsFiles.js'
 import { localTotals, type ServerTotals } from './totals.js'
 import { TrustedProxies } from './trustedProxies.js'
@@ -40,6 +40,13 @@ export interface HttpLimits {
   readonly connectionsMax?: number
   /** Bytes of compressed copies of answers; 0: answers are not compressed. */
   readonly compressedBytesMax: number
+}
+
+/** Where, and with which key, {@link HttpServer.serveAlone} serves. */
+export interface OwnAddress {
+  readonly host: string
+  readonly port: number
+  readonly key: string
 }
 
 export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
@@ -74,6 +81,12 @@ const fullMsMin = 60_000
 const quietMs = 100
 /** Maximum wait for the last connections to be accepted, and again for the quiet time: a stop takes a second longer. */
 const quietMsMax = 500
+
+/** Bytes of the random key of {@link HttpServer.serveAlone}: as many as those of a client's key. */
+const keyBytes = 32
+const loopback = '127.0.0.1'
+/** Turns of the event loop in which connections that their client ended are closed; a few are enough. */
+const turnsToClose = 100
 
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
 const sweepsPerBodyLimit = 10
@@ -191,6 +204,25 @@ export class HttpServer {
 
   get copyBytes(): number {
     return this.#pool.copies.bytes
+  }
+
+  /**
+   * Before {@link listen}: serves `work` alone, on a port of the loopback address that the system chooses. Only requests
+   * with `key` in their path are admitted. They belong to no key of a client, and are neither logged nor traced. Rejects
+   * as `work`, and with OperatorError if there is no loopback address.
+   */
+  async serveAlone(work: (own: OwnAddress) => Promise<void>): Promise<void> {
+    const key = randomBytes(keyBytes).toString('hex')
+    this.#admission.admitOnly(key)
+    this.#requestLog?.pause(true)
+    try {
+      const port = await this.#wire.listen({ host: loopback, port: 0 }, false)
+      await work({ host: loopback, port, key }).finally(() => this.#wire.stopListening())
+      for (let turn = 0; this.#wire.connections > 0 && turn < turnsToClose; turn++) await everythingRead()
+    } finally {
+      this.#requestLog?.pause(false)
+      this.#admission.admitOnly(undefined)
+    }
   }
 
   /** Starts listening; resolves to the port. Rejects with OperatorError if the address cannot be used. */

@@ -29,10 +29,10 @@ import {
   redactPath,
 } from './paths.js'
 import type { RequestHead } from './requestHead.js'
-import { type RequestLog, readRequestId, withRequestId } from './requestLog.js'
+import { type RequestLog, type RequestLogSettings, readRequestId, withRequestId } from './requestLog.js'
 import { keylessMax, RequestsPerTurn, requestsOfKeyMax } from './requestsPerTurn.js'
 import { notKept, ResourceExchange } from './resourceExchange.js'
-import type { ServerSettings } from './serverSettings.js'
+import type { TlsFiles } from './tlsFiles.js'
 import { type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
 /** The answer of GET at a path of its own. */
@@ -326,4 +326,18 @@ function contentLengthOf(text: string): number {
 
 function isJsonContentType(value: string): boolean {
   return value === 'application/json' || jsonContentTypePattern.test(value)
+}
+
+/** Settings that may change while a server runs. */
+export interface ServerSettings {
+  readonly cors: CorsOrigins
+  /** Network → host names that address it; see {@link Route.hosts}. */
+  readonly hosts: ReadonlyMap<string, readonly string[]>
+  /** Allowed host names besides addresses and `localhost`, in lower case; undefined: all. */
+  readonly allowedHosts: readonly string[] | undefined
+  /** IP addresses and networks of proxies whose X-Forwarded-For is trusted. */
+  readonly trustedProxies: readonly string[]
+  readonly requestLog: RequestLogSettings
+  /** The files are read again at each change. Ignored by a server without TLS. */
+  readonly tls: TlsFiles | undefined
 }

@@ -67,6 +67,7 @@ const readBytesMax = 64 * 1024
 export class RequestLog {
   readonly #options: RequestLogOptions
   #settings: RequestLogSettings
+  #isPaused = false
   #isOff: boolean
 
   constructor(options: RequestLogOptions) {
@@ -80,8 +81,15 @@ export class RequestLog {
     this.#isOff = this.#findOff()
   }
 
+  /** While paused, requests are neither logged nor traced. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused
+    this.#isOff = this.#findOff()
+  }
+
   #findOff(): boolean {
     const { sample, isAll } = this.#settings
+    if (this.#isPaused) return true
     return sample === 0 && !isAll && this.#options.tracer === undefined
   }
 

@@ -15,17 +15,42 @@ import { type Place, Share, type TimeSlices } from '../../primitives/timeSlices.
 import type { AnswerBody } from '../rpc/answers/answer.js'
 import { RequestContext } from '../rpc/contexts/requestContext.js'
 import type { Endpoint } from '../rpc/dispatch/endpoint.js'
-import type { EventSink } from '../streams/eventSink.js'
-import { Subscriber } from '../streams/subscriber.js'
-import type { SubscriberPool } from '../streams/subscriberPool.js'
+import { type EventSink, Subscriber } from '../streams/subscriber.js'
+import type { SubscriberPool, SubscriptionLimits } from '../streams/subscriberPool.js'
 import type { Allowed, KeyUse, Route } from './admission.js'
-import { closeCodes } from './closeCodes.js'
 import { type CallRoom, MessageContext } from './messageCaller.js'
 import type { RequestLog } from './requestLog.js'
-import type { SocketLimits } from './socketLimits.js'
 import { SocketSends } from './socketSends.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
+
+/** Limits of one WebSocket, and of all together. */
+export interface SocketLimits {
+  readonly messageBytesMax: number
+  /** Calls of one socket that wait at the same time, for a job or for unsent answers. */
+  readonly callsMax: number
+  /** Unsent bytes above which a further send ends the connection. */
+  readonly unsentBytesMax: number
+  /** Unsent bytes and waiting messages of all sockets. */
+  readonly bufferedBytesMax: number
+  readonly socketsMax: number
+  readonly socketsPerKeyMax: number
+  readonly pingMs: number
+  /** Maximum time without any data from the client, not even a pong. */
+  readonly idleMsMax: number
+  /** Maximum time that a closing connection waits until everything is sent. */
+  readonly endMsMax: number
+  readonly subscriptions: SubscriptionLimits
+}
+
+/** Close codes of RFC 6455, section 7.4.1, and 1013 of the IANA registry that it establishes. */
+export const closeCodes = {
+  goingAway: 1001,
+  notUtf8: 1007,
+  policy: 1008,
+  tooBig: 1009,
+  tryLater: 1013,
+} as const
 
 /** The network of a connection, its key, and its origin and address at the opening. */
 export interface SocketData {

@@ -5,8 +5,7 @@
  */
 
 import { defer } from '../../primitives/deferred.js'
-import { reportingErrors } from '../../primitives/reportingErrors.js'
-import { setInterval } from '../../primitives/timers.js'
+import { reportingErrors, setInterval } from '../../primitives/timers.js'
 import { TimeSlices } from '../../primitives/timeSlices.js'
 import type { Answer } from '../rpc/answers/answer.js'
 import { SubscriberPool } from '../streams/subscriberPool.js'
@@ -19,13 +18,11 @@ import {
   refusalOfFault,
   unknownNetwork,
 } from './admission.js'
-import { closeCodes } from './closeCodes.js'
 import { type FloodPenalties, heldOff } from './floodPenalties.js'
 import { parsePath, parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import type { RequestLog } from './requestLog.js'
-import { Socket, type SocketData, type SocketPool } from './socket.js'
-import type { SocketLimits } from './socketLimits.js'
+import { closeCodes, Socket, type SocketData, type SocketLimits, type SocketPool } from './socket.js'
 import type { ServerTotals, Total } from './totals.js'
 import type { SocketPermit, SocketWire } from './wire.js'
 

@@ -3,6 +3,8 @@
  * Everything that both share is written once, above this interface. An adapter owns the library's objects and hides its
  * rules; for example, it calls nothing here after the library's object has ended.
  */
+
+import { STATUS_CODES } from 'node:http'
 import { OperatorError } from '../../primitives/faults.js'
 import type { Answer, AnswerBody } from '../rpc/answers/answer.js'
 import type { RequestHead } from './requestHead.js'
@@ -173,4 +175,37 @@ export interface SocketHandler {
    * too long, and the client got no reason.
    */
   onClose(isTooBig?: boolean): void
+}
+
+/** Whether answers with this status have no body, and therefore no content type and length. */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 304
+}
+
+export function statusReason(status: number): string {
+  // The name of RFC 9110; Node.js has an older one.
+  return status === 413 ? 'Content Too Large' : (STATUS_CODES[status] ?? '')
+}
+
+const MiB = 2 ** 20
+
+/**
+ * Maximum memory of unfinished messages of one key over a library that does not report them: the longest message times
+ * the WebSockets of a key.
+ */
+const unseenBytesMax = 1024 * MiB
+
+/**
+ * geth's limit if unfinished messages are counted. Otherwise 4 MiB, twice a transaction with six blobs in hex, which
+ * allows a key 256 WebSockets.
+ */
+export function messageBytesDefault({ reportsUnfinished }: Transport): number {
+  return reportsUnfinished ? 32 * MiB : 4 * MiB
+}
+
+/** Maximum WebSockets of a key within {@link unseenBytesMax}. */
+export function socketsPerKeyFor({ reportsUnfinished }: Transport, messageBytesMax: number): number {
+  return reportsUnfinished
+    ? Number.POSITIVE_INFINITY
+    : Math.max(Math.floor(unseenBytesMax / messageBytesMax), 1)
 }

@@ -15,8 +15,8 @@ import { type Account, decodeAccount } from '../../data/state/account.js'
 import type { BlockDiff, Change } from '../../data/store/blockDiff.js'
 import type { ChainReader } from '../../data/store/chainReader.js'
 import { senderBytes } from '../../data/store/storedBlock.js'
-import { addressBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
-import { NewCode } from './newCode.js'
+import { addressBytes, equalBytes, type Hash32, latin1Key } from '../../primitives/bytes.js'
+import { emptyCodeHash } from '../../primitives/keccak.js'
 
 /** Raised with every change of the encoding. */
 export const blockDiffVersion = 1
@@ -182,4 +182,20 @@ function pairsOf(part: unknown, keyBytes: number): Change[] {
 
 function checksumOf(packed: Uint8Array): Uint8Array {
   return createHash('sha256').update(packed).digest()
+}
+
+/** Hashes of the code that accounts have after a block and did not have before, ascending, each once. */
+export class NewCode {
+  readonly #hashes = new Map<string, Hash32>()
+
+  /** Adds one account before and after the block; undefined if there is none. */
+  add(before: Account | undefined, after: Account | undefined): void {
+    if (after === undefined || equalBytes(after.codeHash, emptyCodeHash)) return
+    if (before !== undefined && equalBytes(before.codeHash, after.codeHash)) return
+    this.#hashes.set(latin1Key(after.codeHash), after.codeHash)
+  }
+
+  hashes(): Hash32[] {
+    return [...this.#hashes.values()].sort(Buffer.compare)
+  }
 }

@@ -28,8 +28,7 @@ import {
 } from '../../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
 import { RlpError, type RlpItem, rlpBytes, rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
-import { BlockDiffError, type BlockDiffParts } from './blockDiffCodec.js'
-import { NewCode } from './newCode.js'
+import { BlockDiffError, type BlockDiffParts, NewCode } from './blockDiffCodec.js'
 
 /** The block before a block diff, and the state after it. */
 export interface PreviousState {

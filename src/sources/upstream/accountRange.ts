@@ -1,4 +1,4 @@
-import { textOf } from '../../primitives/excerpt.js'
+import { textOf } from '../../primitives/jsonType.js'
 
 /** Maximum accounts of one answer of `debug_accountRange`, the same as go-ethereum's. */
 export const accountsPerAnswer = 256

@@ -1,5 +1,5 @@
 /** Reads answers of nodes and their fronts to one call, or to a batch. */
-import { textOf } from '../../primitives/excerpt.js'
+import { textOf } from '../../primitives/jsonType.js'
 import { type Call, UpstreamFailure } from './line.js'
 
 /** JSON-RPC codes for "too many requests": EIP-1474's, and Alchemy's, which equals the HTTP status. */
@@ -9,6 +9,12 @@ const busyCodes: ReadonlySet<unknown> = new Set([-32005, 429])
 const parseErrorCode = -32_700
 /** Words in refusals of fronts that use codes of their own. */
 const busyWords = /\b(rate[- ]?limit|too many requests|throttled)/i
+
+/** JSON-RPC codes of nodes that do not have a method. */
+const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004, -32604])
+/** Words of these refusals with other codes. */
+const refusal =
+  /\bmethod\b.*\b(not|isn't|unknown|un\w+|no longer|restricted|disabled|denied|blocked|forbidden)\b|\b(unknown|unsupported|invalid|no such|disabled|restricted|forbidden) (\w+ )?method\b|\bnot (supported|allowed|enabled|permitted|whitelisted|authorized|implemented)\b|\b(unsupported|unauthori[sz]ed|forbidden)\b|\bupgrade\b/i
 
 /** A node's answer to a call; `result` or `error` is present. */
 export interface Answer {
@@ -89,6 +95,11 @@ export function isBusy(answer: Answer): boolean {
   const words = wordsOf(answer.error)
   // A contract's revert reason may contain these words, too.
   return busyCodes.has(codeOf(answer)) || (busyWords.test(words) && !/revert/i.test(words))
+}
+
+/** Whether an error means that a node lacks a method, or forbids it. */
+export function refusesMethod(code: number, message: string): boolean {
+  return unknownMethodCodes.has(code) || (refusal.test(message) && !/revert/i.test(message))
 }
 
 function codeOf({ error }: Answer): unknown {

@@ -1,8 +1,20 @@
-/** Asks a node for its chain: the chain id, and the first block. */
-import { NodeError } from './upstream.js'
+/** Asks a node for its chain (the chain id, and the first block), and compares it with the chain that it must have. */
+import { toQuantity } from '../../primitives/bytes.js'
+import { UpstreamFailure } from './line.js'
+import { type Ask, type ChainCheck, NodeError } from './upstream.js'
 
-type Ask = (method: string, params: readonly unknown[]) => Promise<unknown>
 type Way = readonly [method: string, params: readonly unknown[]]
+
+/** The chain that nodes must have. */
+export interface ChainName {
+  readonly chainId: bigint
+  /** Lower-case hex. */
+  readonly genesisHash: string
+  /**
+   * A stored permanent block of the chain, for nodes that do not return their first one; its hash in lower-case hex.
+   */
+  readonly held?: () => { readonly number: number; readonly hash: string } | undefined
+}
 
 /**
  * Ethereum Classic has Ethereum's first block and network id. At this block the two chains split; this is the extra
@@ -48,6 +60,56 @@ export async function askChainId(ask: Ask): Promise<ReportedChainId> {
   const { found: id, why } = await askWays(ask, ways, readChainId, 'no number')
   if (why === '') return { id }
   return { id: id === mainnetId && (await isClassic(ask)) ? classicId : id, why }
+}
+
+/** Compares the chain of a node with `chain`. Rejects as {@link askGenesis}, and if the node reports nothing of it. */
+export async function checkChain(ask: Ask, chain: ChainName): Promise<ChainCheck> {
+  const [reported, genesis] = await Promise.all([askChainId(ask), askGenesis(ask)])
+  const { id, why } = reported
+  // If the chain id is not reported, a block identifies the chain.
+  if (why === undefined && BigInt(id as number) !== chain.chainId)
+    return { fault: `its chain id is ${id}, this network's is ${chain.chainId}` }
+  if ('why' in genesis) return checkStored(ask, chain, reported, genesis.why)
+  const { hash } = genesis.block
+  if (hash.toLowerCase() !== chain.genesisHash)
+    return { fault: `its genesis is ${hash}, this network's is ${chain.genesisHash}` }
+  return why === undefined ? {} : { notice: noticeOf('chain id', why, 'its genesis') }
+}
+
+/** For a node that does not return its first block: compares a stored block, if the node returns that one. */
+async function checkStored(
+  ask: Ask,
+  { chainId, held }: ChainName,
+  reported: ReportedChainId,
+  why: string,
+): Promise<ChainCheck> {
+  const stored = held?.()
+  const hash = stored && (await askHash(ask, stored.number))
+  if (stored !== undefined && hash !== undefined && hash.toLowerCase() !== stored.hash)
+    return { fault: `its block ${stored.number} is ${hash}, this network's is ${stored.hash}` }
+  const id = reported.why === undefined ? 'its chain id' : 'its network id'
+  if (hash !== undefined) {
+    const block = `block ${stored?.number}`
+    return { notice: noticeOf('first block', why, reported.why === undefined ? `${id} and ${block}` : block) }
+  }
+  if (reported.id === undefined) throw new Error(`${reported.why}; ${why}`)
+  if (BigInt(reported.id) !== chainId)
+    return { fault: `${id} is ${reported.id}, this network's chain id is ${chainId}` }
+  return { notice: noticeOf('first block', why, `${id} alone`) }
+}
+
+/** The hash of a block by its number; undefined if the node does not report it. */
+async function askHash(ask: Ask, number: number): Promise<string | undefined> {
+  try {
+    return readBlock(await ask('eth_getBlockByNumber', [toQuantity(number), false]))?.hash
+  } catch (error) {
+    if (error instanceof NodeError || error instanceof UpstreamFailure) return undefined
+    throw error
+  }
+}
+
+function noticeOf(what: string, why: string, basis: string): string {
+  return `does not tell its ${what} (${why}); ${basis} says which chain it has`
 }
 
 async function isClassic(ask: Ask): Promise<boolean> {

@@ -1,8 +1,7 @@
 import { type BeaconBody, BeaconLine } from './beaconLine.js'
 import { UpstreamFailure } from './line.js'
-import { namesOf } from './namesOf.js'
-import type { LastError } from './service.js'
-import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
+import { bestFirst, type LastError } from './nodePolicy.js'
+import { NodeError, namesOf, Upstream, type UpstreamOptions } from './upstream.js'
 import type { UpstreamFigures } from './upstreams.js'
 
 /** Before the names of beacon nodes in sentences and figures. */
@@ -44,28 +43,28 @@ export class BeaconNodes {
     this.#nodes = namesOf(nodes).map(([node, name]) => {
       const { headers = {}, answerBytesMax, proxy } = node
       const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax, proxy })
-      return new Upstream(node, `${beaconPrefix}${name}`, options.log, line)
+      return new Upstream(node, `${beaconPrefix}${name}`, options.log, { line })
     })
   }
 
   states(): BeaconNodeState[] {
     return this.#nodes.map((node) => ({
       name: node.name.replace(beaconPrefix, ''),
-      isAnswering: node.isAnswering === true,
-      isQuarantined: node.isQuarantined,
-      lastError: node.lastError,
+      isAnswering: node.policy.isAnswering === true,
+      isQuarantined: node.policy.isQuarantined,
+      lastError: node.policy.lastError,
       claim: this.#claims.get(node),
     }))
   }
 
   /** With the names that {@link beaconPrefix} distinguishes from those of other upstreams. */
   figures(): UpstreamFigures[] {
-    return this.#nodes.map(({ name, isAnswering, isQuarantined, hedges, score }) => ({
+    return this.#nodes.map(({ name, policy: { isAnswering, isQuarantined, hedges, totals } }) => ({
       name,
       isAnswering: isAnswering === true,
       isQuarantined,
       head: undefined,
-      ...score.totals,
+      ...totals,
       hedges,
     }))
   }
@@ -82,14 +81,14 @@ export class BeaconNodes {
   ): Promise<T | undefined> {
     const reasons: string[] = []
     let hasAnswer = false
-    for (const node of this.#ranked()) {
+    for (const node of bestFirst(this.#nodes)) {
       try {
         const body = await askTwice(node, path)
         const found = read(body, (head) => this.#claims.set(node, head))
         hasAnswer = true
         if (found !== undefined) return found
       } catch (error) {
-        if (this.#options.isLie(error)) node.accuse(error.message)
+        if (this.#options.isLie(error)) node.policy.accuse(error.message)
         else if (error instanceof NodeError) hasAnswer = true
         else if (!(error instanceof UpstreamFailure)) throw error
         reasons.push(`${node.name}: ${(error as Error).message}`)
@@ -101,16 +100,6 @@ export class BeaconNodes {
 
   close(): void {
     for (const node of this.#nodes) node.close()
-  }
-
-  /** Nodes that may be asked, best first. Nodes that lied recently come last. */
-  #ranked(): Upstream[] {
-    const costs = new Map(this.#nodes.map((node) => [node, node.score.cost(0) * 10 ** node.offences]))
-    const cost = (node: Upstream) => costs.get(node) as number
-    const isSilent = ({ isAnswering }: Upstream) => Number(isAnswering === false)
-    return this.#nodes
-      .filter(({ isQuarantined }) => !isQuarantined)
-      .sort((a, b) => isSilent(a) - isSilent(b) || cost(a) - cost(b))
   }
 }
 

@@ -101,7 +101,7 @@ export class HeadChoice {
   /** Reports an invalid block: each node that claimed to have it on its chain lied. `what` is the reason. */
   reject({ number, hash }: Pick<HeadClaim, 'number' | 'hash'>, what: string): void {
     for (const claimer of this.#claimers) {
-      if (claimer.claims(number, hash)) claimer.upstream.accuse(what)
+      if (claimer.claims(number, hash)) claimer.upstream.policy.accuse(what)
     }
     void this.choose()
   }

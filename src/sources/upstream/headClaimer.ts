@@ -1,6 +1,5 @@
 import type { HeadClaim } from './headWatch.js'
 import type { Upstream } from './upstream.js'
-import type { VettedNode } from './vettedNode.js'
 
 /**
  * Hashes stored of each node's chain: more than the longest reorg of public chains, and more than two nodes of one
@@ -27,7 +26,6 @@ const doubtMsMax = 600_000
 /** The claims of one node about its chain, and their weight in the choice of the head. */
 export class HeadClaimer {
   readonly upstream: Upstream
-  readonly vetted: VettedNode
   readonly #heardMs: number
   /** Number → hash of the blocks below its head, as far as its claims link them. */
   readonly #hashes = new Map<number, string>()
@@ -39,9 +37,8 @@ export class HeadClaimer {
   #doubtedUntil = 0
 
   /** `pollMs` is the time between two polls of its head. */
-  constructor(upstream: Upstream, vetted: VettedNode, pollMs: number) {
+  constructor(upstream: Upstream, pollMs: number) {
     this.upstream = upstream
-    this.vetted = vetted
     this.#heardMs = Math.max(heardMsMin, 3 * pollMs)
   }
 
@@ -51,12 +48,13 @@ export class HeadClaimer {
 
   /** Whether it claimed a head recently, or may be about to claim its first. */
   get counts(): boolean {
-    return performance.now() < this.#countsUntil && !this.upstream.isQuarantined && !this.vetted.isRefused
+    const { isQuarantined, isRefused } = this.upstream.policy
+    return performance.now() < this.#countsUntil && !isQuarantined && !isRefused
   }
 
   /** Whether its claim takes part in a choice. */
   get isVoting(): boolean {
-    return this.#claim !== undefined && this.counts && this.upstream.isAnswering !== false
+    return this.#claim !== undefined && this.counts && this.upstream.policy.isAnswering !== false
   }
 
   /** Number of recent doubts about its heads; 0 if they are long ago. */
@@ -86,7 +84,7 @@ export class HeadClaimer {
     const lastMs = doubtMs * 2 ** Math.max(this.#doubts - 1, 0)
     if (performance.now() > this.#doubtedUntil + 2 * lastMs) this.#doubts = 0
     this.#doubtedUntil = performance.now() + Math.min(doubtMs * 2 ** this.#doubts++, doubtMsMax)
-    this.upstream.score.failed()
+    this.upstream.policy.failed()
   }
 
   /** Whether it claimed that its chain has this block. */
@@ -116,7 +114,7 @@ export class HeadClaimer {
   async #hashAt(number: number): Promise<string | undefined> {
     const deadline = performance.now() + voteMsMax
     const params = [`0x${number.toString(16)}`, false]
-    const block = await this.vetted.ask('eth_getBlockByNumber', params, deadline).catch(() => undefined)
+    const block = await this.upstream.ask('eth_getBlockByNumber', params, deadline).catch(() => undefined)
     const { hash } = (block ?? {}) as { readonly hash?: unknown }
     return typeof hash === 'string' ? hash.toLowerCase() : undefined
   }

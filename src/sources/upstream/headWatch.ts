@@ -1,4 +1,4 @@
-import { pause } from '../../primitives/pause.js'
+import { pause } from '../../primitives/deferred.js'
 import { setTimeout } from '../../primitives/timers.js'
 import { BlockPace } from './blockPace.js'
 import { NoSocketError, SocketLine } from './socketLine.js'
@@ -76,7 +76,7 @@ export class HeadWatch {
     const { timeoutMs } = this.#upstream.options
     try {
       const deadline = performance.now() + timeoutMs
-      this.#take(await this.#upstream.ask('eth_getBlockByNumber', ['latest', false], deadline))
+      this.#take(await this.#upstream.askUnchecked('eth_getBlockByNumber', ['latest', false], deadline))
     } catch {
       // The node's score counts the failure; the next poll asks again.
     }
@@ -117,7 +117,7 @@ export class HeadWatch {
     const silentMs = Math.max(pollMsBesideSocket, silentBlocks * (this.#pace.intervalMs ?? 0))
     const isReported = this.#isSubscribed && performance.now() - this.#reportedAt < silentMs
     if (!isReported) await this.poll()
-    if (this.#isClosed || this.#isSubscribed || this.#upstream.isAnswering !== true) return
+    if (this.#isClosed || this.#isSubscribed || this.#upstream.policy.isAnswering !== true) return
     if (performance.now() < this.#nextTryAt) return
     this.#nextTryAt = performance.now() + socketMs
     await this.#subscribe()

@@ -6,8 +6,7 @@ import { request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import type { Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { causeOf } from '../../primitives/causeOf.js'
-import { authorization } from '../../primitives/urlCredentials.js'
+import { authorization, causeOf } from '../../primitives/urls.js'
 import { UpstreamFailure } from './line.js'
 
 /** Undefined if there is no proxy. `configured` overrides the environment. */

@@ -51,7 +51,7 @@ async function accepted(answer: Promise<unknown>, upstream: Upstream, hash: stri
     throw error
   }
   const lie = 'the hash of a transaction that it was sent is another'
-  upstream.accuse(lie)
+  upstream.policy.accuse(lie)
   throw new UpstreamFailure('quarantined', `${upstream.name} lied: ${lie}`)
 }
 

@@ -1,21 +1,15 @@
 /**
- * Talks to other nodes without trusting them. Owns connections, deadlines, batches, retries, hedging, each node's
- * score, and the head that each node claims. Does not own the truth: the caller checks the answers and reports lies
- * ({@link Upstream.accuse}).
+ * Asks one node, without trusting it. Owns its connection, the batches of a turn, and whether a failed call is sent
+ * again in another form; {@link NodePolicy} has what is known of the node. Does not own the truth: the caller checks the
+ * answers and reports lies ({@link NodePolicy.accuse}).
  */
 import { type Deferred, defer } from '../../primitives/deferred.js'
-import { textOf } from '../../primitives/excerpt.js'
+import { textOf } from '../../primitives/jsonType.js'
 import { setTimeout } from '../../primitives/timers.js'
-import { type Answer, type Answers, isBusy, type RpcError, readAnswers } from './answers.js'
-import { BatchSize } from './batchSize.js'
-import { Budget } from './budget.js'
+import { type Answer, isBusy, type RpcError, readAnswers, refusesMethod } from './answers.js'
 import { HttpLine } from './httpLine.js'
-import { LackedMethods, refusesMethod } from './lackedMethods.js'
 import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'
-import { NodeScore } from './nodeScore.js'
-import { Pause } from './pause.js'
-import { Quarantine } from './quarantine.js'
-import { type LastError, Service } from './service.js'
+import { NodePolicy } from './nodePolicy.js'
 import { SocketLine } from './socketLine.js'
 
 export interface UpstreamOptions extends LineOptions {
@@ -60,107 +54,131 @@ interface Waiting extends Call {
   isSettled: boolean
 }
 
+/** Maximum attempts to ask for its chain if a front answers with an HTTP status of 5xx, or HTML. */
+const chainTriesMax = 3
+
+export type Ask = (method: string, params: readonly unknown[]) => Promise<unknown>
+
+/** What a comparison of chains shows; the node is the subject of both texts. */
+export interface ChainCheck {
+  /** Undefined if the chain is correct. */
+  readonly fault?: string | undefined
+  /** What it does not report, and what identifies its chain instead. */
+  readonly notice?: string
+}
+
+interface UpstreamParts {
+  /** Compares the chain of the node with the one that it must have; absent: it may have any. */
+  readonly check?: (ask: Ask) => Promise<ChainCheck>
+  /** Absent: JSON-RPC over the protocol of the URL. */
+  readonly line?: Line
+}
+
 export class Upstream {
-  readonly score = new NodeScore()
-  /** Requests that it got because another node was slow. */
-  hedges = 0
   /** Host and port, which are not secret. */
   readonly name: string
   readonly options: UpstreamOptions
+  readonly policy: NodePolicy
   readonly #line: Line
-  readonly #budget: Budget
   readonly #notice: (text: string) => void
-  readonly #service: Service
-  #waiting: Waiting[] = []
-  readonly #pause = new Pause()
-  readonly #quarantine = new Quarantine()
-  readonly #batch = new BatchSize()
-  readonly #lacked = new LackedMethods()
+  readonly #check: UpstreamParts['check']
+  #checking: Promise<string | undefined> | undefined
+  /** The last notice about what it does not report of its chain. */
+  #chainNotice = ''
+  readonly #waiting: Waiting[] = []
   #hasRepeated = false
   #nextId = 1
   #probing: Promise<UpstreamFailure | undefined> | undefined
 
-  /** `notice` gets a sentence when the node stops answering, and when it answers again. */
+  /** `notice` gets sentences for the operator. */
   constructor(
     options: UpstreamOptions,
     name = new URL(options.url).host,
     notice = (_text: string) => {},
-    line = lineTo(options),
+    { check, line = lineTo(options) }: UpstreamParts = {},
   ) {
     this.options = options
     this.name = name
     this.#notice = notice
-    this.#service = new Service(name, notice)
-    this.#budget = new Budget(options.requestsPerSecond ?? Infinity)
+    this.policy = new NodePolicy(name, notice, options.requestsPerSecond)
+    this.#check = check
     this.#line = line
   }
 
-  /** Whether it is in service: false after several failed requests in a row; undefined before the first. */
-  get isAnswering(): boolean | undefined {
-    return this.#service.isAnswering
-  }
-
-  get lastError(): LastError | undefined {
-    return this.#service.lastError
-  }
-
-  get outages(): number {
-    return this.#service.outages
-  }
-
-  get isQuarantined(): boolean {
-    return this.#quarantine.isOn
-  }
-
-  /** Lies that are not forgiven yet. */
-  get offences(): number {
-    return this.#quarantine.offences
-  }
-
-  /** Whether it currently rests after several failures in a row. */
-  get isResting(): boolean {
-    return this.#service.isResting
-  }
-
-  /** Whether it may have a method: false for ten minutes after a refusal in any form. */
-  mayHave(method: string): boolean {
-    return !this.#lacked.has(method)
-  }
-
-  /** Reports that its answers to a method are unusable. */
-  lack(method: string): void {
-    this.#lacked.note(method)
-  }
-
-  /** Reports that it did not answer a method, and another node did. */
-  noteLack(method: string): void {
-    this.#lacked.failed(method)
-  }
-
-  /** Time in ms until it may be asked; 0 for now. */
-  waitMs(): number {
-    return Math.max(this.#pause.leftMs, this.#budget.waitMs())
-  }
-
   /**
-   * Asks once; requests of the same turn of the event loop become one batch. `deadline` is in the time of
-   * `performance.now()`. Rejects with {@link NodeError}, or with {@link UpstreamFailure} if there is no answer.
+   * Asks once, if the node has the right chain; requests of the same turn of the event loop become one batch.
+   * `deadline` is in the time of `performance.now()`. Rejects with {@link NodeError}, or with {@link UpstreamFailure} if
+   * there is no answer.
    */
-  ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
-    if (this.isQuarantined) return Promise.reject(new UpstreamFailure('quarantined', 'it lied'))
-    const waitMs = this.waitMs()
-    if (waitMs > 0 || !this.#budget.take()) {
-      return Promise.reject(
-        new UpstreamFailure('busy', 'it asked for a pause, or its budget is spent', waitMs),
-      )
+  async ask(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
+    if (this.#check !== undefined && !this.policy.hasChain) {
+      const fault = await this.chainFault(deadline)
+      if (fault !== undefined) throw new UpstreamFailure('otherChain', fault)
     }
+    return this.askUnchecked(method, params, deadline)
+  }
+
+  /** As {@link ask}, whatever its chain is. */
+  askUnchecked(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
+    const refusal = this.policy.admit()
+    if (refusal !== undefined) return Promise.reject(refusal)
     const call = this.#call(method, params, deadline)
     this.#enqueue(call)
     return call.answer.promise
   }
 
+  /**
+   * The fault of its chain; undefined if it is correct. Checks it after each outage. Rejects with
+   * {@link UpstreamFailure} if the node does not report its chain.
+   */
+  async chainFault(deadline: number): Promise<string | undefined> {
+    if (this.#check === undefined || this.policy.hasChain) return undefined
+    if (this.policy.isRefused) return this.policy.chainFault
+    this.#checking ??= this.#compareChain(this.#check, deadline).finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
+  }
+
+  async #compareChain(
+    check: NonNullable<UpstreamParts['check']>,
+    deadline: number,
+  ): Promise<string | undefined> {
+    const who = `upstream ${this.name}`
+    try {
+      const { fault, notice } = await check((method, params) => this.#askForChain(method, params, deadline))
+      if (notice !== undefined) this.#noteChain(`${who} ${notice}`)
+      const text = fault && `${who} is of another chain: ${fault}`
+      this.policy.chainChecked(text)
+      return text
+    } catch (error) {
+      if (error instanceof UpstreamFailure) throw error
+      // A front may answer every request with an error, for example for a wrong key.
+      const { message } = error as Error
+      this.#noteChain(`${who} does not say which chain it has: ${message}`)
+      throw new UpstreamFailure('late', `it did not say which chain it has (${message})`)
+    }
+  }
+
+  /** Retries if a front has no answer: all requests to the node wait for this. */
+  async #askForChain(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.askUnchecked(method, params, deadline)
+      } catch (error) {
+        const isUnreadable = error instanceof UpstreamFailure && error.kind === 'unreadable'
+        if (!isUnreadable || tries >= chainTriesMax) throw error
+      }
+    }
+  }
+
+  #noteChain(text: string): void {
+    if (text !== this.#chainNotice) this.#notice(text)
+    this.#chainNotice = text
+  }
+
   #enqueue(call: Waiting): void {
-    if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+    if (this.#waiting.length === 0) setImmediate(() => this.#sendParts(this.#waiting.splice(0)))
     this.#waiting.push(call)
   }
 
@@ -179,36 +197,19 @@ export class Upstream {
     return call
   }
 
-  /**
-   * Records that an answer was proved wrong. The node is not asked for a time that doubles with each lie, and halves
-   * again with each minute without one. `what` names the lie.
-   */
-  accuse(what: string): void {
-    if (this.isQuarantined) return
-    this.score.lied(what)
-    const ms = this.#quarantine.begin()
-    this.#notice(`${this.name} lied: ${what}; it is not asked for ${ms / 1_000} s`)
-  }
-
   close(): void {
     this.#line.close()
     this.#reject(this.#waiting, new UpstreamFailure('unreachable', 'closed'))
   }
 
-  #flush(): void {
-    const calls = this.#waiting
-    this.#waiting = []
-    this.#sendParts(calls)
-  }
-
   #sendParts(calls: readonly Waiting[]): void {
-    const size = this.#batch.max
+    const size = this.policy.batchMax
     for (let start = 0; start < calls.length; start += size) void this.#send(calls.slice(start, start + size))
   }
 
   /** Sends one part, and the others once its outcome shows the accepted batch size. */
   async #sendInTurn(calls: readonly Waiting[]): Promise<void> {
-    const size = this.#batch.max
+    const size = this.policy.batchMax
     await this.#send(calls.slice(0, size))
     this.#sendParts(calls.slice(size))
   }
@@ -221,51 +222,43 @@ export class Upstream {
     const ending = new AbortController()
     this.#abortWhenSettled(open, ending)
     try {
-      if (this.isResting) {
+      if (this.policy.isResting) {
         throw new UpstreamFailure(
           'resting',
           'it failed several times in a row and is left alone for a moment',
         )
       }
-      const { byId: answers, isRepeated } = await this.#exchange(open, ending.signal)
+      const answered = await this.#line.exchange(open, ending.signal)
+      const { byId: answers, isRepeated } = readAnswers(open, answered)
       if (isRepeated) this.#noteRepeats()
-      this.#pause.answered()
-      this.#service.answered()
-      this.score.answered(performance.now() - start)
+      this.policy.answered(performance.now() - start, answers.size)
       const missing = open.filter((call) => !answers.has(String(call.id)))
-      this.#batch.answered(answers.size)
       // A front that answers only some calls of a batch.
-      if (missing.length > 0 || [...answers.values()].some(isBusy)) this.#batch.refused(open.length)
+      if (missing.length > 0 || [...answers.values()].some(isBusy)) this.policy.batchRefused(open.length)
       for (const call of open) {
         if (!missing.includes(call)) this.#take(call, answers.get(String(call.id)) as Answer)
       }
       this.#sendParts(missing)
       return undefined
     } catch (error) {
-      const failure = asFailure(error)
-      if (isOutage(failure)) this.#service.unanswered(start)
+      const failure = this.#failureOf(error, open.length, start, ending.signal)
+      if (isOutage(failure)) this.policy.unanswered(start)
       return this.#fail(open, failure, start)
     }
   }
 
   /**
-   * Answers by the ids of their calls, at least one. An exchange that the caller gives up early does not count against
-   * the node.
+   * Why an exchange of so many calls, which began at `start`, brought no answer. One that the caller gives up early does
+   * not count against the node.
    */
-  async #exchange(calls: readonly Call[], signal: AbortSignal): Promise<Answers> {
-    const start = performance.now()
-    const isBatch = calls.length > 1
-    try {
-      return readAnswers(calls, await this.#line.exchange(calls, signal))
-    } catch (error) {
-      const failure = asFailure(error)
-      // Timers may fire up to 1 ms early.
-      if (signal.aborted && performance.now() - start < this.options.timeoutMs - 1)
-        throw new UpstreamFailure('abandoned', 'no answer in time')
-      if (isBatch && maybeOfBatch.has(failure.kind))
-        throw new UpstreamFailure('batchRefused', failure.message)
-      throw failure
-    }
+  #failureOf(error: unknown, calls: number, start: number, { aborted }: AbortSignal): UpstreamFailure {
+    const failure = asFailure(error)
+    // Timers may fire up to 1 ms early.
+    if (aborted && performance.now() - start < this.options.timeoutMs - 1)
+      return new UpstreamFailure('abandoned', 'no answer in time')
+    if (calls > 1 && maybeOfBatch.has(failure.kind))
+      return new UpstreamFailure('batchRefused', failure.message)
+    return failure
   }
 
   /** Logs once that it answers calls more than once. */
@@ -292,12 +285,8 @@ export class Upstream {
     }
     if (failure.kind === 'batchRefused') return this.#sendOneFirst(calls)
     if (failure.kind === 'refused' && !first.isProbe) return this.#refuse(first, failure)
-    if (failure.kind === 'busy') {
-      this.#pause.begin(failure.retryAfterMs)
-      this.score.failed()
-      // The batch may be too large; single calls may then work.
-      this.#batch.busy(calls.length)
-    } else if (failure.kind !== 'resting') this.score.failed()
+    if (failure.kind === 'busy') this.policy.busy(calls.length, failure.retryAfterMs)
+    else if (failure.kind !== 'resting') this.policy.failed()
     if (isOutage(failure)) void this.#noteOutage(calls, failure, start)
     this.#reject(calls, failure)
     return failure
@@ -307,7 +296,7 @@ export class Upstream {
   async #sendOneFirst(calls: readonly Waiting[]): Promise<UpstreamFailure> {
     const [first, ...rest] = calls as readonly [Waiting, ...Waiting[]]
     const failure = await this.#send([first])
-    if (failure === undefined) this.#batch.refused(calls.length)
+    if (failure === undefined) this.policy.batchRefused(calls.length)
     if (failure?.kind === 'refused') {
       // Only the first call's method is refused; the others are sent as before.
       const isSame = ({ method }: Call) => method === first.method
@@ -325,8 +314,8 @@ export class Upstream {
   async #refuse(call: Waiting, refusal: UpstreamFailure): Promise<UpstreamFailure | undefined> {
     const failure = await this.#outage()
     if (failure === undefined) {
-      this.#lacked.failed(call.method)
-      if (this.mayHave(call.method) && !call.isSettled) return this.#send([call])
+      this.policy.methodFailed(call.method)
+      if (this.policy.mayHave(call.method) && !call.isSettled) return this.#send([call])
     }
     this.#reject([call], failure ?? refusedBy(this, refusal))
     return failure ?? refusal
@@ -335,10 +324,10 @@ export class Upstream {
   /** A failed call is no outage if another one is answered: then it counts against its method. */
   async #noteOutage(calls: readonly Waiting[], failure: UpstreamFailure, start: number): Promise<void> {
     const [{ method, isProbe }] = calls as readonly [Waiting]
-    if (isProbe && this.isAnswering === true) return
-    const isSure = this.isAnswering !== true || failure.kind === 'late'
-    const isOut = isSure ? this.#service.failed(start, failure.message) : await this.#outage()
-    if (!isOut && calls.length === 1) this.#lacked.failed(method)
+    if (isProbe && this.policy.isAnswering === true) return
+    const isSure = this.policy.isAnswering !== true || failure.kind === 'late'
+    const isOut = isSure ? this.policy.outOfService(start, failure.message) : await this.#outage()
+    if (!isOut && calls.length === 1) this.policy.methodFailed(method)
   }
 
   /**
@@ -347,7 +336,7 @@ export class Upstream {
    */
   async #outage(): Promise<UpstreamFailure | undefined> {
     const failure = (await this.#probe()) && (await this.#probe())
-    if (isOutage(failure)) this.#service.failed(performance.now(), failure.message)
+    if (isOutage(failure)) this.policy.outOfService(performance.now(), failure.message)
     return failure
   }
 
@@ -368,7 +357,7 @@ export class Upstream {
       failure = await this.#send([probe])
       if (failure?.kind !== 'refused') return failure
     }
-    this.#service.unanswered(start)
+    this.policy.unanswered(start)
     return failure && new UpstreamFailure('unreadable', failure.message)
   }
 
@@ -393,15 +382,14 @@ export class Upstream {
     }
     this.#settle(call, () => {
       if (error === undefined || error === null) {
-        if (result !== null) this.#lacked.answered(call.method)
+        if (result !== null) this.policy.methodAnswered(call.method)
         return call.answer.resolve(result)
       }
       if (isBusy(answer)) {
-        this.#pause.begin()
-        this.score.failed()
+        this.policy.busy(1)
         return call.answer.reject(new UpstreamFailure('busy', `error ${textOf(code)}: ${text}`))
       }
-      if (refusesMethod(number, text)) this.#lacked.note(call.method)
+      if (refusesMethod(number, text)) this.policy.lack(call.method)
       call.answer.reject(new NodeError(this, number, text, data))
     })
   }
@@ -409,8 +397,9 @@ export class Upstream {
   /** Whether an error may pass: callers of a network with one upstream would see it. Of others this node answers soonest. */
   #isAskedAgain({ method, isRepeated, isSettled }: Waiting, code: number, message: string): boolean {
     if (isRepeated || isSettled || !vagueCodes.has(code) || !askedAgain.test(method)) return false
-    if (answerWords.test(message) || refusesMethod(code, message) || !this.mayHave(method)) return false
-    return this.#budget.take()
+    if (answerWords.test(message) || refusesMethod(code, message) || !this.policy.mayHave(method))
+      return false
+    return this.policy.admit() === undefined
   }
 
   #late(call: Waiting): void {
@@ -427,6 +416,17 @@ export class Upstream {
     clearTimeout(call.timer)
     settle()
   }
+}
+
+/** Nodes with unique names: host and port, plus a number if several share them. */
+export function namesOf(nodes: readonly UpstreamOptions[]): [UpstreamOptions, string][] {
+  const counts = new Map<string, number>()
+  return nodes.map((node) => {
+    const { host } = new URL(node.url)
+    const count = (counts.get(host) ?? 0) + 1
+    counts.set(host, count)
+    return [node, count === 1 ? host : `${host} (${count})`]
+  })
 }
 
 /** The error for a request that a node's front refused with an HTTP status. */

@@ -1,27 +1,25 @@
+/**
+ * Several nodes of one chain, asked as one. Owns which node is asked next, when a second one is asked the same, and
+ * that identical running requests are sent once.
+ */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { smallest } from '../../primitives/extremes.js'
 import { OperatorError } from '../../primitives/faults.js'
-import { pause } from '../../primitives/pause.js'
 import { setTimeout } from '../../primitives/timers.js'
+import { type ChainName, checkChain } from './askChain.js'
 import { type ChosenHead, HeadChoice, type HeadListener } from './headChoice.js'
 import { HeadClaimer } from './headClaimer.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
-import { namesOf } from './namesOf.js'
-import type { LastError } from './service.js'
-import { NodeError, Upstream, type UpstreamOptions } from './upstream.js'
-import { type ChainName, VettedNode } from './vettedNode.js'
+import { bestFirst, type LastError, type NodePolicy } from './nodePolicy.js'
+import { Retry } from './retry.js'
+import { type Ask, NodeError, namesOf, Upstream, type UpstreamOptions } from './upstream.js'
 
-/** Wait before nodes that all failed are asked again: the first; doubled each time up to the maximum, with jitter. */
-const retryMs = 50
-const retryMsMax = 2_000
 /** Maximum pause to wait for if there are other nodes, so that those get their turn. */
 const briefMs = 1_000
-/** Minimum wait before a second node is asked the same: below it, two answers cost more than one late one. */
-const hedgeMsMin = 10
-/** Wait before a second node is asked while latencies are unknown. */
-const hedgeMsDefault = 250
+/** Maximum wait for the end of a pause before the nodes are looked at again: another one may be back. */
+const pauseMsMax = 2_000
 
 /** Methods that may be asked twice. A transaction's hash makes sending it again harmless. */
 const repeatable =
@@ -105,14 +103,12 @@ interface Question {
 
 interface Watched {
   readonly upstream: Upstream
+  readonly policy: NodePolicy
   readonly claimer: HeadClaimer
   readonly watch: HeadWatch
 }
 
-/**
- * Several nodes of one chain, used as one. The best node is asked first, others when it fails or is slow, and all again
- * until the deadline. Identical running requests are sent once.
- */
+/** The best node is asked first, others when it fails or is slow, and all again until the deadline. */
 export class Upstreams {
   readonly choice: HeadChoice
   readonly #nodes: readonly Watched[]
@@ -125,7 +121,10 @@ export class Upstreams {
     this.#options = options
     // Each request that waits for a retry listens to it.
     setMaxListeners(0, this.#ending.signal)
-    this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
+    const check = (ask: Ask) => checkChain(ask, options.chain)
+    this.#nodes = namesOf(nodes).map(([node, name]) =>
+      this.#watch(new Upstream(node, name, options.log, { check })),
+    )
     const claimers = this.#nodes.map(({ claimer }) => claimer)
     this.choice = new HeadChoice(claimers, options.quorum, options.isSigned)
   }
@@ -142,12 +141,12 @@ export class Upstreams {
 
   /** Nodes that may be asked, best first; those without an answer the last time come last. */
   get candidates(): readonly Upstream[] {
-    return this.#ranked([])
+    return this.#ranked()
   }
 
   /** Nodes that answer, best first. */
   get answering(): readonly Upstream[] {
-    return this.candidates.filter(({ isAnswering }) => isAnswering !== false)
+    return this.candidates.filter(({ policy }) => policy.isAnswering !== false)
   }
 
   get count(): number {
@@ -155,20 +154,20 @@ export class Upstreams {
   }
 
   states(): UpstreamState[] {
-    return this.#nodes.map(({ upstream, claimer }) => ({
+    return this.#nodes.map(({ upstream, policy, claimer }) => ({
       name: upstream.name,
-      isAnswering: upstream.isAnswering === true,
-      isQuarantined: upstream.isQuarantined || claimer.vetted.isOfOtherChain,
+      isAnswering: policy.isAnswering === true,
+      isQuarantined: policy.isQuarantined || policy.chainFault !== undefined,
       head: claimer.claim?.number,
-      lies: upstream.score.lies,
-      lastError: upstream.lastError,
+      lies: policy.lies,
+      lastError: policy.lastError,
     }))
   }
 
   figures(): UpstreamFigures[] {
     return this.states().map((state, index) => {
-      const { score: standing, hedges } = (this.#nodes[index] as Watched).upstream
-      return { ...state, ...standing.totals, hedges }
+      const { totals, hedges } = (this.#nodes[index] as Watched).policy
+      return { ...state, ...totals, hedges }
     })
   }
 
@@ -178,10 +177,11 @@ export class Upstreams {
    */
   async check(ms: number): Promise<boolean> {
     const deadline = performance.now() + ms
-    const verdicts = await Promise.all(this.#nodes.map(({ claimer }) => claimer.vetted.verdict(deadline)))
-    const wrong = verdicts.find((verdict) => verdict !== undefined && verdict !== '')
-    if (wrong !== undefined) throw new OperatorError(wrong)
-    return verdicts.includes('')
+    const checks = await Promise.allSettled(this.#nodes.map(({ upstream }) => upstream.chainFault(deadline)))
+    const faults = checks.flatMap((check) => (check.status === 'fulfilled' ? [check.value] : []))
+    const fault = faults.find((each) => each !== undefined)
+    if (fault !== undefined) throw new OperatorError(fault)
+    return faults.length > 0
   }
 
   /**
@@ -217,7 +217,7 @@ export class Upstreams {
   askEach(method: string, params: readonly unknown[], deadline: number) {
     return this.answering.map((upstream) => ({
       upstream,
-      answer: this.#askVetted(upstream, method, params, deadline),
+      answer: upstream.ask(method, params, deadline),
     }))
   }
 
@@ -246,39 +246,31 @@ export class Upstreams {
   }
 
   #watch(upstream: Upstream): Watched {
-    const { chain, log, pollMs } = this.#options
-    const vetted = new VettedNode(upstream, chain, log)
-    const claimer = new HeadClaimer(upstream, vetted, pollMs)
+    const { log, pollMs } = this.#options
+    const claimer = new HeadClaimer(upstream, pollMs)
     const onHead = async (claim: HeadClaim, blockMs: number | undefined) => {
-      if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
+      const deadline = performance.now() + upstream.options.timeoutMs
+      const isOfChain = await upstream.chainFault(deadline).then(
+        (fault) => fault === undefined,
+        () => false,
+      )
+      if (!isOfChain) return
       claimer.take(claim, blockMs)
       await this.choice.claimed(claimer)
     }
     return {
       upstream,
+      policy: upstream.policy,
       claimer,
       watch: new HeadWatch(upstream, { pollMs, onHead, log }),
     }
   }
 
-  /** Nodes that may be asked, best first; then those without an answer the last time, and those without the method. */
-  #ranked(not: readonly Upstream[], method?: string): Upstream[] {
+  #ranked(method?: string): Upstream[] {
     // Not the highest claim: its block may not exist, and its node would be asked first.
     const head = this.head?.claim.number ?? 0
-    return this.#nodes
-      .filter(({ upstream, claimer }) => {
-        return !not.includes(upstream) && !upstream.isQuarantined && !claimer.vetted.isRefused
-      })
-      .map(({ upstream, claimer }) => ({
-        upstream,
-        lacks: Number(method !== undefined && !upstream.mayHave(method)),
-        isSilent: Number(upstream.isAnswering === false),
-        // Nodes that lied recently are asked only if the others do not help.
-        cost:
-          upstream.score.cost(Math.max(0, head - (claimer.claim?.number ?? head))) * 10 ** upstream.offences,
-      }))
-      .sort((a, b) => a.lacks - b.lacks || a.isSilent - b.isSilent || a.cost - b.cost)
-      .map(({ upstream }) => upstream)
+    const blocksBehind = ({ claimer }: Watched) => Math.max(0, head - (claimer.claim?.number ?? head))
+    return bestFirst(this.#nodes, blocksBehind, method).map(({ upstream }) => upstream)
   }
 
   async #search(
@@ -290,29 +282,26 @@ export class Upstreams {
   ): Promise<Asked> {
     const refusals = new Map<Upstream, NodeError>()
     const question = { method, params, deadline, failures: new Map<string, string>(), refusals }
-    let failed = 0
+    const retry = new Retry(deadline, this.#ending.signal)
     for (let round = 0; ; ) {
-      const ranked = this.#ranked([...not, ...refusals.keys()], method).sort(
-        (a, b) => Number(b === first) - Number(a === first),
-      )
-      const ready = ranked.filter((upstream) => upstream.waitMs() === 0).slice(0, nodesMax)
+      const ranked = this.#ranked(method)
+        .filter((upstream) => !not.includes(upstream) && !refusals.has(upstream))
+        .sort((a, b) => Number(b === first) - Number(a === first))
+      const ready = ranked.filter(({ policy }) => policy.waitMs() === 0).slice(0, nodesMax)
       if (ready.length > 0) round++
       const asked = await this.#race(ready, question)
       if (asked !== undefined) return asked
       const [refusal] = refusals.values()
       if (refusal && ranked.every((upstream) => refusals.has(upstream))) throw refusal
-      const pauses = ranked.map((upstream) => upstream.waitMs())
-      // After a pause all its waiting requests are sent; pauses get longer by themselves.
-      const pauseMs = ranked.length > 0 ? smallest([...pauses, retryMsMax]) : 0
-      // All requests that wait for the end of a pause are sent at once then, so in one batch.
-      const waitMs = pauseMs > 0 ? pauseMs : backOffMs(++failed)
-      const isNobody = ranked.length === 0 || (this.#nodes.length > 1 && waitMs > briefMs)
+      // After a pause all its waiting requests are sent at once, so in one batch; pauses get longer by themselves.
+      const pauses = ranked.map(({ policy }) => policy.waitMs())
+      const pauseMs = ranked.length > 0 ? smallest([...pauses, pauseMsMax]) : 0
+      const isNobody = ranked.length === 0 || (this.#nodes.length > 1 && pauseMs > briefMs)
       const isOver = round >= roundsMax || (isNobody && roundsMax < Infinity)
-      if (this.#ending.signal.aborted || isOver || performance.now() + waitMs >= deadline) {
+      if (isOver || !(await retry.wait(pauseMs))) {
         const brief = `no upstream answered ${method}`
         throw new NoAnswerError(`${brief} (${this.#explain(not, question.failures)})`, brief)
       }
-      await pause(waitMs, this.#ending.signal)
     }
   }
 
@@ -340,52 +329,35 @@ export class Upstreams {
           return
         }
         running++
-        if (isHedge) upstream.hedges++
-        this.#askVetted(upstream, method, params, deadline).then(
+        if (isHedge) upstream.policy.hedges++
+        upstream.ask(method, params, deadline).then(
           (result) => finish(() => resolve({ result, upstream })),
           (error) => {
             running--
-            const isRefusal = error instanceof NodeError && !upstream.mayHave(method)
+            const isRefusal = error instanceof NodeError && !upstream.policy.mayHave(method)
             if (!(error instanceof UpstreamFailure || isRefusal)) return finish(() => reject(error))
             if (isRefusal) refusals.set(upstream, error)
             failures.set(upstream.name, error.message)
             startNext()
           },
         )
-        if (next < upstreams.length) hedge = setTimeout(startNext, hedgeMs(upstream) * 2 ** (next - 1), true)
+        if (next < upstreams.length)
+          hedge = setTimeout(startNext, upstream.policy.hedgeMs * 2 ** (next - 1), true)
       }
       startNext()
     })
   }
 
-  #askVetted(upstream: Upstream, method: string, params: readonly unknown[], deadline: number) {
-    const { claimer } = this.#nodes.find((each) => each.upstream === upstream) as Watched
-    return claimer.vetted.ask(method, params, deadline)
-  }
-
   #explain(not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
-    const reasons = this.#nodes.map(({ upstream, claimer }) => {
-      const { name, isQuarantined } = upstream
+    const reasons = this.#nodes.map(({ upstream, policy }) => {
+      const { name } = upstream
       if (not.includes(upstream)) return `${name}: not asked again`
-      if (isQuarantined) return `${name}: quarantined, because it lied`
-      if (claimer.vetted.isRefused) return `${name}: of another chain`
+      if (policy.isQuarantined) return `${name}: quarantined, because it lied`
+      if (policy.isRefused) return `${name}: of another chain`
       return `${name}: ${failures.get(name) ?? 'it asked for a pause, or its budget is spent'}`
     })
     return reasons.join('; ')
   }
-}
-
-function hedgeMs({ score: standing }: Upstream): number {
-  return Math.max(standing.quantile(0.95) ?? hedgeMsDefault, hedgeMsMin)
-}
-
-/**
- * Ms before the next round, after so many rounds in which every node failed. One address may stand for several nodes,
- * and another of them may answer, so each second round follows at once.
- */
-export function backOffMs(failed: number): number {
-  if (failed % 2 === 1) return 0
-  return Math.min(retryMs * 2 ** (failed / 2 - 1), retryMsMax) * (0.5 + Math.random())
 }
 
 /** Rejects with NoAnswerError at the deadline. */

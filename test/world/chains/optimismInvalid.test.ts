@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { headerFields } from '../../../src/data/chain/header.js'
-import { indexedRoot } from '../../../src/data/state/indexedRoot.js'
+import { indexedRoot } from '../../../src/data/state/trie.js'
 import {
   bytesToHex,
   concatBytes,

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { toChecksumAddress } from '../../../src/primitives/checksumAddress.js'
+import { toChecksumAddress } from '../../../src/primitives/addresses.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { facts } from '../../clients/everyday.js'
 import { findPython } from '../../clients/python.js'

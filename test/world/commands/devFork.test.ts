@@ -219,6 +219,7 @@ t.test(
     t.match((await ask('eth_getProof', store, [word(9), word(8)], 'latest')).result, {
       storageProof: [{ value: '0x0' }, { value: '0x9' }],
     })
+    t.match(await ask('anvil_mine', '0x1389'), { error: { message: /expected at most 5000/ } })
     const health = await (await fetch(`${url}/health`)).text()
     t.match(health, /changed by hand at block 3: fork, with 10 funded accounts/)
   },

@@ -658,7 +658,9 @@ const { ROW = '', COLUMN = '' } = process.env
 t.test('how slow this machine is', async (t) => {
   const measured = async (times: number) => {
     const run = new Run(t, (host) => runGateway(gatewayTask(t, archive.url), host))
-    const ms = await run.starts(t, () => run.messages.some(({ type }) => type === 'opened'))
+    // A busy machine has no limit here: this measures how slow it is.
+    await waitFor('the start', () => run.messages.some(({ type }) => type === 'opened'))
+    const ms = performance.now() - run.began
     if (times === 1) startMsMax *= Math.max(1, ms / plainStartMs)
   }
   for (const times of [0, 1]) await measured(times)

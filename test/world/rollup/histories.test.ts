@@ -18,7 +18,7 @@ import {
   invokeLimitsDefault,
   parseInvokeTransaction,
 } from '../../../src/serving/rollup/invokeTransaction.js'
-import { idText } from '../../../src/serving/rollup/submissionNames.js'
+import { idText } from '../../../src/serving/rollup/submissionService.js'
 import type { RequestContext } from '../../../src/serving/rpc/contexts/requestContext.js'
 import { Dice, propertyRuns, runsFactor } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'

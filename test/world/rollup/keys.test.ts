@@ -3,7 +3,7 @@
 import t from 'tap'
 import { nobody } from '../../../src/data/store/node/submissions.js'
 import type { Felt } from '../../../src/serving/rollup/felt.js'
-import { waitForVerdict } from '../../../src/serving/rollup/verdict.js'
+import { waitForVerdict } from '../../../src/serving/rollup/submissionService.js'
 import { RequestContext } from '../../../src/serving/rpc/contexts/requestContext.js'
 import { Dice } from '../../library/property.js'
 import { until, waitFor } from '../../library/until.js'

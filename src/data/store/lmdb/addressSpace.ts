@@ -4,7 +4,7 @@
  */
 import { readFileSync, realpathSync } from 'node:fs'
 import { OperatorError } from '../../../primitives/faults.js'
-import { isThere } from '../../../primitives/isThere.js'
+import { isThere } from '../../../primitives/files.js'
 
 /** Only an eighth is suggested: several stores and the memory of the program must fit, too. */
 const shareOfFree = 8

@@ -1,6 +1,6 @@
 /** Entry of the child process of `copyStore`: opens a store, and copies it as it is at one moment to a new file. */
 import { OperatorError } from '../../../primitives/faults.js'
-import { syncPath } from '../../../primitives/syncPath.js'
+import { syncPath } from '../../../primitives/files.js'
 import { errorText, openEnvironment } from './environment.js'
 
 export interface CopyTask {

@@ -4,8 +4,8 @@
  * from being reused.
  */
 import { fork } from 'node:child_process'
-import { type StartedFile, startedPath } from '../../../primitives/builtFile.js'
 import { accountOf, type HelperEnd, printedBytesMax, runHelper } from '../../../primitives/helperProcess.js'
+import { type StartedFile, startedPath } from '../../../primitives/packageRoot.js'
 
 export interface ReadingOptions<M> {
   readonly onMessage: (message: M) => void

@@ -22,8 +22,7 @@ import { chmodSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
 import { OperatorError } from '../../../primitives/faults.js'
-import { isThere } from '../../../primitives/isThere.js'
-import { makeFolder } from '../../../primitives/makeFolder.js'
+import { isThere, makeFolder } from '../../../primitives/files.js'
 import {
   closeEnvironment,
   commitSync,

@@ -6,7 +6,7 @@ import { readPendingHeader, stateRootUnder } from '../../../data/chain/pendingHe
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toHash32 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
-import type { BlockWords } from '../engine/blockWords.js'
+import type { BlockWords } from '../engine/kernel.js'
 import type { BlockOverrides, BlockReference } from '../messages/executionRequest.js'
 
 /** The rules and values of a block that its transactions use. */

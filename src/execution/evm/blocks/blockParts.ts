@@ -6,7 +6,7 @@ import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
 import { forkRules } from '../../../data/chain/forkRules.js'
 import type { ForkName, ForkSchedule } from '../../../data/chain/forks.js'
 import { type Header, requireKnownFork } from '../../../data/chain/header.js'
-import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import { indexedRoot } from '../../../data/state/trie.js'
 import { bytesToHex, equalBytes, type Hash32, joinBytes } from '../../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash, hashRlp } from '../../../primitives/keccak.js'
 import {

@@ -3,10 +3,10 @@ import { blockReward, inclusionReward, uncleReward } from '../../../data/chain/b
 import type { ForkName } from '../../../data/chain/forks.js'
 import { type Header, headerFromItems } from '../../../data/chain/header.js'
 import { bytesToBigInt, hexToBytes } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import { type RlpItem, rlpBytes, rlpList } from '../../../primitives/rlp.js'
 import type { Kernel } from '../engine/kernel.js'
 import { daoAccounts, daoRefundContract } from './daoAccounts.js'
-import { InvalidBlockError } from './invalidBlock.js'
 
 const gwei = 10n ** 9n
 const noOrigin = new Uint8Array(20)

@@ -6,17 +6,16 @@ import type { BlobParameters, ForkName, ForkSchedule } from '../../../data/chain
 import { type Header, headerFromItems } from '../../../data/chain/header.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import { type RlpItem, rlpList } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import type { Kernel } from '../engine/kernel.js'
-import { OwnKernel } from '../engine/ownKernel.js'
+import { type Kernel, OwnKernel } from '../engine/kernel.js'
 import { recoverAuthorities } from '../transactions/authorizations.js'
 import type { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { readSignedTransaction, type SignedTransaction } from '../transactions/signedTransaction.js'
 import { runTransaction, type TransactionOutcome } from '../transactions/transaction.js'
 import { type BlockGas, InvalidTransactionError } from '../transactions/transactionChecks.js'
 import { type BlockRules, blockRules } from './blockContext.js'
-import { InvalidBlockError } from './invalidBlock.js'
 
 /** Hash of a canonical ancestor by number, for BLOCKHASH; undefined if the chain has none. */
 export type AncestorHash = (number: number) => Hash32 | undefined

@@ -1,4 +1,4 @@
-import { pendingState } from '../../../data/state/pendingState.js'
+import { pendingState } from '../../../data/state/stateReader.js'
 import { headState, historicalState, type StateView } from '../../../data/state/stateView.js'
 import { trieState } from '../../../data/state/trieState.js'
 import { triesAfter } from '../../../data/state/tries.js'

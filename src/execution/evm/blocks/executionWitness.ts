@@ -5,15 +5,14 @@
  */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'
-import { decodeHeader, type Header } from '../../../data/chain/header.js'
-import { headJson } from '../../../data/chain/headJson.js'
+import { decodeHeader, type Header, headJson } from '../../../data/chain/header.js'
 import { requireKeptBefore } from '../../../data/chain/removedHistory.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import { trieState } from '../../../data/state/trieState.js'
 import { singleNodes, triesAfter } from '../../../data/state/tries.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
-import { FaultError } from '../../../primitives/faults.js'
+import { FaultError, InvalidBlockError } from '../../../primitives/faults.js'
 import { JsonBytes } from '../../../primitives/jsonBytes.js'
 import { decodeRlpList, type RlpItem } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
@@ -21,7 +20,6 @@ import { recoverKey } from '../transactions/ecrecover.js'
 import { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { readRules, refuseUnknownFork } from './blockContext.js'
 import { BlockExecutor } from './executeBlock.js'
-import { InvalidBlockError } from './invalidBlock.js'
 
 export interface WitnessRequest {
   /** 32 bytes. */

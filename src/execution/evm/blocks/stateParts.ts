@@ -12,6 +12,7 @@ import { trieLeaves } from '../../../data/state/trie.js'
 import { MissingNodeError } from '../../../data/state/trieNode.js'
 import { provedState } from '../../../data/state/trieState.js'
 import { type Tries, triesAfter } from '../../../data/state/tries.js'
+import { toChecksumAddress } from '../../../primitives/addresses.js'
 import {
   type Address,
   bytesToHex,
@@ -23,12 +24,11 @@ import {
   toAddress,
   toHash32,
 } from '../../../primitives/bytes.js'
-import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlp, rlpBytes } from '../../../primitives/rlp.js'
 import { JobWatch } from '../engine/jobWatch.js'
-import { OwnKernel } from '../engine/ownKernel.js'
+import { OwnKernel } from '../engine/kernel.js'
 import type { BlockReference } from '../messages/executionRequest.js'
 import type { TraceLimits } from '../tracers/traceRequest.js'
 import { BlockReplays, type ReplayedBlock } from './blockReplay.js'

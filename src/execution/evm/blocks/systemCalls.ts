@@ -18,9 +18,9 @@ import {
   noBytes,
   toHash32,
 } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { KernelLog } from '../engine/kernelLogs.js'
-import { InvalidBlockError } from './invalidBlock.js'
 
 /** EIP-4788. */
 const systemAddress = hexToBytes('fffffffffffffffffffffffffffffffffffffffe')

@@ -11,7 +11,6 @@ import { FaultError } from '../../../primitives/faults.js'
 import { emptyCodeHash } from '../../../primitives/keccak.js'
 import { isTrap } from '../../../primitives/webAssembly.js'
 import { forkPrecompiles } from '../precompiles/precompileMoves.js'
-import { type BlockWords, contextWords, writeBlockWords } from './blockWords.js'
 import { type Accesses, type Change, readAccesses, readChanges } from './kernelAccesses.js'
 import { exchange, KernelAnswers, type KernelHost, type PrecompileSet } from './kernelHost.js'
 import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kernelLogs.js'
@@ -26,6 +25,32 @@ import {
   type KernelRun,
 } from './kernelOutcome.js'
 import { type KernelTracer, traceImports } from './kernelTrace.js'
+
+/** As in src/execution/kernel/layout.ts. */
+const contextWords = 0x1b00
+
+/** Block values that instructions read; see src/execution/kernel/context.ts. */
+export interface BlockWords {
+  readonly coinbase: Uint8Array
+  readonly timestamp: bigint
+  readonly number: bigint
+  /** Difficulty, or since the Merge the randomness (PREVRANDAO). */
+  readonly random: bigint
+  readonly gasLimit: bigint
+  readonly chainId: bigint
+  readonly baseFee: bigint
+  readonly blobBaseFee: bigint
+  /** EIP-7843; 0 before Amsterdam. */
+  readonly slotNumber: bigint
+}
+
+/** Writes the words behind those of the transaction. */
+function writeBlockWords(memory: KernelMemory, words: BlockWords): void {
+  const { coinbase, timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee, slotNumber } = words
+  memory.putReversed(contextWords + 64, coinbase, 20)
+  const rest = [timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee, slotNumber]
+  for (const [index, value] of rest.entries()) memory.putWord(contextWords + 96 + index * 32, value)
+}
 
 // As in src/execution/kernel/layout.ts.
 const heapStart = 0x80000 + 1_025 * 1_024 * 32
@@ -410,5 +435,33 @@ export class Kernel {
     } finally {
       this.#depth--
     }
+  }
+}
+
+/** The kernel of one user, created at first use: a new one takes 15 to 40 ms. */
+export class OwnKernel {
+  #kernel: Kernel | undefined
+  readonly #make: () => Kernel
+
+  /** `grownBytesMax`: memory above which it is replaced, because WebAssembly never frees any. */
+  constructor(
+    readonly grownBytesMax: number,
+    make = () => new Kernel(),
+  ) {
+    this.#make = make
+  }
+
+  get kernel(): Kernel {
+    this.#kernel ??= this.#make()
+    return this.#kernel
+  }
+
+  /** Call it between runs: drops a kernel above the limit. */
+  trim(): void {
+    if (this.#kernel !== undefined && this.#kernel.grownBytes > this.grownBytesMax) this.#kernel = undefined
+  }
+
+  clear(): void {
+    this.#kernel?.clear()
   }
 }

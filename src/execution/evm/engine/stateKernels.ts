@@ -5,9 +5,8 @@
 import type { UnknownFeatures } from '../../../data/chain/executionRules.js'
 import type { ForkName } from '../../../data/chain/forks.js'
 import { equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
-import { Kernel, type KernelPlace } from './kernel.js'
+import { Kernel, type KernelPlace, OwnKernel } from './kernel.js'
 import { giveUp } from './kernelHost.js'
-import { OwnKernel } from './ownKernel.js'
 
 /** Bytes of rows and code of one state: more than a block accesses, at 150 bytes for an account or slot. */
 const heldBytesMax = 8 * 2 ** 20

@@ -1,9 +1,9 @@
 /** Finds the access list of a message: runs it with the list found so far until a run accesses exactly that list. */
 import { isDeepStrictEqual } from 'node:util'
+import { creationAddress } from '../../../primitives/addresses.js'
 import { latin1Key, latin1KeyToBytes } from '../../../primitives/bytes.js'
 import type { Precompiles } from '../precompiles/precompileMoves.js'
 import type { SignedAuthorization } from '../transactions/authorizations.js'
-import { creationAddress } from '../transactions/creationAddress.js'
 import type { AccessListEntry, CallMessage } from './executionRequest.js'
 import type { RunOutcome } from './messageCall.js'
 

@@ -7,7 +7,7 @@
  */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'
-import { pendingState } from '../../../data/state/pendingState.js'
+import { pendingState } from '../../../data/state/stateReader.js'
 import { headState, type StateView } from '../../../data/state/stateView.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import { equalBytes, zeroAddress } from '../../../primitives/bytes.js'

@@ -1,6 +1,6 @@
 import type { ForkName } from '../../../data/chain/forks.js'
+import { toChecksumAddress } from '../../../primitives/addresses.js'
 import { latin1Key } from '../../../primitives/bytes.js'
-import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { PrecompileSet } from '../engine/kernelHost.js'

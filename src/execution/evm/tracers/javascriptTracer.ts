@@ -2,13 +2,14 @@
  * Tracers that callers write in JavaScript, with go-ethereum's interface (eth/tracers/js/goja.go). Owns when which of
  * their functions is called; javascriptPrelude.ts owns the objects they get, javascriptEngine.ts their limits.
  */
+
+import { creationAddress } from '../../../primitives/addresses.js'
 import { hexDigits } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { opcodeNames, staticCall } from '../engine/opcodeNames.js'
-import { creationAddress } from '../transactions/creationAddress.js'
 import { type Inside, type InsideArguments, Sandbox, ThrownInside } from './javascriptEngine.js'
 import { prelude } from './javascriptPrelude.js'
 import { type FrameEnd, type TracedFrame, TransactionTracer } from './tracer.js'

@@ -5,6 +5,7 @@
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { transactionGasMax } from '../../../data/chain/intrinsicGas.js'
+import { creationAddress } from '../../../primitives/addresses.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { Kernel } from '../engine/kernel.js'
 import type { KernelFailure } from '../engine/kernelOutcome.js'
@@ -16,7 +17,6 @@ import {
   nonceMax,
   type SignedAuthorization,
 } from './authorizations.js'
-import { creationAddress } from './creationAddress.js'
 import type { PricedTransaction, Transaction } from './pricedTransaction.js'
 
 export interface FrameOutcome {

@@ -9,7 +9,7 @@ import {
   transactionGasMax,
   transactionTotalGasMax,
 } from '../../../data/chain/intrinsicGas.js'
-import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
+import { toChecksumAddress } from '../../../primitives/addresses.js'
 import { RequestError } from '../../../primitives/faults.js'
 import type { BlockRules } from '../blocks/blockContext.js'
 import { nonceMax } from './authorizations.js'

@@ -10,6 +10,7 @@ import {
   formatRate,
   formatSeconds,
   formatShare,
+  formatTime,
 } from './format.js'
 import type { LiveSource } from './live.js'
 import { failures, figures, LiveTable } from './table.js'
@@ -17,6 +18,7 @@ import type { View } from './view.js'
 
 type Network = LiveState['networks'][number]
 type Upstream = NonNullable<Network['chain']>['upstreams'][number]
+type Consensus = NonNullable<Network['chain']>['consensus']
 
 /** Class of each level, for its colour. */
 export const levelMarks = { ok: 'good', degraded: 'warning', failing: 'bad' } as const
@@ -141,6 +143,8 @@ class NetworkCard {
       ['Logs to come', logsText(chain?.logs ?? null)],
       ['Stored state', storedText(chain?.workingSet ?? null)],
       ['Signed by validators', signedOf(chain?.signed ?? null)],
+      ['Consensus client', consensusText(chain?.consensus ?? null, nowMs)],
+      ['Gap to its head', gapText(chain?.consensus ?? null)],
       ['On disk', storeBytes === 0 ? '–' : formatBytes(storeBytes)],
     ]
     const shown = facts.filter(([, text]) => text !== '–')
@@ -231,6 +235,23 @@ function signedOf(signed: NonNullable<Network['chain']>['signed']): string {
   if (signed === null) return '–'
   const age = formatAge(signed.ageSeconds * 1_000)
   return `slot ${formatCount(signed.slot)} by ${Math.round(signed.participation * 100)} %, ${age} ago`
+}
+
+/** For example `called 4 s ago`, or `has not called for 40 s, since 2026-01-01 12:00:00`. */
+function consensusText(consensus: Consensus, nowMs: number): string {
+  if (consensus === null) return '–'
+  const { calledAt, silentSince } = consensus
+  if (silentSince !== null) {
+    const sinceMs = Date.parse(silentSince)
+    return `has not called for ${formatAge(nowMs - sinceMs)}, since ${formatTime(sinceMs)}`
+  }
+  return calledAt === null ? 'has not called yet' : `called ${formatAge(nowMs - Date.parse(calledAt))} ago`
+}
+
+function gapText(consensus: Consensus): string {
+  if (consensus === null || consensus.gap === null) return '–'
+  const { head, fetched, executed, left } = consensus.gap
+  return `up to ${formatCount(head)}: ${formatCount(fetched)} fetched, ${formatCount(executed)} executed, ${formatCount(left)} left`
 }
 
 function logsText(logs: NonNullable<Network['chain']>['logs']): string {

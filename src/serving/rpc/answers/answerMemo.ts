@@ -42,7 +42,7 @@ type Entry = CachedAnswer & AskedCall
 const entryOverheadBytes = 800
 
 export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
-  readonly #seenOnce = new SeenOnceFilter()
+  #seenOnce = new SeenOnceFilter()
   /** Hash of the call → entry. The second of two calls with the same hash is not stored. */
   #young = new Map<number, Entry>()
   #old = new Map<number, Entry>()
@@ -119,6 +119,13 @@ export class AnswerMemo implements CallLookup<CachedAnswer, AskedCall> {
       slot,
     }
     if (entryBytes(entry) <= this.#generationBytesMax / 4) this.#insert(entry)
+  }
+
+  /** Removes all answers, and forgets which calls came before. Call it while there is a head. */
+  forget(): void {
+    this.#clear()
+    this.#seenOnce = new SeenOnceFilter()
+    this.#worths.length = 0
   }
 
   #worthOf(method: number): LookupWorth {

@@ -46,6 +46,9 @@ export interface Identity {
 /** The key id of all callers if no keys are required. */
 export const anonymousId = '000000000000'
 
+/** The key id of a server that asks itself; no key has it, as it is no hex. */
+export const ownCallerId = 'the server'
+
 const anonymous: Identity = { key: { id: anonymousId } }
 
 /**

@@ -1,5 +1,5 @@
 /** The blocks that a call asks for, as a text for operators. Does not look them up. */
-import { blockTags } from '../../../data/chain/blockId.js'
+import { blockTags } from '../../../data/chain/chainBlocks.js'
 import { bytesToHex, parseQuantity } from '../../../primitives/bytes.js'
 import { isObject } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'

@@ -21,7 +21,7 @@ import { CallReader, readUsualCall, usualBytesMax } from '../reading/envelope.js
 import { type Member, pinOfCall, runBatch, timedOut } from './batch.js'
 import { CallCounter } from './callCounter.js'
 import { CallRunner, refuseUnread } from './callRunner.js'
-import type { DispatcherOptions, DispatchLimits, Endpoint } from './endpoint.js'
+import type { DispatcherOptions, DispatchLimits, StoringEndpoint } from './endpoint.js'
 import { refuseRequest } from './refuseRequest.js'
 import { RpcRequest } from './rpcRequest.js'
 
@@ -67,7 +67,7 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
   }
   return {
     /** `name` is required for a network that may have no view yet. */
-    endpoint: (views: NetworkViews<N>, name = views.current.name): Endpoint =>
+    endpoint: (views: NetworkViews<N>, name = views.current.name): StoringEndpoint =>
       new NetworkEndpoint(views, name, methods, options),
   }
 }
@@ -75,7 +75,7 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
 /** A shorter body, of a call or two, is read even if the turn of the event loop is over. Most bodies are shorter. */
 const shortBytesMax = 1_024
 
-class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
+class NetworkEndpoint<N extends RpcNetwork> implements StoringEndpoint {
   readonly #views: NetworkViews<N>
   readonly #limits: DispatchLimits
   readonly #counter: CallCounter | undefined
@@ -131,6 +131,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (isNotOpen) return this.refuse(body, thrown.fault, context)
       return this.#refusal(thrown, context)
     }
+  }
+
+  forgetAnswers(): void {
+    this.#lookup?.forget()
   }
 
   /**

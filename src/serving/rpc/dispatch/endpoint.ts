@@ -31,6 +31,12 @@ export interface DispatcherOptions<N extends RpcNetwork> {
   readonly usageOf?: ((network: string) => UsageCounts) | undefined
 }
 
+/** An endpoint that stores answers. */
+export interface StoringEndpoint extends Endpoint {
+  /** Removes the stored answers, and forgets which calls came before. Call it while the network has a head. */
+  forgetAnswers(): void
+}
+
 /** The methods over one network. */
 export interface Endpoint {
   /**

@@ -5,9 +5,8 @@
  */
 
 import { bytesToHex, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { type FaultError, messageRefused } from '../../../primitives/faults.js'
-import { typeName } from '../../../primitives/jsonType.js'
+import { excerpt, typeName } from '../../../primitives/jsonType.js'
 import { NotHeldError, type WantingCall } from '../../../primitives/notHeld.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'

@@ -1,6 +1,7 @@
 /** Pages of a log search: the end of a page and the start of the next one, while the chain changes. */
+
+import type { ChainView } from '../../../data/chain/chain.js'
 import type { ChainCursor } from '../../../data/chain/chainSteps.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../../../data/chain/logSearch.js'
 import { asBuffer, bytesToHex, equalBytes, toHash32, writeUint64 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'

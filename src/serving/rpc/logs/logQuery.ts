@@ -2,8 +2,9 @@
  * Log searches of callers: the blocks, the logs, and the thread. Owns the filter object of eth_getLogs; the search
  * itself is `chain/logSearch.ts`.
  */
-import type { BlockId } from '../../../data/chain/blockId.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
+
+import type { ChainView } from '../../../data/chain/chain.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import type { LogCriteria } from '../../../data/chain/logFilter.js'
 import { type FoundLogs, type LogBounds, type LogSearch, requireLogs } from '../../../data/chain/logSearch.js'
 import type { Hash32 } from '../../../primitives/bytes.js'

@@ -1,10 +1,9 @@
 /** Decodes the parameters of `eth_subscribe`. Owns kinds and options; streams own delivery. */
-import type { BlockId } from '../../../data/chain/blockId.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import { LogFilter } from '../../../data/chain/logFilter.js'
 import { latin1Key } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
-import { isObject } from '../../../primitives/jsonType.js'
+import { excerpt, isObject } from '../../../primitives/jsonType.js'
 import { type ChainRequest, WantedReceipts } from '../../streams/chainRequest.js'
 import type { SubscriptionLimits } from '../../streams/subscriberPool.js'
 import { type Delivery, type Policy, policies } from '../../streams/subscription.js'

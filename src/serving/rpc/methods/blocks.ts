@@ -2,8 +2,9 @@
  * Blocks, their headers, uncles, receipts and access lists, by hash (canonical or not) and by number or tag.
  * Specification, section 4. Null if there is no such block; the pending block has only some of these parts.
  */
-import type { BlockId } from '../../../data/chain/blockId.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
+
+import type { ChainView } from '../../../data/chain/chain.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import { type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { chainMethod, type Network } from '../network.js'
 import { blockId, boolean, hash32, position } from '../params/params.js'

@@ -1,10 +1,10 @@
 /** Prices of gas in wei: suggested prices, prices of the next block, and their history. */
-import type { BlockId } from '../../../data/chain/blockId.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
+
+import type { ChainView } from '../../../data/chain/chain.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import { blockFees, feesAfter, tipPercentiles } from '../../../data/chain/feeHistory.js'
 import type { Header } from '../../../data/chain/header.js'
-import { suggestTip } from '../../../data/chain/suggestedTip.js'
-import { gasUsedByEach, transactionTips } from '../../../data/chain/transactionTips.js'
+import { gasUsedByEach, suggestTip, transactionTips } from '../../../data/chain/suggestedTip.js'
 import { toQuantity } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { typeName } from '../../../primitives/jsonType.js'

@@ -1,6 +1,7 @@
 /** Effects of transactions as a list of calls in Parity's form (`trace_…`). */
-import type { BlockId } from '../../../data/chain/blockId.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
+
+import type { ChainView } from '../../../data/chain/chain.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import type { TraceSubject } from '../../../execution/evm/tracers/traceRequest.js'
 import { equalBytes } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'

@@ -2,8 +2,8 @@
 import type { AnswerCache } from '../../../data/chain/answerCache.js'
 import type { ProofRequest } from '../../../data/state/proof.js'
 import { latin1Key } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import { defineMethod } from '../method.js'
 import { chainMethod, type JobNetwork } from '../network.js'
 import {

@@ -1,7 +1,8 @@
 /** Parts of the chain as hex of their bytes. Absent parts are `0x`, as in go-ethereum. */
-import type { BlockId } from '../../../data/chain/blockId.js'
+
 import { rawTransaction } from '../../../data/chain/blockRows.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
+import type { ChainView } from '../../../data/chain/chain.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import type { TransactionLocation } from '../../../data/chain/findTransaction.js'
 import { findKeptTransaction } from '../../../data/chain/removedHistory.js'
 import type { Hash32 } from '../../../primitives/bytes.js'

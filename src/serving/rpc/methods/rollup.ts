@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { whenKnown } from '../../../primitives/awaitable.js'
+import { whenKnown } from '../../../primitives/deferred.js'
 import { FaultError, type InvokeErrorCode } from '../../../primitives/faults.js'
 import { typeName } from '../../../primitives/jsonType.js'
 import { type Felt, hexToFelt } from '../../rollup/felt.js'
@@ -15,21 +15,34 @@ import {
   parseInvokeTransaction,
   VersionError,
 } from '../../rollup/invokeTransaction.js'
-import { idText } from '../../rollup/submissionNames.js'
+import type { SequencerReader } from '../../rollup/sequencerReader.js'
 import {
+  idText,
   type Rejection,
   type SubmissionRow,
   type SubmissionService,
   tellingRow,
+  waitForVerdict,
 } from '../../rollup/submissionService.js'
-import { waitForVerdict } from '../../rollup/verdict.js'
 import type { OwnedSubscription, Subscriber } from '../../streams/subscriber.js'
 import { subscriptionBytes } from '../../streams/subscriberPool.js'
-import { defineMethod, type Method, type MethodDefinition, type Param } from '../method.js'
+import { defineMethod, type Method, type MethodDefinition, type Param, type RpcNetwork } from '../method.js'
 import { invalidArgument, list, objectOf, required, text } from '../params/params.js'
 import { booleanSchema, feltSchema, listSchema, objectSchema, textSchema } from '../params/schema.js'
-import type { RollupNetwork } from '../rollup/rollupNetwork.js'
 import { readAcceptedStatus, renderStatus } from '../rollup/transactionStatus.js'
+
+/** A network of kind `rollup`, as methods use it. */
+export interface RollupNetwork extends RpcNetwork {
+  readonly chainId: Felt
+  /** Prefix of the network's methods; in a call, the prefix that the caller used. */
+  readonly prefix: string
+  readonly queue: SubmissionService
+  readonly invokeLimits: InvokeLimits
+  /** Undefined if the sequencer has no endpoint for reads. */
+  readonly reader: SequencerReader | undefined
+  /** Maximum wait of a submission's answer for the sequencer's verdict; undefined: it does not wait. */
+  readonly verdictMsMax: number | undefined
+}
 
 /**
  * A connection's subscription to the status of one transaction. When there is room it sends the current status, if it

@@ -1,5 +1,5 @@
 /** Subscriptions of the caller's connection; `streams` sends their events. */
-import { whenKnown } from '../../../primitives/awaitable.js'
+import { whenKnown } from '../../../primitives/deferred.js'
 import { FaultError } from '../../../primitives/faults.js'
 import type { NetworkStreams, OpenedStream } from '../../streams/networkStreams.js'
 import type { PendingStreams } from '../../streams/pendingStreams.js'

@@ -2,7 +2,7 @@
  * The reads that `tidegate_getVerified` proves: their parameters and results, and the jobs that prove them. The
  * client's checks are in `verify`.
  */
-import type { BlockId } from '../../../data/chain/blockId.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import type { FamilyProofs } from '../../../data/chain/families/family.js'
 import { forkRules } from '../../../data/chain/forkRules.js'
 import { decodeHeader } from '../../../data/chain/header.js'

@@ -1,5 +1,5 @@
 /** Parameters of `eth_callMany` and `debug_traceCallMany`, as in Erigon and Reth. */
-import type { BlockId } from '../../../data/chain/blockId.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import type { BlockOverrides } from '../../../execution/evm/messages/executionRequest.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import type { Param } from '../method.js'

@@ -12,10 +12,10 @@ import type {
   CallMessage,
   SlotOverride,
 } from '../../../execution/evm/messages/executionRequest.js'
+import { toChecksumAddress } from '../../../primitives/addresses.js'
 import { equalBytes, noBytes } from '../../../primitives/bytes.js'
-import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import { authorizationFields } from '../../../primitives/transactionTypes.js'
 import type { Param } from '../method.js'
 import {

@@ -1,6 +1,6 @@
 /** Converts the arguments of a method to the arguments of an execution job. */
 
-import type { BlockId } from '../../../data/chain/blockId.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import { messageGasMax } from '../../../data/chain/intrinsicGas.js'
 import type {
   AccountOverride,

@@ -3,13 +3,16 @@
  * parameters and the choice of thread; `state` owns the form of a key of each type.
  */
 
-import { type KeyType, keyTypesExpected, parseKeyType } from '../../../data/state/mappingKeys.js'
-import { computeMappingSlots } from '../../../data/state/mappingSlots.js'
+import {
+  computeMappingSlots,
+  type KeyType,
+  keyTypesExpected,
+  parseKeyType,
+} from '../../../data/state/mappingKeys.js'
 import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../../../data/state/writtenKeys.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
-import { typeName } from '../../../primitives/jsonType.js'
+import { excerpt, typeName } from '../../../primitives/jsonType.js'
 import type { NetworkJobs } from '../../pool/jobs.js'
 import type { RequestContext } from '../contexts/requestContext.js'
 import type { Param } from '../method.js'

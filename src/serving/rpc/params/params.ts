@@ -3,7 +3,7 @@
  * {@link optional} to give it a default. Unless stated otherwise, they throw FaultError of kind InvalidArgument for an
  * invalid value. Messages repeat only a short part of the value.
  */
-import { type BlockId, type BlockTag, blockTags } from '../../../data/chain/blockId.js'
+import { type BlockId, type BlockTag, blockTags } from '../../../data/chain/chainBlocks.js'
 import {
   type Address,
   addressBytes,
@@ -15,9 +15,8 @@ import {
   toHash32,
   writeDigits,
 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError } from '../../../primitives/faults.js'
-import { isObject, typeName } from '../../../primitives/jsonType.js'
+import { excerpt, isObject, typeName } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import { byteAt, isAt, type Pattern, patternOf, readDigits } from '../reading/callText.js'
 import { booleanSchema, listSchema, nullable, type Schema, textSchema } from './schema.js'

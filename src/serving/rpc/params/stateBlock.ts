@@ -1,6 +1,5 @@
-import type { BlockId } from '../../../data/chain/blockId.js'
-import type { ResolvedBlock } from '../../../data/chain/chainBlocks.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
+import type { ChainView } from '../../../data/chain/chain.js'
+import type { BlockId, ResolvedBlock } from '../../../data/chain/chainBlocks.js'
 import { largest } from '../../../primitives/extremes.js'
 import { FaultError } from '../../../primitives/faults.js'
 

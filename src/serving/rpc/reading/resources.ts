@@ -3,8 +3,8 @@
  * changes. Owns the names, and the HTTP status of a fault of such a request.
  */
 import { toQuantity } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { type Fault, FaultError } from '../../../primitives/faults.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import { faultToHttpStatus, faultToWireError } from '../answers/wireErrors.js'
 import { invalidFault } from './bodyMembers.js'
 

@@ -1,8 +1,7 @@
 /** Rollup networks: the table of their methods, under each prefix and beside the methods of another network. */
 import { FaultError } from '../../../primitives/faults.js'
 import { type Method, nameMethods } from '../method.js'
-import { rollupMethodFamily } from '../methods/rollup.js'
-import type { RollupNetwork } from './rollupNetwork.js'
+import { type RollupNetwork, rollupMethodFamily } from '../methods/rollup.js'
 
 export type RollupMethodName = keyof typeof rollupMethodFamily
 

@@ -1,6 +1,6 @@
 /** Answers for Otterscan's pages, built from the answers of other methods (erigon's otterscan_api.go). */
 import { blockReward, inclusionReward, uncleReward } from '../../../data/chain/blockReward.js'
-import type { ChainView } from '../../../data/chain/chainView.js'
+import type { ChainView } from '../../../data/chain/chain.js'
 import { readBlockFacts } from '../../../data/chain/header.js'
 import { type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import {

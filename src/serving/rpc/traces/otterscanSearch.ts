@@ -3,9 +3,9 @@
  * a search traces those blocks. It misses a transaction that calls an address without changing its account, unless the
  * block changed the account otherwise.
  */
-import type { ChainView } from '../../../data/chain/chainView.js'
+import type { ChainView } from '../../../data/chain/chain.js'
+import { firstBlockWhere } from '../../../data/chain/findSent.js'
 import type { TransactionLocation } from '../../../data/chain/findTransaction.js'
-import { firstBlockWhere } from '../../../data/chain/firstBlock.js'
 import { hasCode } from '../../../data/state/account.js'
 import type { TracerOptions } from '../../../execution/evm/tracers/tracerOptions.js'
 import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'

@@ -1,7 +1,7 @@
 /** Parameters of the `trace_` methods, in Parity's form, and the schema of their results. */
-import type { BlockId } from '../../../data/chain/blockId.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import type { ListOptions, TracerOptions } from '../../../execution/evm/tracers/tracerOptions.js'
-import { excerpt } from '../../../primitives/excerpt.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import { type CallObject, callObject } from '../params/callParams.js'
 import { address, blockId, invalidArgument, list, ObjectForm, position, required } from '../params/params.js'

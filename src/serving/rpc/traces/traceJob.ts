@@ -1,6 +1,6 @@
 /** Converts the arguments of a trace method to a trace job. Owns the schemas of its results. */
 
-import type { BlockId } from '../../../data/chain/blockId.js'
+import type { BlockId } from '../../../data/chain/chainBlocks.js'
 import { messageGasMax } from '../../../data/chain/intrinsicGas.js'
 import { findKeptTransaction } from '../../../data/chain/removedHistory.js'
 import type { AccountOverride, BlockOverrides } from '../../../execution/evm/messages/executionRequest.js'

@@ -1,9 +1,8 @@
 /** Options of the trace methods, with go-ethereum's names and defaults (eth/tracers/api.go). */
 import type { AccountOverride, BlockOverrides } from '../../../execution/evm/messages/executionRequest.js'
 import type { ListOptions, TracerOptions } from '../../../execution/evm/tracers/tracerOptions.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { messageRefused } from '../../../primitives/faults.js'
-import { typeName } from '../../../primitives/jsonType.js'
+import { excerpt, typeName } from '../../../primitives/jsonType.js'
 import type { Param } from '../method.js'
 import { blockOverrides, stateOverrides } from '../params/callParams.js'
 import {

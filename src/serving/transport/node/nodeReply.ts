@@ -4,8 +4,15 @@ import type { Place } from '../../../primitives/timeSlices.js'
 import type { Answer } from '../../rpc/answers/answer.js'
 import { lastingPieces, lengthOf } from '../answerBytes.js'
 import { type LongSend, sendSlices, sentBytesMax } from '../sendSlices.js'
-import { isBodiless, statusReason } from '../statusReason.js'
-import { type BodyReceiver, type ExtraHeaders, noHeaders, type Receiver, type Reply } from '../wire.js'
+import {
+  type BodyReceiver,
+  type ExtraHeaders,
+  isBodiless,
+  noHeaders,
+  type Receiver,
+  type Reply,
+  statusReason,
+} from '../wire.js'
 import type { NodeConnection } from './nodeConnection.js'
 
 export class NodeReply implements Reply, LongSend {

@@ -15,15 +15,15 @@ import { OperatorError } from '../../../primitives/faults.js'
 import type { Answer } from '../../rpc/answers/answer.js'
 import { refusal } from '../admission.js'
 import { lastingPieces, lengthOf } from '../answerBytes.js'
-import { closeCodes } from '../closeCodes.js'
 import { RequestHead } from '../requestHead.js'
-import { statusReason } from '../statusReason.js'
+import { closeCodes } from '../socket.js'
 import { readTlsFiles, type TlsFiles, tlsVersionMin } from '../tlsFiles.js'
 import {
   type Address,
   cannotListen,
   noHeaders,
   queuedConnectionsMax,
+  statusReason,
   type Transport,
   tooBigBytes,
   type Wire,

@@ -8,8 +8,15 @@ import type { Place } from '../../../primitives/timeSlices.js'
 import type { Answer, AnswerBody } from '../../rpc/answers/answer.js'
 import { lastingPieces, lengthOf, wholeBody } from '../answerBytes.js'
 import { type LongSend, sendSlices, sentBytesMax } from '../sendSlices.js'
-import { isBodiless, statusReason } from '../statusReason.js'
-import { type BodyReceiver, type ExtraHeaders, noHeaders, type Receiver, type Reply } from '../wire.js'
+import {
+  type BodyReceiver,
+  type ExtraHeaders,
+  isBodiless,
+  noHeaders,
+  type Receiver,
+  type Reply,
+  statusReason,
+} from '../wire.js'
 
 /**
  * Maximum body that is passed to the library as a whole; 16 KiB is its unit of sending. Longer ones are sent in parts,

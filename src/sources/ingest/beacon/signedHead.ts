@@ -7,8 +7,8 @@
 import { parseGenesisConfig } from '../../../data/chain/forks.js'
 import type { BlockName, ChainIdentity, SignedCheckpoint } from '../../../data/store/chainRows.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
+import { pause } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { pause } from '../../../primitives/pause.js'
 import { beaconBlockHeader, isZero, type LightClientUpdate } from '../../consensus/gloasForm.js'
 import { knownConsensus } from '../../consensus/knownNetworks.js'
 import {

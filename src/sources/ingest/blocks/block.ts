@@ -1,7 +1,7 @@
 import { type Header, headerFromItems, headerHash, unknownForkOf } from '../../../data/chain/header.js'
 import type { BlockName } from '../../../data/store/chainRows.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import type { Hash32 } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import {
   decodeRlpList,
   encodeRlpListOfEncoded,

@@ -15,8 +15,9 @@ import { forkRules } from '../../../data/chain/forkRules.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { appendedFields, fieldForks, type Header, requireKnownFork } from '../../../data/chain/header.js'
 import { type BodyItems, bodyHashes } from '../../../execution/evm/blocks/blockParts.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
-import { bytesToHex, equalBytes } from '../../../primitives/bytes.js'
+import type { ExecutedBlock } from '../../../execution/evm/blocks/executeBlock.js'
+import { bytesToHex, equalBytes, type Hash32 } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import { emptyUnclesHash } from '../../../primitives/keccak.js'
 import type { RlpItem } from '../../../primitives/rlp.js'
 
@@ -193,4 +194,24 @@ function mustMatch(field: string, computed: Uint8Array, inHeader: Uint8Array): v
     bytesToHex(inHeader),
     `${bytesToHex(computed)} from the content`,
   )
+}
+
+/** Compares the results of execution with the header. Throws InvalidBlockError that names every difference. */
+export function compareWithHeader(header: Header, executed: ExecutedBlock): void {
+  const differences: string[] = []
+  const compare = (field: string, got: string, want: string) => {
+    if (got !== want) differences.push(`${field} is ${got} after execution, the header says ${want}`)
+  }
+  compare('gasUsed', String(executed.gasUsed), String(header.gasUsed))
+  compare('receiptsRoot', bytesToHex(executed.receiptsRoot), bytesToHex(header.receiptsRoot))
+  compare('logsBloom', bytesToHex(executed.logsBloom), bytesToHex(header.logsBloom))
+  compare('stateRoot', bytesToHex(executed.changes.stateRoot), bytesToHex(header.stateRoot))
+  const text = (hash: Hash32 | undefined) => (hash === undefined ? 'absent' : bytesToHex(hash))
+  compare('requestsHash', text(executed.requestsHash), text(header.requestsHash))
+  const { withdrawalsRoot } = executed
+  if (withdrawalsRoot !== undefined)
+    compare('withdrawalsRoot', text(withdrawalsRoot), text(header.withdrawalsRoot))
+  const list = executed.blockAccessList
+  compare('blockAccessListHash', text(list && blockAccessListHash(list)), text(header.blockAccessListHash))
+  if (differences.length > 0) throw new InvalidBlockError(differences.join('; '))
 }

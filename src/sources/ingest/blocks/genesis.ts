@@ -37,7 +37,7 @@ import {
   trimLeft,
   zeroHash,
 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import { emptyCodeHash, emptyTrieRoot, emptyUnclesHash, keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import { genesisOfChainspec, isChainspec } from './chainspec.js'

@@ -10,7 +10,6 @@ import type { BlockDiff } from '../../../data/store/blockDiff.js'
 import { type BlockName, type Development, firstHeaderOf, type Start } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { BlockExecutor, type ExecutedBlock } from '../../../execution/evm/blocks/executeBlock.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
   bytesToBigInt,
@@ -19,7 +18,7 @@ import {
   type Hash32,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
-import { FaultError, OperatorError } from '../../../primitives/faults.js'
+import { FaultError, InvalidBlockError, OperatorError } from '../../../primitives/faults.js'
 import { decodeRlpList, encodeRlp, rlpLength, rlpPayloadLength } from '../../../primitives/rlp.js'
 import type { Block } from './block.js'
 import {
@@ -29,8 +28,8 @@ import {
   checkContent,
   checkHeader,
   checkSize,
+  compareWithHeader,
 } from './blockRules.js'
-import { compareWithHeader } from './compareWithHeader.js'
 import { ExecutedBeside } from './executedBeside.js'
 import { checkUncles } from './uncleRules.js'
 

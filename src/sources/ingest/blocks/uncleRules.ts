@@ -1,7 +1,7 @@
 import { decodeHeader, type Header, headerFromItems, headerHash } from '../../../data/chain/header.js'
 import type { ChainReader } from '../../../data/store/chainReader.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../../../primitives/rlp.js'
 
 const unclesMax = 2

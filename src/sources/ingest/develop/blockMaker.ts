@@ -17,14 +17,14 @@ import {
 } from '../../../data/chain/header.js'
 import { buildPendingHeader, withNext } from '../../../data/chain/pendingHeader.js'
 import { type Account, decodeAccount } from '../../../data/state/account.js'
-import { indexedRoot } from '../../../data/state/indexedRoot.js'
 import { headState, type StateView } from '../../../data/state/stateView.js'
-import { RecentTries } from '../../../data/state/trie.js'
+import { indexedRoot, RecentTries } from '../../../data/state/trie.js'
 import { nodeRlp } from '../../../data/state/trieNode.js'
 import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import { canFollowInRun, type EmptyRun } from '../../../data/store/emptyRuns.js'
 import { BlockExecutor } from '../../../execution/evm/blocks/executeBlock.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
+import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
   checkSentTransaction,
   type SentTransaction,
@@ -33,20 +33,36 @@ import {
   type Address,
   bytesToBigInt,
   bytesToHex,
+  equalBytes,
   type Hash32,
   latin1Key,
   noBytes,
   padLeft,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
-import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { FaultError, InvalidBlockError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { NotHeldError } from '../../../primitives/notHeld.js'
+import { putNewest } from '../../../primitives/putNewest.js'
 import { decodeRlpList, encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
+import { sentBounds } from '../transactions/sentTransactions.js'
 import { byTip } from './byTip.js'
-import { ImpersonatedKeys } from './impersonatedKeys.js'
 import { WaitingTransactions } from './waitingTransactions.js'
+
+/** Senders of signed transactions, and those of unsigned ones that a caller impersonates. */
+class ImpersonatedKeys extends RecoveredKeys {
+  /** By hash; as many as can wait. */
+  readonly #impersonated = new Map<string, Uint8Array>()
+
+  add(hash: Hash32, sender: Uint8Array): void {
+    putNewest(this.#impersonated, latin1Key(hash), sender, sentBounds.countMax)
+  }
+
+  override senderOf(transaction: RlpItem, hash: Hash32, known?: Uint8Array): Uint8Array | undefined {
+    return this.#impersonated.get(latin1Key(hash)) ?? super.senderOf(transaction, hash, known)
+  }
+}
 
 /** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */
 const transactionBytesMax = 8 * 2 ** 20 - 2 ** 14
@@ -274,6 +290,38 @@ export class BlockMaker {
     } catch (error) {
       if (error instanceof OperatorError) return undefined
       throw error
+    }
+  }
+
+  /**
+   * Empty blocks on the head, without system calls, at times `step` seconds apart: at most `most`, and as many as differ
+   * no more than blocks of a run do (emptyRuns.ts). Undefined if the next block has to be executed.
+   */
+  emptyRun(timestamp: number, step: number, most: number): EmptyRun | undefined {
+    const draft = this.#draft(timestamp)
+    const { fork, isMerged, parent, totalDifficulty } = draft
+    if (!isMerged || draft.isByHand || forkRules(fork).execution.openBlock !== undefined) return undefined
+    if (includesFork(fork, 'amsterdam')) return undefined
+    const first: Header = { ...draft.header, stateRoot: this.headState.stateRoot }
+    if (!equalBytes(first.mixHash, keccak256(first.parentHash))) return undefined
+    checkHeader(first, parent, { schedule: this.#schedule, fork, isMerged })
+    const header = encodeHeader(first)
+    const second = withNext(
+      buildPendingHeader(first, headerHash(header), this.#schedule, totalDifficulty, timestamp + step),
+      this.#store.readByHand()?.next,
+    )
+    let count = canFollowInRun(header, encodeHeader(second)) ? most : 1
+    const forkOfLast = () =>
+      this.#schedule.forkAt(first.number + count - 1, timestamp + (count - 1) * step, isMerged)
+    while (count > 1 && forkOfLast() !== fork) count = Math.floor(count / 2)
+    return {
+      last: first.number + count - 1,
+      timestamp,
+      step,
+      header,
+      body: encodeRlp([[], [], ...(first.withdrawalsRoot === undefined ? [] : [[]])]),
+      receipts: encodeRlp([]),
+      totalDifficulty: toMinimalBytes(totalDifficulty),
     }
   }
 

@@ -9,6 +9,7 @@ import { Chain } from '../../../data/chain/chain.js'
 import { decodeHeader } from '../../../data/chain/header.js'
 import type { NextBlock } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import type { EmptyRun } from '../../../data/store/emptyRuns.js'
 import { StoreError } from '../../../data/store/lmdb/environment.js'
 import { unsignedForm } from '../../../execution/evm/transactions/signedTransaction.js'
 import {
@@ -22,10 +23,10 @@ import {
   toQuantity,
   zeroAddress,
 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
-import { isObject } from '../../../primitives/jsonType.js'
+import { excerpt, isObject } from '../../../primitives/jsonType.js'
 import { NotHeldError } from '../../../primitives/notHeld.js'
+import { anvilVersion, developerClientVersion } from '../../../primitives/packageRoot.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import {
   type Announced,
@@ -39,7 +40,6 @@ import {
   sourceCallsBy,
   type ToolPrefix,
 } from '../../../primitives/upstreamCalls.js'
-import { anvilVersion, developerClientVersion } from '../../../primitives/version.js'
 import { readChainFile } from '../blocks/chainFile.js'
 import { type Genesis, genesisWithTime, parseGenesis } from '../blocks/genesis.js'
 import { sizeOfFile, visitBlocks } from '../blocks/importSession.js'
@@ -67,8 +67,19 @@ import { dumpState, parseDump } from './stateDump.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
-/** Most blocks of one call. Each takes some 2 ms on a busy machine, and a request has 30 s. */
-const minedMax = 5_000
+/**
+ * Most blocks of one call, beyond the periods of any governor. Most of them are in runs of empty blocks, whose hashes
+ * take some microseconds each.
+ */
+const minedMax = 1_000_000
+/** Most blocks of one call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
+const executedMax = 5_000
+/** A call for fewer blocks executes them, so that the chain stays one that others can verify. */
+const runMin = 1_024
+/** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
+const runMax = 65_536
+/** Timestamps that are numbers here have 48 bits. */
+const timestampMax = 2 ** 48 - 1
 /** Most blocks that a reorganisation replaces; each has a flush of its own. */
 const reorganisedMax = 1_000
 /** Blocks of one transaction of the store: a flush takes as long as some blocks, and other calls wait for all of them. */
@@ -545,6 +556,7 @@ export class Developer implements SourceCalls {
       return doneAs(tool)
     },
     mine_detailed: async ([options]) => {
+      if (isObject(options)) integer(options.blocks ?? 1, executedMax)
       const before = this.#store.head.number
       await this.#actions.mine([options], 'evm')
       return this.#blocksAfter(before)
@@ -719,6 +731,11 @@ export class Developer implements SourceCalls {
   }
 
   async #mine(blocks: number, seconds: number): Promise<void> {
+    const { isPublished, supply } = this.#events
+    const mayRun = supply === undefined && !isPublished && this.#store.canHaveRuns
+    if (!mayRun) integer(blocks, executedMax)
+    if (Number(this.#maker.head.timestamp) + blocks * Math.max(seconds, 1) > timestampMax)
+      throw invalid('these blocks are too far in the future', 1)
     const setTime = (at: number) => {
       if (at > 0 && seconds > 0) this.#nextTimestamp = Number(this.#maker.head.timestamp) + seconds
     }
@@ -735,11 +752,30 @@ export class Developer implements SourceCalls {
       }
       return
     }
-    for (let made = 0; made < blocks; ) {
-      const end = Math.min(made + minedTogether, blocks)
+    const hasRuns = mayRun && blocks >= runMin
+    let executed = 0
+    let isNoted = false
+    for (let left = blocks; left > 0; ) {
+      // The first block has what was set for it, and the transactions that wait.
+      const isFirst = left === blocks
+      if (hasRuns && !isFirst && !isNoted && this.#emptyRun(left, seconds) !== undefined) {
+        this.#noteByHand(`${blocks} blocks by one call, most of them without system calls`)
+        isNoted = true
+      }
       try {
         this.#store.writeTogether(() => {
-          while (made < end) makeOne(made++)
+          for (let at = hasRuns && isFirst ? minedTogether - 1 : 0; at < minedTogether && left > 0; at++) {
+            const run = isNoted ? this.#emptyRun(left, seconds) : undefined
+            if (run === undefined) {
+              if (++executed > executedMax)
+                throw messageRefused(`at most ${executedMax} blocks are executed by one call`)
+              makeOne(blocks - left--)
+            } else {
+              const appended = this.#appendRun(run, seconds)
+              left -= appended
+              if (appended > 1) break
+            }
+          }
         })
       } finally {
         await this.#events.onMade()
@@ -748,6 +784,22 @@ export class Developer implements SourceCalls {
       await setImmediate()
       if (this.#signal.aborted) throw new FaultError(sourceEnded)
     }
+  }
+
+  /** The next of `left` blocks, as many as one run can have; undefined if the next block has to be executed. */
+  #emptyRun(left: number, seconds: number): EmptyRun | undefined {
+    const timestamp = seconds > 0 ? Number(this.#maker.head.timestamp) + seconds : this.#timestamp()
+    if (this.#maker.hasWork(timestamp)) return undefined
+    const step = Math.max(seconds || (this.#store.readByHand()?.next?.interval ?? 1), 1)
+    return this.#maker.emptyRun(timestamp, step, Math.min(left, runMax))
+  }
+
+  /** Returns the number of blocks. */
+  #appendRun(run: EmptyRun, seconds: number): number {
+    const before = this.#store.head.number
+    this.#store.appendRun(run)
+    if (seconds > 0) this.#aheadSeconds = run.timestamp + (run.last - before - 1) * run.step - clockSeconds()
+    return run.last - before
   }
 
   async #setNext(value: unknown): Promise<void> {
@@ -899,7 +951,7 @@ export class Developer implements SourceCalls {
 
   /** Removes blocks and changes after a state, and all waiting transactions; snapshots after it stay unusable. */
   async #goBack({ number, aheadSeconds, changes }: Snapshot): Promise<void> {
-    const blocks = this.#store.head.number - number
+    const blocks = this.#store.countOwnAbove(number)
     if (blocks > revertedMax)
       throw messageRefused(`this is ${blocks} blocks back; at most ${revertedMax} are taken back`)
     for (const [id, { number: at }] of this.#snapshots) if (at > number) this.#snapshots.delete(id)

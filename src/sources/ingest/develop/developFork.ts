@@ -22,9 +22,6 @@ import { addressOfKey, knownKeys } from './knownKeys.js'
 import { signingKeys } from './signer.js'
 import { buildByHand } from './stateByHand.js'
 
-/** Longest time for one fetch, as for a gateway's. */
-const fetchMsMax = 20_000
-
 /**
  * Makes blocks on a block of another chain until the signal is aborted. Rejects with OperatorError for a cause that the
  * operator can remove.
@@ -42,7 +39,6 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
     const identity = withChainId(known, isNew ? plan.chainId : undefined)
     const nodes = new ForkedNodes(store, withChainId(known, known.fork?.chainId), {
       plan,
-      fetchMsMax,
       log,
       onEnd: ends.add,
     })
@@ -85,7 +81,7 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
 
 /** The chain of the nodes. Rejects with OperatorError if this program cannot execute its blocks. */
 async function identityOf(
-  { upstreams }: ForkPlan,
+  { upstreams, fetchMsMax }: ForkPlan,
   log: (text: string) => void,
   signal: AbortSignal,
 ): Promise<ChainIdentity | undefined> {

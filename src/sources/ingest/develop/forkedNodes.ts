@@ -57,7 +57,6 @@ interface Opened {
 
 export interface ForkedNodesOptions {
   readonly plan: ForkPlan
-  readonly fetchMsMax: number
   readonly log: (text: string) => void
   readonly onEnd: (end: () => unknown) => void
 }
@@ -77,7 +76,8 @@ export class ForkedNodes {
 
   get #nodes(): Opened {
     if (this.#opened !== undefined) return this.#opened
-    const { plan, fetchMsMax, log, onEnd } = this.#options
+    const { plan, log, onEnd } = this.#options
+    const { fetchMsMax } = plan
     const schedule = ForkSchedule.of(this.#identity)
     const parts = { identity: this.#identity, schedule, requestMs: fetchMsMax, log, onEnd }
     const { upstreams } = openNodes({ ...plan, quorum: 1 }, parts)
@@ -89,7 +89,7 @@ export class ForkedNodes {
   /** Makes a block of the nodes the base of a new store, which is of the chain `own`. Rejects with OperatorError if no node has it. */
   async begin(own: ChainIdentity, number: number | undefined): Promise<void> {
     const { upstreams, fetcher } = this.#nodes
-    const deadline = performance.now() + this.#options.fetchMsMax
+    const deadline = performance.now() + this.#options.plan.fetchMsMax
     try {
       const at = number ?? Number((await upstreams.ask('eth_blockNumber', [], { deadline })).result)
       const header = await fetcher.readAgreed(at)

@@ -14,8 +14,8 @@ import {
   noBytes,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { messageRefused } from '../../../primitives/faults.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { packageRoot } from '../../../primitives/packageRoot.js'
 import { decodeRlpList, encodeRlp } from '../../../primitives/rlp.js'

@@ -5,9 +5,9 @@
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { headOf } from '../../../data/chain/header.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
-import { bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { bytesToHex, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { version as programVersion } from '../../../primitives/version.js'
+import { version as programVersion } from '../../../primitives/packageRoot.js'
 import type { BlockMaker } from '../develop/blockMaker.js'
 import { type ForkRange, isWithin, type PayloadAttributes, readAttributes } from './attributes.js'
 import { type BlobSidecar, blobJson, findBlobs } from './blobs.js'
@@ -219,6 +219,31 @@ const clientVersion: EngineMethod = (_, params) => {
   return [{ code: 'TG', name: 'Tidegate', version: `v${programVersion}`, commit: '0x00000000' }]
 }
 
+/** Total difficulty of a chain for which none is decided (paris.md). */
+const undecidedTotal = 2n ** 256n - 2n ** 10n
+
+/**
+ * Consensus clients from before Cancun ask for it every minute. Another configuration is an error, as in go-ethereum:
+ * the specification asks for one that the operator sees.
+ */
+const transitionConfiguration: EngineMethod = ({ schedule }, params) => {
+  requireCount(params, 1, 1)
+  const json = readObject(params[0], 'transitionConfiguration')
+  const total = readQuantity(json.terminalTotalDifficulty, 'terminalTotalDifficulty', 256)
+  const block = readHash(json.terminalBlockHash, 'terminalBlockHash')
+  readQuantity(json.terminalBlockNumber, 'terminalBlockNumber')
+  const own = schedule.config.terminalTotalDifficulty ?? undecidedTotal
+  if (total !== own)
+    throw new EngineError('server', `the terminal total difficulty is ${own} here, and ${total} there`)
+  if (block.some((byte) => byte !== 0))
+    throw new EngineError('server', `no terminal block is chosen here, and ${bytesToHex(block)} there`)
+  return {
+    terminalTotalDifficulty: toQuantity(own),
+    terminalBlockHash: bytesToHex(block),
+    terminalBlockNumber: '0x0',
+  }
+}
+
 const capabilities: EngineMethod = (_, params) => {
   requireCount(params, 1, 1)
   readList(params[0], 'methods', (value, name) => {
@@ -243,6 +268,7 @@ export const engineMethods: ReadonlyMap<string, EngineMethod> = new Map([
   ...versions('getPayloadBodiesByRange', 2, bodiesByRange),
   ...versions('getBlobs', 3, getBlobs),
   ['engine_getClientVersionV1', clientVersion],
+  ['engine_exchangeTransitionConfigurationV1', transitionConfiguration],
   ['engine_exchangeCapabilities', capabilities],
 ])
 

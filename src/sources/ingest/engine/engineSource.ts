@@ -18,7 +18,8 @@ import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../
 import { Announcements } from '../transactions/announcements.js'
 import { hasCellProofs } from './blobs.js'
 import { Engine, type EngineEvents } from './engine.js'
-import { callEngine, type EngineService } from './engineMethods.js'
+import { CallCounts, type EngineFigures } from './engineFigures.js'
+import { callEngine, type EngineService, engineMethods } from './engineMethods.js'
 import { GapFiller } from './gapFiller.js'
 import { Silence } from './silence.js'
 
@@ -73,7 +74,8 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     takeCalls(host, onEnd, calls)
     onEnd(() => calls.end())
     report({ type: 'opened' })
-    onEnd(publishFigures(report, { store, importer, ...(upstreams && { upstreams }) }))
+    const readEngine = () => calls.figures(gap)
+    onEnd(publishFigures(report, { store, importer, engine: readEngine, ...(upstreams && { upstreams }) }))
     report({ type: 'head' })
     const stopped = () => new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     signal.addEventListener('abort', () => upstreams?.close(), { once: true })
@@ -163,6 +165,7 @@ class ConsensusCalls implements SourceCalls {
   readonly #service: EngineService
   readonly #silence: Silence
   readonly #announcements = new Announcements()
+  readonly #counts = new CallCounts((method) => engineMethods.has(method))
   /** Settles once all earlier calls have; the specification asks for their order. */
   #last: Promise<unknown> = Promise.resolve()
   #hasEnded = false
@@ -191,10 +194,18 @@ class ConsensusCalls implements SourceCalls {
 
   /** Answers a call of the Engine API; `params` and the answer's members `result` or `error` are JSON. */
   relay(method: string, params: string): Promise<string> {
-    this.#silence.called(performance.now())
-    return this.inTurn(async () =>
-      JSON.stringify(await callEngine(this.#service, method, JSON.parse(params))),
-    )
+    const begunMs = performance.now()
+    this.#silence.called(begunMs)
+    return this.inTurn(async () => {
+      const answer = await callEngine(this.#service, method, JSON.parse(params))
+      this.#counts.add(method, answer, performance.now() - begunMs)
+      return JSON.stringify(answer)
+    })
+  }
+
+  figures(gap: GapFiller | undefined): EngineFigures {
+    const { calledAtMs, silentSinceMs } = this.#silence
+    return { ...this.#counts.read(), calledAtMs, silentSinceMs, gap: gap?.figures }
   }
 
   async send(raw: Uint8Array): Promise<Hash32> {

@@ -7,10 +7,9 @@ import { setMaxListeners } from 'node:events'
 import { firstNumberOf } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, type Hash32, latin1Key } from '../../../primitives/bytes.js'
-import { type Deferred, defer } from '../../../primitives/deferred.js'
+import { type Deferred, defer, waitFor } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { putNewest } from '../../../primitives/putNewest.js'
-import { waitFor } from '../../../primitives/waitFor.js'
 import { NoAnswerError } from '../../upstream/upstreams.js'
 import { type Block, type BlockLink, linkOf } from '../blocks/block.js'
 import { BadBlockError, type ChainImporter } from '../blocks/importer.js'
@@ -19,6 +18,7 @@ import { withKeysAhead } from '../blocks/keysAhead.js'
 import { fetchAhead } from '../nodes/fetchAhead.js'
 import type { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import type { Report } from '../thread/runSource.js'
+import type { GapFigures } from './engineFigures.js'
 import type { RejectedBlocks } from './rejectedBlocks.js'
 
 /**
@@ -78,6 +78,10 @@ export class GapFiller {
   #news: Deferred<void> = defer()
   #wanted: Hash32 | undefined
   #number: number | undefined
+  /** Blocks of the gap; undefined until its headers are linked. */
+  #count: number | undefined
+  #fetched = 0
+  #executed = 0
   #missingSince: number | undefined
   #missing: string | undefined
   #failure: string | undefined
@@ -92,6 +96,13 @@ export class GapFiller {
   /** Number of the chosen head; undefined if it is stored, or not known yet. */
   get number(): number | undefined {
     return this.#number
+  }
+
+  get figures(): GapFigures | undefined {
+    const head = this.#number
+    if (head === undefined) return undefined
+    const left = this.#count === undefined ? head - this.#store.head.number : this.#count - this.#executed
+    return { head, fetched: this.#fetched, executed: this.#executed, left: Math.max(left, 0) }
   }
 
   /** Why the gap is not filled, once that lasts. */
@@ -145,6 +156,9 @@ export class GapFiller {
     if (this.#isKnown(head)) return
     const top = await this.#search(head, `block ${bytesToHex(head)}`, () => this.#linkOf(head))
     this.#number = top.number
+    this.#count = undefined
+    this.#fetched = 0
+    this.#executed = 0
     this.#tellProgress()
     const marks: BlockLink[] = []
     let lowest = top
@@ -158,6 +172,7 @@ export class GapFiller {
       this.#parts.say(`linked the headers from block ${top.number}, the chosen head, down to ${link.number}`)
     }
     const count = top.number - lowest.number + 1
+    this.#count = count
     if (count > linkBatch)
       this.#parts.say(`${count} blocks up to ${top.number}, the chosen head, come from nodes`)
     while (marks.length > 0) await this.#fillWindow(marks.pop() as BlockLink, head)
@@ -185,6 +200,7 @@ export class GapFiller {
       this.#store,
     )) {
       if (block === undefined) throw new UnfillableError(unknownFork ?? 'a block is of an unknown fork')
+      this.#fetched++
       batch.push({ ...block, takeKeys })
       bytes += rlp.length
       if (batch.length < linkBatch && bytes < 2 ** 20) continue
@@ -234,6 +250,7 @@ export class GapFiller {
         throw this.#asRefused(error, head, block.header.parentHash)
       }
       at++
+      this.#executed++
     }
     await session.commit()
     return at

@@ -12,9 +12,8 @@ import {
   headerHash,
   toTimestamp,
 } from '../../../data/chain/header.js'
-import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import { indexedRoot } from '../../../data/state/trie.js'
 import { readBody } from '../../../execution/evm/blocks/blockParts.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { requestsHash } from '../../../execution/evm/blocks/systemCalls.js'
 import {
   InvalidSenderError,
@@ -31,6 +30,7 @@ import {
   toQuantity,
   zeroAddress,
 } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import { emptyUnclesHash } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../../../primitives/rlp.js'
 import type { Block } from '../blocks/block.js'

@@ -4,7 +4,7 @@
  */
 import { type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
-import { gasUsedByEach } from '../../../data/chain/transactionTips.js'
+import { gasUsedByEach } from '../../../data/chain/suggestedTip.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'

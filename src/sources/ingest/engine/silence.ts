@@ -1,4 +1,4 @@
-/** Whether a consensus client still calls, as a sentence for `/health` and the log. */
+/** When a consensus client called last, and whether it still calls, as a sentence for `/health` and the log. */
 
 /** A client calls at least once a slot of 12 s; it is silent after more than two slots. */
 export const silentMs = 30_000
@@ -8,9 +8,12 @@ const stepSeconds = 10
 export class Silence {
   readonly #tell: (trouble: string | undefined) => void
   #calledMs: number
+  #hasCalled = false
   #reported: string | undefined
 
-  /** `tell` gets each new sentence, and undefined once the client calls again. Times are of one clock, in milliseconds. */
+  /**
+   * `tell` gets each new sentence, and undefined once the client calls again. Times are those of `performance.now()`.
+   */
   constructor(nowMs: number, tell: (trouble: string | undefined) => void) {
     this.#calledMs = nowMs
     this.#tell = tell
@@ -18,16 +21,35 @@ export class Silence {
 
   called(nowMs: number): void {
     this.#calledMs = nowMs
+    this.#hasCalled = true
     this.look(nowMs)
+  }
+
+  /** Time of the last call, in milliseconds since 1970; undefined before the first one. */
+  get calledAtMs(): number | undefined {
+    return this.#hasCalled ? dateMs(this.#calledMs) : undefined
+  }
+
+  /** Time of the last call, or of the start, if that is long ago; undefined while the client calls. */
+  get silentSinceMs(): number | undefined {
+    return this.#reported === undefined ? undefined : dateMs(this.#calledMs)
   }
 
   look(nowMs: number): void {
     const silentForMs = nowMs - this.#calledMs
     const seconds = Math.floor(silentForMs / 1_000 / stepSeconds) * stepSeconds
+    const since = new Date(dateMs(this.#calledMs)).toISOString()
     const trouble =
-      silentForMs < silentMs ? undefined : `the consensus client has not called for ${seconds} s`
+      silentForMs < silentMs
+        ? undefined
+        : `the consensus client has not called for ${seconds} s, since ${since}`
     if (trouble === this.#reported) return
     this.#reported = trouble
     this.#tell(trouble)
   }
+}
+
+/** Milliseconds since 1970. */
+function dateMs(clockMs: number): number {
+  return Math.round(performance.timeOrigin + clockMs)
 }

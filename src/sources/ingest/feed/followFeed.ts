@@ -13,11 +13,10 @@ import { OperatorError } from '../../../primitives/faults.js'
 import { type FeedEntry, type FeedFigures, type LogTip, TrimmedError } from '../../feed/blockDiffLog.js'
 import { feedOutage, PostgresLog } from '../../feed/postgresLog.js'
 import { completedGenesis } from '../follow/nodeGenesis.js'
-import type { FeedPlan, FeedTask, IngestProgress } from '../thread/messages.js'
+import type { FeedPlan, FeedTask, IngestMessage, IngestProgress } from '../thread/messages.js'
 import { publishFigures } from '../thread/publishFigures.js'
 import { noProgress, type Report, type SourceHost } from '../thread/runSource.js'
 import { openTaskStore } from '../thread/taskStore.js'
-import { withFeedFigures } from './feedFigures.js'
 import { Replica } from './replica.js'
 
 /** Longest time between two reads of the feed, in case a notification is lost. */
@@ -250,4 +249,10 @@ export class FeedFollower {
     this.#report({ type: 'upstream', state })
     return true
   }
+}
+
+/** The message; if it has figures of a source, the position in the feed is added. */
+export function withFeedFigures(message: IngestMessage, feed: { figures(): FeedFigures }): IngestMessage {
+  if (message.type !== 'figures') return message
+  return { type: 'figures', figures: { ...message.figures, feed: feed.figures() } }
 }

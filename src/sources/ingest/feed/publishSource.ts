@@ -12,8 +12,7 @@ import { CallAnswerer } from '../thread/callAnswerer.js'
 import type { IngestFigures } from '../thread/messages.js'
 import type { SourceHost } from '../thread/runSource.js'
 import type { openTaskStore } from '../thread/taskStore.js'
-import { withFeedFigures } from './feedFigures.js'
-import { withFollower } from './followFeed.js'
+import { withFeedFigures, withFollower } from './followFeed.js'
 
 /** Opens the store as the source does. */
 type OpenStore = () => ReturnType<typeof openTaskStore>

@@ -8,9 +8,8 @@ import { UnknownForkError } from '../../../data/chain/header.js'
 import { type BlockName, firstNumberOf } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
-import { type Deferred, defer } from '../../../primitives/deferred.js'
+import { type Deferred, defer, waitFor } from '../../../primitives/deferred.js'
 import { setInterval } from '../../../primitives/timers.js'
-import { waitFor } from '../../../primitives/waitFor.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
@@ -183,7 +182,7 @@ export class Follower {
       } else if (error instanceof BadBlockError) {
         this.#setbacks.noteInvalid(error)
         // A node that sent it by number alone is accused; the chain of the other nodes may be right.
-        if (upstream.isQuarantined || this.#upstreams.answering.length === 0) {
+        if (upstream.policy.isQuarantined || this.#upstreams.answering.length === 0) {
           this.#setbacks.pauseNode(
             upstream,
             claim.number,
@@ -238,7 +237,7 @@ export class Follower {
   /** A hash belongs to one number only. */
   #isAsClaimed(block: BlockLink, claim: HeadClaim, upstream: Upstream): boolean {
     if (block.number === claim.number) return true
-    upstream.accuse(`it says that block ${block.number} (${claim.hash}) is block ${claim.number}`)
+    upstream.policy.accuse(`it says that block ${block.number} (${claim.hash}) is block ${claim.number}`)
     return false
   }
 
@@ -247,7 +246,7 @@ export class Follower {
     try {
       await work()
     } catch (error) {
-      if (error instanceof BadBlockError) upstream.accuse(error.message)
+      if (error instanceof BadBlockError) upstream.policy.accuse(error.message)
       throw error
     }
   }
@@ -304,7 +303,7 @@ export class Follower {
     const theirs = await this.#blocks.agreedHash(number, upstream)
     if (theirs === undefined) return 'later'
     if (!equalBytes(theirs, hash)) return this.#switchToHash(goal, upstream)
-    block.upstream.score.failed()
+    block.upstream.policy.failed()
     return 'later'
   }
 
@@ -313,7 +312,7 @@ export class Follower {
     const theirs = await this.#blocks.agreedHash(block.number, upstream)
     if (theirs === undefined) return 'later'
     if (equalBytes(theirs, block.hash)) requireKnown(block)
-    block.upstream.score.failed()
+    block.upstream.policy.failed()
     return 'later'
   }
 
@@ -340,7 +339,7 @@ export class Follower {
       if (!isLinked && isFirst && this.#first > 0 && !(await this.#isOfOtherChain(upstream)))
         throw this.#tooLow(lowest, upstream)
       if (!isLinked && (isFirst || (isTooDeep && (await this.#isOfOtherChain(upstream))))) {
-        upstream.accuse(`its head ${block.number} (${bytesToHex(block.hash)}) is of another chain`)
+        upstream.policy.accuse(`its head ${block.number} (${bytesToHex(block.hash)}) is of another chain`)
         return 'later'
       }
       if (isTooDeep) throw this.#tooDeep(lowest, block, upstream)

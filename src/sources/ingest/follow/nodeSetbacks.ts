@@ -60,7 +60,7 @@ export class NodeSetbacks {
     const isAlone = this.#upstreams.answering.every((other) => other === upstream)
     const isError = isAlone || before !== undefined || this.#upstreams.quorum > 1
     // A lie was reported already.
-    if (isError ? this.#trouble === undefined : !upstream.isQuarantined) {
+    if (isError ? this.#trouble === undefined : !upstream.policy.isQuarantined) {
       this.#report({ type: 'said', text: why, isError })
     }
     if (isError) this.#trouble = { why, number }

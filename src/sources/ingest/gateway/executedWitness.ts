@@ -16,7 +16,6 @@ import type { FetchedReceipts } from '../../../data/store/gatewayWriter.js'
 import type { AccountChange, BlockChanges } from '../../../data/store/heldValues.js'
 import { senderAt, senderBytes, transactionHashes } from '../../../data/store/storedBlock.js'
 import { BlockExecutor, type ExecutedBlock } from '../../../execution/evm/blocks/executeBlock.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
   bytesOfHex,
@@ -27,9 +26,10 @@ import {
   latin1Key,
   writeUint32,
 } from '../../../primitives/bytes.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, RlpError } from '../../../primitives/rlp.js'
-import { compareWithHeader } from '../blocks/compareWithHeader.js'
+import { compareWithHeader } from '../blocks/blockRules.js'
 import { witnessMethods } from '../nodes/askedParts.js'
 import { LackError, LieError } from '../nodes/lie.js'
 import type { ProvedBlock } from './blockFetcher.js'

@@ -7,12 +7,12 @@
 import { headerRlpFromJson, transactionFromJson, withdrawalItem } from '../../../data/chain/blockFromJson.js'
 import type { ChainFamily, NetworkPart } from '../../../data/chain/families/family.js'
 import { decodeHeader, fieldsMin, type Header, headerFields, headerHash } from '../../../data/chain/header.js'
-import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import { indexedRoot } from '../../../data/state/trie.js'
 import type { ReportedJson } from '../../../data/store/chainRows.js'
 import type { BlockContent, FetchedReceipts } from '../../../data/store/gatewayWriter.js'
-import { creationAddress } from '../../../execution/evm/transactions/creationAddress.js'
 import { RecoveredKeys, transactionHash } from '../../../execution/evm/transactions/recoveredKeys.js'
 import { readSignedTransaction } from '../../../execution/evm/transactions/signedTransaction.js'
+import { creationAddress } from '../../../primitives/addresses.js'
 import {
   bytesOfHex,
   bytesToHex,
@@ -24,7 +24,7 @@ import {
   toQuantity,
   writeUint64,
 } from '../../../primitives/bytes.js'
-import { textOf } from '../../../primitives/excerpt.js'
+import { textOf } from '../../../primitives/jsonType.js'
 import { emptyUnclesHash, hashRlp, keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { type TransactionType, transactionTypes } from '../../../primitives/transactionTypes.js'

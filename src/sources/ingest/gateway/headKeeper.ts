@@ -9,7 +9,6 @@ import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, isProofOfStake, UnknownForkError } from '../../../data/chain/header.js'
 import type { BlockName } from '../../../data/store/chainRows.js'
 import type { CanonicalHeader, GatewayWriter } from '../../../data/store/gatewayWriter.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -19,8 +18,8 @@ import {
   toHash32,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
-import { defer } from '../../../primitives/deferred.js'
-import { pause } from '../../../primitives/pause.js'
+import { defer, pause } from '../../../primitives/deferred.js'
+import { InvalidBlockError } from '../../../primitives/faults.js'
 import { setTimeout } from '../../../primitives/timers.js'
 import type { HeadChoice } from '../../upstream/headChoice.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'

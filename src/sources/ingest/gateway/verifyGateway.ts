@@ -4,7 +4,7 @@
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, isProofOfStake } from '../../../data/chain/header.js'
-import { indexedRoot } from '../../../data/state/indexedRoot.js'
+import { indexedRoot } from '../../../data/state/trie.js'
 import type { ChainReader } from '../../../data/store/chainReader.js'
 import { type BlockName, requireIdentity } from '../../../data/store/chainRows.js'
 import { type LogRange, logRangeAt } from '../../../data/store/logRanges.js'
@@ -13,8 +13,8 @@ import { BlockParts, type PartFault, readBody } from '../../../execution/evm/blo
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../../primitives/bytes.js'
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
-import { checkLogKeys } from '../verify/checkLogKeys.js'
 import { FaultList, TooManyFaults } from '../verify/faultList.js'
+import { checkLogKeys } from '../verify/verifyChain.js'
 
 export interface GatewayReport {
   /** Block down to which headers are linked to the head. */

@@ -46,7 +46,7 @@ export async function askState<T>(
   const at = quantityOf(await number()) ?? (await askNumber(hash, attempt))
   if (at === undefined) return undefined
   const answer = await attempt.ask(method, [...params, at])
-  if (isRefused) attempt.node?.lack(byHash)
+  if (isRefused) attempt.node?.policy.lack(byHash)
   return answer === null ? undefined : checkedAt(at, async () => check(answer))
 }
 

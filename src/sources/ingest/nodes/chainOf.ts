@@ -7,7 +7,7 @@ import { bytesToHex } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import { askChainId, askGenesis, type ReportedChainId } from '../../upstream/askChain.js'
-import { askIfKnown, askPatiently } from '../../upstream/askPatiently.js'
+import { askIfKnown, askPatiently } from '../../upstream/retry.js'
 import type { Upstream } from '../../upstream/upstream.js'
 
 /** Methods that return the `config` member of a node's genesis, and where it is in the answer. */

@@ -3,12 +3,11 @@
  * requests about one thing go to one node. Of two nodes one may be behind the other; then their answers contradict each
  * other, though neither lied.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { BlockJsonError } from '../../../data/chain/blockFromJson.js'
 import { UnknownForkError } from '../../../data/chain/header.js'
-import { InvalidBlockError } from '../../../execution/evm/blocks/invalidBlock.js'
-import { FaultError } from '../../../primitives/faults.js'
+import { FaultError, InvalidBlockError } from '../../../primitives/faults.js'
 import { RlpError } from '../../../primitives/rlp.js'
+import { Retry } from '../../upstream/retry.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type AskOptions, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { LackError, LieError, MalformedError, MovedError, NotProvedError } from './lie.js'
@@ -23,10 +22,6 @@ const denialsMin = 2
  * silent node must not delay the others.
  */
 const deniedMs = 1_000
-
-/** Wait before nodes that all failed are asked again: the first and the longest; it doubles each time. */
-const retryMs = 50
-const retryMsMax = 2_000
 
 export interface ProvingOptions {
   /** Longest time for one proof, with all repetitions. */
@@ -152,7 +147,7 @@ export class Proving {
         if (found !== undefined) return found
       } catch (error) {
         if (isLie(error, attempt)) {
-          attempt.node?.accuse(error.message)
+          attempt.node?.policy.accuse(error.message)
           continue
         }
         if (error instanceof NoAnswerError && attempt.node === undefined) {
@@ -189,7 +184,7 @@ export class Proving {
   /** The best node that may have one of these methods; undefined if there is none. */
   bestWith(methods: readonly string[]): Upstream | undefined {
     return this.#upstreams.candidates.find(
-      (upstream) => upstream.isAnswering !== false && hasOneOf(upstream, methods),
+      (upstream) => upstream.policy.isAnswering !== false && hasOneOf(upstream, methods),
     )
   }
 
@@ -205,7 +200,7 @@ export class Proving {
     const passed = new Set<Upstream>()
     const failed = new Set<Upstream>()
     let isDenied = false
-    let waitMs = retryMs
+    const retry = new Retry(deadline)
     for (;;) {
       // Since the last node, another request may have shown that a node lacks the methods.
       const left = this.#upstreams.candidates.filter(
@@ -213,15 +208,13 @@ export class Proving {
       )
       if (left.length === 0) {
         // A silent node is not waited for if others deny that the thing exists.
-        const again = [...failed].filter(({ isAnswering }) => !isDenied || isAnswering !== false)
-        if (again.length === 0 || performance.now() + waitMs >= deadline) return
-        await sleep(waitMs)
-        waitMs = Math.min(2 * waitMs, retryMsMax)
+        const again = [...failed].filter(({ policy }) => !isDenied || policy.isAnswering !== false)
+        if (again.length === 0 || !(await retry.wait())) return
         for (const upstream of again) passed.delete(upstream)
         failed.clear()
         continue
       }
-      const once = isDenied && left.every(({ isAnswering }) => isAnswering === false)
+      const once = isDenied && left.every(({ policy }) => policy.isAnswering === false)
       const not = this.#upstreams.candidates.filter((upstream) => !left.includes(upstream))
       const attempt = new OneNode(this.#upstreams, not, { deadline, first, once })
       let found: T | undefined
@@ -234,9 +227,9 @@ export class Proving {
           if (once) return
           throw unavailable(error.brief, error.message)
         }
-        if (isLie(error, attempt)) attempt.node?.accuse(error.message)
+        if (isLie(error, attempt)) attempt.node?.policy.accuse(error.message)
         else if (!isUnusable(error)) throw error
-        if (error instanceof LackError) for (const method of error.methods) attempt.node?.lack(method)
+        if (error instanceof LackError) for (const method of error.methods) attempt.node?.policy.lack(method)
         if (error instanceof NoAnswerError && attempt.node !== undefined) failed.add(attempt.node)
         isUnproved = error instanceof NotProvedError
         reason = error.message
@@ -251,7 +244,7 @@ export class Proving {
 }
 
 function hasOneOf(upstream: Upstream, methods: readonly string[]): boolean {
-  return methods.some((method) => upstream.mayHave(method))
+  return methods.some((method) => upstream.policy.mayHave(method))
 }
 
 interface OneNodeOptions {
@@ -279,22 +272,31 @@ class OneNode implements Attempt {
 
   mayHave(method: string): boolean {
     const [next] = this.#upstreams.candidates.filter((upstream) => !this.#not.includes(upstream))
-    return (this.node ?? this.#options.first ?? next)?.mayHave(method) !== false
+    return (this.node ?? this.#options.first ?? next)?.policy.mayHave(method) !== false
   }
 
   noteAbsent(member: string): void {
     this.absent ??= member
   }
 
-  async ask(method: string, params: readonly unknown[]): Promise<unknown> {
-    const { first, once } = this.#options
+  async ask(
+    method: string,
+    params: readonly unknown[],
+    not = this.#not,
+    once = this.#options.once,
+  ): Promise<unknown> {
+    const { deadline, first } = this.#options
     // If there are other nodes it is asked only once, so that they get their turn.
-    const isFirst = this.node === undefined || this.#upstreams.count === 1
-    return this.#ask(
-      method,
-      params,
-      isFirst ? { not: this.#not, first, once } : { only: this.node as Upstream },
-    )
+    const isOnly = this.node !== undefined && this.#upstreams.count > 1
+    const to: Omit<AskOptions, 'deadline'> = isOnly ? { only: this.node as Upstream } : { not, first, once }
+    try {
+      const { result, upstream } = await this.#upstreams.ask(method, params, { deadline, ...to })
+      this.node ??= upstream
+      return result
+    } catch (error) {
+      if (error instanceof NodeError) this.node ??= error.upstream
+      throw error
+    }
   }
 
   async askOneOf(questions: readonly Question[]): Promise<MethodAnswer> {
@@ -303,43 +305,28 @@ class OneNode implements Attempt {
       const { method, isNone = isNull } = question
       const result = await this.#askIfKnown(question)
       if (result !== undefined && !(await isNone(result))) return { method, result }
-      if (result !== undefined || this.node?.mayHave(method)) inVain.push(method)
+      if (result !== undefined || this.node?.policy.mayHave(method)) inVain.push(method)
     }
     const { method, params } = questions.at(-1) as Question
     const result = await this.ask(method, params)
     // It has the requested thing, so it lacks these methods.
-    if (result !== null) for (const other of inVain) this.node?.noteLack(other)
+    if (result !== null) for (const other of inVain) this.node?.policy.methodFailed(other)
     return { method, result }
   }
 
   /** Undefined if this node gives no answer, or none of the permitted ones does. */
   async #askIfKnown({ method, params, isPatient = false }: Question): Promise<unknown> {
-    for (let waitMs = retryMs; ; waitMs = Math.min(2 * waitMs, retryMsMax)) {
+    const retry = new Retry(this.#options.deadline)
+    for (;;) {
       const candidates = this.node === undefined ? this.#upstreams.candidates : [this.node]
-      const not = [...this.#not, ...candidates.filter((upstream) => !upstream.mayHave(method))]
+      const not = [...this.#not, ...candidates.filter((upstream) => !upstream.policy.mayHave(method))]
       if (candidates.every((upstream) => not.includes(upstream))) return undefined
-      const { first, deadline } = this.#options
-      const to = this.node === undefined ? { not, first, once: true } : { only: this.node }
       try {
-        return await this.#ask(method, params, to)
+        return await this.ask(method, params, not, true)
       } catch (error) {
         if (!(error instanceof NodeError || error instanceof NoAnswerError)) throw error
-        const mayAnswer = error instanceof NoAnswerError && performance.now() + waitMs < deadline
-        if (!isPatient || !mayAnswer) return undefined
-        await sleep(waitMs)
+        if (!isPatient || error instanceof NodeError || !(await retry.wait())) return undefined
       }
-    }
-  }
-
-  async #ask(method: string, params: readonly unknown[], to: Omit<AskOptions, 'deadline'>): Promise<unknown> {
-    try {
-      const { deadline } = this.#options
-      const { result, upstream } = await this.#upstreams.ask(method, params, { deadline, ...to })
-      this.node ??= upstream
-      return result
-    } catch (error) {
-      if (error instanceof NodeError) this.node ??= error.upstream
-      throw error
     }
   }
 }

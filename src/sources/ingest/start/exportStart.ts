@@ -14,8 +14,8 @@ import type { ChainReader } from '../../../data/store/chainReader.js'
 import { ancestorsMax } from '../../../data/store/chainRows.js'
 import { bytesToHex, equalBytes, type Hash32, padLeft } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
+import { syncPath } from '../../../primitives/files.js'
 import { emptyCodeHash } from '../../../primitives/keccak.js'
-import { syncPath } from '../../../primitives/syncPath.js'
 
 interface ExportedStart {
   /** Prefix of the file names. */

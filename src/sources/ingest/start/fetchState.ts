@@ -28,9 +28,9 @@ import {
   trimLeft,
 } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
-import { excerpt, textOf } from '../../../primitives/excerpt.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { isThere } from '../../../primitives/isThere.js'
+import { isThere } from '../../../primitives/files.js'
+import { excerpt, textOf } from '../../../primitives/jsonType.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import { accountsPerAnswer, readAccountPage } from '../../upstream/accountRange.js'
@@ -327,7 +327,7 @@ class StateFetch {
     } catch (error) {
       if (!(error instanceof NodeError)) throw error
       const { number, hash } = this.#block
-      const lacks = error.upstream.mayHave(method)
+      const lacks = error.upstream.policy.mayHave(method)
         ? `does not tell the state after block ${number} (${bytesToHex(hash)}) (${error.message}); name a node that keeps it, ` +
           'such as an archive, or remove what was fetched to begin with a newer block'
         : `has no ${method}; let it serve the namespace debug, or name another node`

@@ -12,8 +12,8 @@ import {
   toHash32,
   toQuantity,
 } from '../../../primitives/bytes.js'
+import { pause } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { pause } from '../../../primitives/pause.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import type { SignedHead } from '../beacon/signedHead.js'

@@ -21,8 +21,8 @@ import {
   trimLeft,
   writeDigits,
 } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
 import { OperatorError } from '../../../primitives/faults.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import { firstBytes } from '../blocks/chainFile.js'
 
 /** An account of a dump without its slots, which were passed before it. */

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { StoreError } from '../../../data/store/lmdb/environment.js'
-import { startedUrl } from '../../../primitives/builtFile.js'
 import { type Deferred, defer, waitedForLater } from '../../../primitives/deferred.js'
 import { FaultError, OperatorError } from '../../../primitives/faults.js'
+import { startedUrl } from '../../../primitives/packageRoot.js'
 import type { SourceCallName } from '../../../primitives/upstreamCalls.js'
 import { sourceEnded } from './callAnswerer.js'
 import type {

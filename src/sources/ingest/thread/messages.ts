@@ -12,6 +12,7 @@ import type { PublishPlan } from '../../feed/publisher.js'
 import type { BeaconNodeState } from '../../upstream/beaconNodes.js'
 import type { UpstreamOptions } from '../../upstream/upstream.js'
 import type { UpstreamFigures, UpstreamState } from '../../upstream/upstreams.js'
+import type { EngineFigures } from '../engine/engineFigures.js'
 
 /** The store that an ingest thread writes. */
 export interface IngestStore {
@@ -98,6 +99,8 @@ export interface ForkPlan {
   readonly chainId?: number | undefined
   /** In wei, of each account that it signs for. Decimal. */
   readonly balance: string
+  /** Longest time for one fetch. */
+  readonly fetchMsMax: number
 }
 
 /** `workerData` of a thread whose blocks a consensus client gives and chooses. */
@@ -317,6 +320,8 @@ export interface IngestFigures {
   readonly feed?: FeedFigures
   /** Only for a source with beacon nodes. */
   readonly signed?: SignedState | undefined
+  /** Only under a consensus client. */
+  readonly engine?: EngineFigures | undefined
 }
 
 /** An epoch whose blocks are stored. */

@@ -4,6 +4,7 @@ import { setInterval } from '../../../primitives/timers.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import type { SignedHead } from '../beacon/signedHead.js'
 import type { ChainImporter } from '../blocks/importer.js'
+import type { EngineFigures } from '../engine/engineFigures.js'
 import type { ProofFetcher } from '../gateway/proofFetcher.js'
 import type { WorkingSet } from '../gateway/workingSet.js'
 import type { IngestFigures, IngestMessage } from './messages.js'
@@ -19,6 +20,7 @@ interface FigureSources {
   readonly fetcher?: ProofFetcher
   readonly signed?: SignedHead | undefined
   readonly workingSet?: WorkingSet
+  readonly engine?: () => EngineFigures
 }
 
 /**
@@ -41,6 +43,7 @@ function readFigures({
   fetcher,
   signed,
   workingSet,
+  engine,
 }: FigureSources): IngestFigures {
   return {
     heapBytes: getHeapStatistics().used_heap_size,
@@ -51,5 +54,6 @@ function readFigures({
     signed: signed?.state,
     heads: workingSet && { ...workingSet.heads },
     workingSet: workingSet?.state,
+    engine: engine?.(),
   }
 }

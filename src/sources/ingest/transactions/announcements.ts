@@ -5,8 +5,8 @@
  */
 
 import { type Hash32, hexToBytes, latin1Key } from '../../../primitives/bytes.js'
-import { excerpt } from '../../../primitives/excerpt.js'
-import { pause } from '../../../primitives/pause.js'
+import { pause } from '../../../primitives/deferred.js'
+import { excerpt } from '../../../primitives/jsonType.js'
 import type { Announced } from '../../../primitives/upstreamCalls.js'
 import { UpstreamFailure } from '../../upstream/line.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'

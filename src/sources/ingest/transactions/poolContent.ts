@@ -4,8 +4,8 @@
  */
 import { pendingTransactionJson } from '../../../data/chain/transactionJson.js'
 import type { SentTransaction } from '../../../execution/evm/transactions/sentTransaction.js'
+import { toChecksumAddress } from '../../../primitives/addresses.js'
 import { equalBytes } from '../../../primitives/bytes.js'
-import { toChecksumAddress } from '../../../primitives/checksumAddress.js'
 import { FaultError } from '../../../primitives/faults.js'
 import type { PoolQuestion } from '../../../primitives/upstreamCalls.js'
 

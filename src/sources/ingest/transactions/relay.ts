@@ -138,7 +138,7 @@ export class Relay implements SourceCalls {
       const bytes = item instanceof Uint8Array ? item : encodeRlp(item)
       const tx = readSignedTransaction(item, this.#forkOfHead(), this.#options.schedule.config.chainId, keys)
       if (equalBytes(tx.hash, hash)) return pendingTransactionJson(bytes, tx.sender, hash)
-      asked.upstream.accuse(`a transaction that is not ${bytesToHex(hash)}`)
+      asked.upstream.policy.accuse(`a transaction that is not ${bytesToHex(hash)}`)
     } catch (error) {
       // Its type may not be known here.
       if (!(error instanceof BlockJsonError || error instanceof InvalidTransactionError)) throw error

@@ -16,6 +16,7 @@ import {
 } from '../../../data/store/chainRows.js'
 import { byHandSentence } from '../../../data/store/changesByHand.js'
 import type { OldestKept } from '../../../data/store/keptHistory.js'
+import { logKeysOf } from '../../../data/store/layouts/logKeys.js'
 import { type StoredBlock, senderAt, senderBytes, storedBlockRow } from '../../../data/store/storedBlock.js'
 import { bodyHashes, readBody, receiptsRootOf } from '../../../execution/evm/blocks/blockParts.js'
 import { RecoveredKeys, transactionHash } from '../../../execution/evm/transactions/recoveredKeys.js'
@@ -24,7 +25,6 @@ import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../../../pri
 import { keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
 import { type VerifiedEpoch, verifyEpochs } from '../era/verifyEpochs.js'
-import { checkLogKeys } from './checkLogKeys.js'
 import { compareState, type FlatState } from './compareState.js'
 import { FaultList, TooManyFaults } from './faultList.js'
 import { verifySideTries } from './verifySideTries.js'
@@ -366,4 +366,15 @@ function chooseBlocks(
   const wanted = Math.min(blocks, headNumber)
   while (chosen.size < wanted) chosen.add(Math.floor(random() * headNumber))
   return [...chosen].sort((a, b) => a - b)
+}
+
+/** Number of keys of the logs of block `number`, and of those for which the log index lacks the block. */
+export function checkLogKeys(
+  store: ChainReader,
+  receipts: Uint8Array,
+  number: number,
+): { readonly count: number; readonly missing: number } {
+  const keys = [...logKeysOf(receipts)]
+  const lacks = (key: string) => store.readLogChunk(Buffer.from(key, 'latin1'), number)[0] !== number
+  return { count: keys.length, missing: keys.filter(lacks).length }
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { HeadChoice } from '../../../../src/sources/upstream/headChoice.js'
 import { HeadClaimer } from '../../../../src/sources/upstream/headClaimer.js'
+import { NodePolicy } from '../../../../src/sources/upstream/nodePolicy.js'
 import type { Upstream } from '../../../../src/sources/upstream/upstream.js'
-import type { VettedNode } from '../../../../src/sources/upstream/vettedNode.js'
 import { waitFor } from '../../../library/until.js'
 import { fine, type WeatherNode } from '../../../upstream/weatherNode.js'
 import { blockHash, headOf, openToys, toyHeader } from './toyNodes.js'
@@ -176,9 +176,10 @@ t.test('a single node leads also when it is doubted', async (t) => {
 
 t.test('a node that claims without end has the others asked now and then', async (t) => {
   const asked: unknown[] = []
-  const ask: VettedNode['ask'] = async (_method, [number]) => void asked.push(number)
+  const ask: Upstream['ask'] = async (_method, [number]) => void asked.push(number)
   const [one, other, flood] = ['one', 'other', 'flood'].map(
-    (name) => new HeadClaimer({ name } as Upstream, { ask } as VettedNode, 1_000),
+    (name) =>
+      new HeadClaimer({ name, policy: new NodePolicy(name), ask } as Partial<Upstream> as Upstream, 1_000),
   ) as [HeadClaimer, HeadClaimer, HeadClaimer]
   const choice = new HeadChoice([one, other, flood], 2)
   const claimOf = (branch: string, number: number) => {

@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
+import type { ChainName } from '../../../../src/sources/upstream/askChain.js'
 import type { HeadListener } from '../../../../src/sources/upstream/headChoice.js'
 import type { UpstreamOptions } from '../../../../src/sources/upstream/upstream.js'
 import { Upstreams } from '../../../../src/sources/upstream/upstreams.js'
-import type { ChainName } from '../../../../src/sources/upstream/vettedNode.js'
 import { type NodeAnswer, type NodeCall, WeatherNode } from '../../../upstream/weatherNode.js'
 
 export const toyChain: ChainName = { chainId: 7n, genesisHash: blockHash('a', 0) }

@@ -114,7 +114,7 @@ t.test('the size of batches that works is remembered', async (t) => {
   const sizes = node.requests.slice(length).map((calls) => calls.length)
   t.equal(Math.max(...sizes), 3)
   t.equal(sizes.length, 17, 'none is refused again')
-  t.not(upstream.isAnswering, false)
+  t.not(upstream.policy.isAnswering, false)
 })
 
 t.test('a method that is refused in whatever manner is missing for ten minutes', async (t) => {
@@ -138,12 +138,12 @@ t.test('a method that is refused in whatever manner is missing for ten minutes',
     let laterMs = 0
     const { now } = performance
     t.intercept(performance, 'now', { value: () => now.call(performance) + laterMs })
-    t.equal(upstream.mayHave('eth_getCode'), true)
+    t.equal(upstream.policy.mayHave('eth_getCode'), true)
     await t.rejects(upstream.ask('eth_getCode', ['0x1'], performance.now() + 60_000), NodeError, manner)
-    t.equal(upstream.mayHave('eth_getCode'), false, manner)
-    t.equal(upstream.isAnswering, true, manner)
+    t.equal(upstream.policy.mayHave('eth_getCode'), false, manner)
+    t.equal(upstream.policy.isAnswering, true, manner)
     laterMs = 600_001
-    t.equal(upstream.mayHave('eth_getCode'), true, manner)
+    t.equal(upstream.policy.mayHave('eth_getCode'), true, manner)
   }
 })
 
@@ -154,12 +154,12 @@ t.test('a method that fails alone, again and again, counts as missing', async (t
   const upstream = new Upstream(optionsOf(node))
   t.teardown(() => upstream.close())
   await upstream.ask('eth_chainId', [], soon())
-  while (upstream.mayHave('eth_getCode')) {
+  while (upstream.policy.mayHave('eth_getCode')) {
     t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind, 'unreadable')
     await upstream.ask('eth_chainId', [], soon())
   }
   t.equal(node.calls.filter(({ method }) => method === 'eth_getCode').length, 0)
-  t.equal(upstream.isAnswering, true)
+  t.equal(upstream.policy.isAnswering, true)
 })
 
 t.test('one failed question is no outage while others are answered', async (t) => {
@@ -260,7 +260,7 @@ t.test('after failures in a row the node is left alone, and asked again later', 
   node.weather = () => ({ kind: 'status', status: 500 })
   const upstream = new Upstream(optionsOf(node), 'toy', (text) => notices.push(text))
   t.teardown(() => upstream.close())
-  while (!upstream.isResting) await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))
+  while (!upstream.policy.isResting) await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))
   const { length } = node.requests
   t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind, 'resting')
   t.equal(node.requests.length, length, 'no request')
@@ -289,7 +289,7 @@ t.test('Retry-After is a pause, of half a minute at most where none is answered 
     node.weather = busy
     const { length } = node.requests
     t.equal((await failureOf(ask())).retryAfterMs, 100_000)
-    const waitMs = upstream.waitMs()
+    const waitMs = upstream.policy.waitMs()
     t.ok(waitMs > 0 && waitMs <= seconds * 1_000 && waitMs > seconds * 1_000 - 900, `${waitMs}`)
     t.equal((await failureOf(ask())).kind, 'busy')
     t.equal(node.requests.length, length + 1)
@@ -299,7 +299,7 @@ t.test('Retry-After is a pause, of half a minute at most where none is answered 
   t.equal(await ask(), '0x1')
   node.weather = busy
   await failureOf(ask())
-  t.ok(upstream.waitMs() <= 1_000, 'it answered between')
+  t.ok(upstream.policy.waitMs() <= 1_000, 'it answered between')
 })
 
 t.test('no more questions than its budget', async (t) => {
@@ -317,7 +317,7 @@ t.test('the deadline of a question, though the node would have more time', async
   const upstream = new Upstream(optionsOf(node))
   t.teardown(() => upstream.close())
   t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], performance.now() + 20))).kind, 'late')
-  t.not(upstream.isAnswering, false, 'which says nothing against the node')
+  t.not(upstream.policy.isAnswering, false, 'which says nothing against the node')
 })
 
 t.test('quarantine doubles with each lie, and a minute without one halves it', async (t) => {
@@ -328,14 +328,14 @@ t.test('quarantine doubles with each lie, and a minute without one halves it', a
   const { now } = performance
   t.intercept(performance, 'now', { value: () => now.call(performance) + laterMs })
   const lie = () => {
-    upstream.accuse('a lie')
-    t.ok(upstream.isQuarantined)
+    upstream.policy.accuse('a lie')
+    t.ok(upstream.policy.isQuarantined)
     return Number(/not asked for (\d+) s/.exec(notices.at(-1) as string)?.[1])
   }
   /** Lets the quarantine end, and so many seconds go by after it. */
   const pass = (seconds: number, after: number) => {
     laterMs += (seconds + after) * 1_000
-    t.notOk(upstream.isQuarantined)
+    t.notOk(upstream.policy.isQuarantined)
   }
   t.equal(lie(), 5)
   pass(5, 1)
@@ -345,15 +345,15 @@ t.test('quarantine doubles with each lie, and a minute without one halves it', a
   pass(20, 61)
   t.equal(lie(), 20)
   pass(20, 181)
-  t.equal(upstream.offences, 0)
+  t.equal(upstream.policy.offences, 0)
   t.equal(await upstream.ask('eth_getCode', ['0x1'], performance.now() + 60_000), '0x1')
   t.equal(lie(), 5)
   for (let count = 0; count < 20; count++) {
     laterMs += 4_000_000
     lie()
   }
-  t.ok(upstream.score.lies.length <= 8)
-  t.equal(upstream.score.totals.lies, 25)
+  t.ok(upstream.policy.lies.length <= 8)
+  t.equal(upstream.policy.totals.lies, 25)
 })
 
 t.test('secrets of a URL are in no message', async (t) => {

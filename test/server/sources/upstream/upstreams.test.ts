@@ -1,8 +1,9 @@
 import t from 'tap'
 import { defer } from '../../../../src/primitives/deferred.js'
 import { OperatorError } from '../../../../src/primitives/faults.js'
+import { backOffMs } from '../../../../src/sources/upstream/retry.js'
 import { NodeError } from '../../../../src/sources/upstream/upstream.js'
-import { backOffMs, NoAnswerError, Upstreams } from '../../../../src/sources/upstream/upstreams.js'
+import { NoAnswerError, Upstreams } from '../../../../src/sources/upstream/upstreams.js'
 import { waitFor } from '../../../library/until.js'
 import { fine, type WeatherNode } from '../../../upstream/weatherNode.js'
 import {
@@ -140,7 +141,7 @@ t.test('what each node was asked is counted: answers, failures, hedges and lies'
   )
   kind = 'drop'
   await upstreams.ask('eth_getCode', ['0x2'], { deadline: soon() })
-  upstream.accuse('code of another hash')
+  upstream.policy.accuse('code of another hash')
   const after = upstreams.figures()
   const grown = (name: 'answered' | 'seconds' | 'failed' | 'lies') =>
     [after, before]
@@ -178,7 +179,7 @@ t.test('a liar is named and not asked', async (t) => {
   const node = await openNode(t)
   const { upstreams, lines } = openUpstreams(t, [node])
   const { upstream } = await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
-  upstream.accuse('code of another hash')
+  upstream.policy.accuse('code of another hash')
   t.match(lines.join(), /^127\.0\.0\.1:\d+ lied: code of another hash; it is not asked for 5 s/)
   await t.rejects(upstreams.ask('eth_getCode', ['0x1'], { deadline: performance.now() + 100 }), {
     message: /quarantined/,

@@ -87,3 +87,32 @@ t.test(
     }
   },
 )
+
+t.test('a cleared cache is as a new one, its counts included', async (t) => {
+  const unused = { hits: 0, misses: 0, bytes: 0 }
+  const cache = new AnswerCache(40)
+  cache.keep('a', bytes(10))
+  cache.read('a')
+  cache.read('b')
+  t.strictSame(cache.use, { hits: 1, misses: 1, bytes: 10 })
+  cache.clear()
+  t.strictSame(cache.use, unused)
+  t.equal(cache.read('a'), undefined)
+
+  const answers = new BlockAnswers(1_000)
+  const hash = toHash32(bytes(32).fill(7))
+  const json = new JsonBytes(64)
+  const write = () => {
+    const found = answers.find(hash, 'receipts')
+    if (found !== undefined) return 'found'
+    json.clear()
+    json.text('[]')
+    answers.finish(json)
+    return 'written'
+  }
+  const once = ['written', 'written', 'found']
+  t.strictSame([write(), write(), write()], once)
+  answers.clear()
+  t.strictSame(answers.use, unused)
+  t.strictSame([write(), write(), write()], once, 'earlier requests are forgotten')
+})

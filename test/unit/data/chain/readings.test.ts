@@ -1,7 +1,6 @@
 /** How often the store is read, bytes are hashed and answers are written, for what is asked again and again. */
 import t, { type Test } from 'tap'
-import { Chain } from '../../../../src/data/chain/chain.js'
-import { ChainView } from '../../../../src/data/chain/chainView.js'
+import { Chain, ChainView } from '../../../../src/data/chain/chain.js'
 import { ChainReader } from '../../../../src/data/store/chainReader.js'
 import { type Hash32, hexToBytes } from '../../../../src/primitives/bytes.js'
 import { blocks, headBlock } from '../../../rpc/demoChain.js'

@@ -1,8 +1,8 @@
 import { createMPT } from '@ethereumjs/mpt'
 import fc from 'fast-check'
 import t from 'tap'
-import { indexedRoot } from '../../../../src/data/state/indexedRoot.js'
 import {
+  indexedRoot,
   RecentTries,
   readTrie,
   type TrieChange,

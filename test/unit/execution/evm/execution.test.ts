@@ -1,6 +1,7 @@
 /** What messages see, how they fail, and what is refused. */
 import t from 'tap'
 import type { AccountOverride } from '../../../../src/execution/evm/messages/executionRequest.js'
+import { toChecksumAddress } from '../../../../src/primitives/addresses.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -9,7 +10,6 @@ import {
   hexToBytes,
   padLeft,
 } from '../../../../src/primitives/bytes.js'
-import { toChecksumAddress } from '../../../../src/primitives/checksumAddress.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
 import { faultToWireError } from '../../../../src/serving/rpc/answers/wireErrors.js'
 import { assemble, deploy, type Item, returnTop } from './assembly.js'

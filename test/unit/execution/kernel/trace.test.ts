@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
-import { builtPath } from '../../../../src/primitives/builtFile.js'
 import { bytesToHex, padLeft } from '../../../../src/primitives/bytes.js'
+import { builtPath } from '../../../../src/primitives/packageRoot.js'
 import { emptyState } from '../../../library/emptyState.js'
 import { assemble } from '../evm/assembly.js'
 

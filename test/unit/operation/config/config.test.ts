@@ -6,8 +6,8 @@ import {
   resolveServeConfig,
   resolveVerifyConfig,
 } from '../../../../src/operation/config/config.js'
-import { isLoopback } from '../../../../src/operation/config/loopback.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
+import { isLoopback } from '../../../../src/primitives/urls.js'
 import { makeStore, refusal, writeConfig } from './folder.js'
 
 t.test('a URL is short for a node that is asked', (t) => {

@@ -1,7 +1,6 @@
 /** What callers learn of nodes by `/health`: how they stand, and no address. */
 import t from 'tap'
-import { concealed, concealedName } from '../../../../src/operation/edge/concealedNodes.js'
-import { readHealth } from '../../../../src/operation/edge/health.js'
+import { concealed, concealedName, readHealth } from '../../../../src/operation/edge/health.js'
 import { SinceWhen } from '../../../../src/primitives/sinceWhen.js'
 import type { UpstreamsState } from '../../../../src/sources/ingest/thread/messages.js'
 

@@ -270,3 +270,21 @@ t.test('a question that makes no sense is refused', async (t) => {
     },
   )
 })
+
+t.test('a paused edge reports nothing, neither then nor later', async (t) => {
+  const counter = new UsageCounter((slot) => methods[slot] as string)
+  const network = counter.ofNetwork('first')
+  counter.pause()
+  network.count(alice, 0, 1, true, 5, 100)
+  network.noteSlow(alice, 0, undefined, 150, '[]')
+  network.noteFailed(alice, 0, '-32000: late', 0, () => '[]')
+  counter.refused(alice, 'limit', 'too much')
+  t.equal(counter.take(), undefined)
+  counter.resume()
+  t.equal(counter.take(), undefined)
+  network.count(bob, 0, 1, false, 1, 1)
+  t.strictSame(counter.take(), {
+    ...nothing,
+    used: [{ keyId: bob, network: 'first', method: 'eth_call', calls: 1, errors: 0, units: 1, bytes: 1 }],
+  })
+})

@@ -1,9 +1,8 @@
 import t from 'tap'
+import { bucketSeconds, durationBuckets } from '../../../../src/primitives/durationBuckets.js'
 import {
   allotCounts,
   bucketBytes,
-  bucketSeconds,
-  durationBuckets,
   EdgeCounts,
   type EdgeFigures,
   errorCodes,
@@ -157,4 +156,29 @@ t.test('an error code that is not listed is counted as other', async (t) => {
   const [counts] = open() as [EdgeCounts]
   for (const code of [...errorCodes, 1_234_567]) counts.ended(0, false, 0, undefined, code)
   t.strictSame([...counts.readErrors().values()], [...errorCodes.map(() => 1), 1])
+})
+
+t.test('cleared counts are as new ones, and those of other edges remain', async (t) => {
+  const [first, second] = open(2) as [EdgeCounts, EdgeCounts]
+  for (const counts of [first, second]) {
+    const slot = counts.slotOf('eth_call')
+    for (let call = 0; call < 100; call++) counts.repeated(slot, 10, counts.beginStored())
+    counts.ended(slot, false, counts.begin(false), undefined, -32005)
+    counts.rejected('key')
+    counts.delayed(5)
+    counts.publish(figures)
+  }
+  const kept = JSON.stringify([second.readMethods(), second.figures])
+  first.clear()
+  t.strictSame(first.readMethods(), [])
+  t.equal(first.readRejections().get('key'), 0)
+  t.equal(first.readDelays().seconds, 0)
+  t.equal(first.figures.blockHits, 0)
+  const timed = Array.from({ length: storedTimedOneIn }, () => {
+    const startedMs = first.beginStored()
+    first.repeated(first.slotOf('eth_call'), 1, startedMs)
+    return startedMs > 0
+  })
+  t.equal(timed.indexOf(true), storedTimedOneIn - 1, 'the sample begins anew')
+  t.equal(JSON.stringify([second.readMethods(), second.figures]), kept)
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { allotCounts, durationBuckets, EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'
+import { durationBuckets } from '../../../../src/primitives/durationBuckets.js'
+import { allotCounts, EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'
 import { quantile, RecentCalls } from '../../../../src/serving/metrics/recentCalls.js'
 
 const methods = ['eth_call', 'eth_getLogs']

@@ -160,3 +160,21 @@ t.test(
     }
   },
 )
+
+t.test('a memo that forgets is as a new one: calls that came before count no longer', async (t) => {
+  const memo = new AnswerMemo(1_000_000, () => 1)
+  const asked = { text: '[1]', method: 0 }
+  keep(memo, asked, '"x"')
+  t.equal(readFrom(memo, asked, '1')?.json, '"x"')
+  // Calls that never repeat, until they are no longer looked up.
+  const isLookedUp = (number: number) => {
+    readFrom(memo, { text: `[${number}]`, method: 2 }, '', '', true)
+    return memo.missed() !== undefined
+  }
+  for (let number = 0; number < 5_000; number++) isLookedUp(number)
+  for (let time = 0; time < 3; time++) t.notOk(isLookedUp(-1))
+  memo.forget()
+  t.equal(readFrom(memo, asked, '1'), undefined)
+  t.equal(memo.missed(), undefined, 'it came for the first time')
+  t.strictSame([isLookedUp(-1), isLookedUp(-1)], [false, true], 'quick calls are looked up again')
+})

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { HttpServerOptions } from '../../../../src/serving/transport/http.js'
-import type { SocketLimits } from '../../../../src/serving/transport/socketLimits.js'
+import type { SocketLimits } from '../../../../src/serving/transport/socket.js'
 import { refusedUpgrade, SocketClient } from '../../../transport/socketClient.js'
 import { goodKey, startTestServer, type TestServer } from './testServer.js'
 

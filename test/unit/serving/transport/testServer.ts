@@ -5,7 +5,7 @@ import {
   type HttpServerOptions,
 } from '../../../../src/serving/transport/http.js'
 import type { Page } from '../../../../src/serving/transport/httpRoutes.js'
-import type { SocketLimits } from '../../../../src/serving/transport/socketLimits.js'
+import type { SocketLimits } from '../../../../src/serving/transport/socket.js'
 import { transportOf } from '../../../transport/eachTransport.js'
 import { wideHttpLimits, wideSocketLimits } from '../../../transport/serverLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
@@ -36,16 +36,13 @@ export const call = (method: string, params = '[]', id = '1') =>
 export const echo = call('test_echo', '["x"]')
 export const echoed = '{"jsonrpc":"2.0","id":1,"result":["x",null]}'
 
-/**
- * A real server on a free loopback port, with networks `testnet` (the default) and `other`, on the transport of the
- * test `t`.
- */
-export async function startTestServer(
+/** A server that does not listen yet, with networks `testnet` (the default) and `other`, on the transport of `t`. */
+export function createTestServer(
   t: Parameters<typeof transportOf>[0],
   limits: Partial<HttpLimits> = {},
   options: Partial<HttpServerOptions> = {},
   socketLimits: Partial<SocketLimits> = {},
-): Promise<TestServer> {
+): TestEndpoint & Pick<TestServer, 'server' | 'rejections'> {
   const endpoint = createTestEndpoint()
   const other = createTestEndpoint()
   other.network.runs = 1000
@@ -77,14 +74,18 @@ export async function startTestServer(
     logRefused: (rejection) => rejections.push(rejection),
     ...options,
   })
-  const port = await server.listen()
+  return { ...endpoint, server, rejections }
+}
+
+/** As {@link createTestServer}, on a free loopback port. */
+export async function startTestServer(...args: Parameters<typeof createTestServer>): Promise<TestServer> {
+  const created = createTestServer(...args)
+  const port = await created.server.listen()
   const base = `http://127.0.0.1:${port}`
   return {
-    ...endpoint,
-    server,
+    ...created,
     port,
     base,
-    rejections,
     post: (path, body, headers = {}) =>
       fetch(base + path, {
         method: 'POST',

@@ -4,18 +4,18 @@ import { type Hash32, toHash32 } from '../../../../src/primitives/bytes.js'
 import { askState } from '../../../../src/sources/ingest/nodes/askState.js'
 import { LieError, MovedError } from '../../../../src/sources/ingest/nodes/lie.js'
 import type { Attempt } from '../../../../src/sources/ingest/nodes/proving.js'
-import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstream.js'
+import { NodeError } from '../../../../src/sources/upstream/upstream.js'
+import { upstreamDouble } from '../../../upstream/upstreamDouble.js'
 
 const hash: Hash32 = toHash32(new Uint8Array(32).fill(7))
 
 /** A node that answers a question about a block, or throws; it notes what it is asked. */
 function nodeThat(answer: (at: unknown) => unknown) {
-  const lacked = new Set<string>()
   const asked: unknown[] = []
-  const node = { lack: (method: string) => void lacked.add(method) } as unknown as Upstream
+  const node = upstreamDouble('node', () => undefined)
   const attempt: Attempt = {
     node,
-    mayHave: (method) => !lacked.has(method),
+    mayHave: (method) => node.policy.mayHave(method),
     ask: async (method, params) => {
       const at = method === 'eth_getBlockByHash' ? method : params.at(-1)
       asked.push(at)

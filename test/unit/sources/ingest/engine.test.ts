@@ -262,6 +262,24 @@ t.test(
   },
 )
 
+t.test('the transition configuration is that of the genesis; another one is an error', async (t) => {
+  const maker = await make(t, merged())
+  const { call } = await openEngine(t, maker)
+  const ask = (total: string, block = zero) =>
+    call('engine_exchangeTransitionConfigurationV1', {
+      terminalTotalDifficulty: total,
+      terminalBlockHash: block,
+      terminalBlockNumber: '0x7',
+    })
+  t.strictSame(await ask('0x0'), {
+    terminalTotalDifficulty: '0x0',
+    terminalBlockHash: zero,
+    terminalBlockNumber: '0x0',
+  })
+  t.equal(await ask('0x1'), -32000)
+  t.equal(await ask('0x0', beaconRoot), -32000)
+})
+
 t.test(
   'every method refuses wrong parameters by code, and exchangeCapabilities names all others',
   async (t) => {

@@ -9,7 +9,7 @@ t.test(
   async (t) => {
     let ms = 0
     t.intercept(performance, 'now', { value: () => ms })
-    const [bad, good] = [{ isQuarantined: true }, {}] as Upstream[] as [Upstream, Upstream]
+    const [bad, good] = [{ policy: { isQuarantined: true } }, {}] as Upstream[] as [Upstream, Upstream]
     const upstreams = {
       answering: [good],
       quorum: 1,

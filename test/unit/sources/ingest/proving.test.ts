@@ -13,7 +13,7 @@ class Nodes implements Asking {
   readonly asked: string[] = []
   readonly accused: string[] = []
   readonly quorum: number
-  readonly #nodes: { readonly upstream: ReturnType<typeof upstreamDouble>; readonly answers: unknown[] }[]
+  readonly #nodes: { readonly upstream: Upstream; readonly answers: unknown[] }[]
 
   constructor(answers: Readonly<Record<string, readonly unknown[]>>, quorum: number) {
     this.quorum = quorum
@@ -43,7 +43,7 @@ class Nodes implements Asking {
     const result = answers.length > 1 ? answers.shift() : answers[0]
     if (result === 'error') throw new NodeError(upstream, -32000, 'header not found', undefined)
     if (result === 'unknown') {
-      upstream.lack(method)
+      upstream.policy.lack(method)
       throw new NodeError(upstream, -32601, 'no such method', undefined)
     }
     if (result === 'silence') throw new NoAnswerError('no answer')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { decodeHeader, encodeHeader, type Header, headerHash } from '../../../../src/data/chain/header.js'
-import { indexedRoot } from '../../../../src/data/state/indexedRoot.js'
+import { indexedRoot } from '../../../../src/data/state/trie.js'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
 import { decodeRlp, decodeRlpList, encodeRlp, rlpList } from '../../../../src/primitives/rlp.js'

@@ -10,10 +10,10 @@ import {
   decodeHeader,
   encodeHeader,
   headerHash,
+  headJson,
   readBlockFacts,
   unknownForkOf,
 } from '../../../../src/data/chain/header.js'
-import { headJson } from '../../../../src/data/chain/headJson.js'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpSpanAt } from '../../../../src/primitives/rlp.js'
 import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'

@@ -11,10 +11,11 @@ t.test('a source is behind from its start until it has delivered everything, at 
   const folder = makeFolder(t)
   const networks = [{ name: 'tides', genesis: genesisPath, source: { type: 'file', path: chainPath } }]
   const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks })
-  const [network] = resolveServeConfig({ config }).networks
+  const resolved = resolveServeConfig({ config })
+  const [network] = resolved.networks
   if (network === undefined) throw new Error('no network')
   for (const start of ['first', 'second']) {
-    const source = startSource(network, 2 ** 30)
+    const source = startSource(network, resolved)
     if (source === undefined) throw new Error('no source')
     t.teardown(() => source.close())
     const states: (SourceState & { readonly hasCaughtUp: boolean })[] = []
@@ -34,8 +35,9 @@ t.test('a source that fails has not caught up', async (t) => {
   const path = writeInto(folder, 'chain.rlp', readFileSync(genesisPath))
   const networks = [{ name: 'tides', genesis: genesisPath, source: { type: 'file', path } }]
   const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks })
-  const [network] = resolveServeConfig({ config }).networks
-  const source = network && startSource(network, 2 ** 30)
+  const resolved = resolveServeConfig({ config })
+  const [network] = resolved.networks
+  const source = network && startSource(network, resolved)
   if (source === undefined) throw new Error('no source')
   let state: SourceState | undefined
   source.listen((found) => {

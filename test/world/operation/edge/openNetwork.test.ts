@@ -12,10 +12,11 @@ t.test('each head of a replay reaches the network by a message of its own', asyn
     intervalMs: 20,
     reorganisations: [{ after: 10, back: 2, blocks: 3 }],
   })
-  const [config] = resolveServeConfig({ config: configPath }).networks
+  const { networks, limits } = resolveServeConfig({ config: configPath })
+  const [config] = networks
   if (config === undefined) throw new Error('no network')
   const mapBytes = 2 ** 30
-  const source = startSource(config, mapBytes)
+  const source = startSource(config, { mapBytes, limits })
   if (source === undefined) throw new Error('no source')
   await source.opened
   const filters = () => undefined

@@ -2,8 +2,7 @@
 /** A network whose archives had no receipts, while blocks are added to it. */
 import { join } from 'node:path'
 import t from 'tap'
-import { Chain } from '../../../../src/data/chain/chain.js'
-import { ChainView } from '../../../../src/data/chain/chainView.js'
+import { Chain, ChainView } from '../../../../src/data/chain/chain.js'
 import { EpochTree } from '../../../../src/data/ssz/epochTree.js'
 import { ChainReader } from '../../../../src/data/store/chainReader.js'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'

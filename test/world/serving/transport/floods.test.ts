@@ -5,10 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { busyMax } from '../../../../src/serving/transport/floodPenalties.js'
 import { requestsOfKeyMax } from '../../../../src/serving/transport/requestsPerTurn.js'
 import { localTotals } from '../../../../src/serving/transport/totals.js'
-import {
-  messageBytesDefault,
-  socketsPerKeyFor,
-} from '../../../../src/serving/transport/unfinishedMessages.js'
+import { messageBytesDefault, socketsPerKeyFor } from '../../../../src/serving/transport/wire.js'
 import { once, until } from '../../../library/until.js'
 import { test, transportOf } from '../../../transport/eachTransport.js'
 import { frame, rawWebSocket } from '../../../transport/socketClient.js'

@@ -11,7 +11,7 @@ import { invokeLimitsDefault } from '../../../../src/serving/rollup/invokeTransa
 import { bodyUnits } from '../../../../src/serving/rpc/contexts/price.js'
 import { anonymousId } from '../../../../src/serving/rpc/contexts/requestContext.js'
 import { createDispatcher } from '../../../../src/serving/rpc/dispatch/dispatch.js'
-import type { RollupNetwork } from '../../../../src/serving/rpc/rollup/rollupNetwork.js'
+import type { RollupNetwork } from '../../../../src/serving/rpc/methods/rollup.js'
 import { prefixRollupMethods } from '../../../../src/serving/rpc/rollup/rollupRegistry.js'
 import type { HttpServerOptions } from '../../../../src/serving/transport/http.js'
 import { specTransaction } from '../../../rollup/invokeTransactions.js'

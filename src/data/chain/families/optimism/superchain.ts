@@ -4,6 +4,7 @@
  * v1.101702.3 of 31 August 2026). Chains that are not in that list, such as Fraxtal, are not here, nor those whose later
  * forks it lacks, such as Boba.
  */
+import { forksUpToLondon } from '../../forkNames.js'
 import type { optimismForks } from './forks.js'
 
 /** Forks that begin by time; Regolith always begins at 0. */
@@ -92,14 +93,7 @@ export function superchainRules(chainId: bigint): SuperchainRules | undefined {
   })
   const config = {
     chainId: Number(chainId),
-    homesteadBlock: 0,
-    eip150Block: 0,
-    eip155Block: 0,
-    eip158Block: 0,
-    byzantiumBlock: 0,
-    constantinopleBlock: 0,
-    petersburgBlock: 0,
-    istanbulBlock: 0,
+    ...forksUpToLondon,
     muirGlacierBlock: 0,
     berlinBlock: bedrock.number === 0 ? 0 : 3_950_000,
     londonBlock: bedrock.number,

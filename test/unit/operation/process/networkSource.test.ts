@@ -1,0 +1,36 @@
+import t from 'tap'
+import { resolveDevConfig, resolveServeConfig } from '../../../../src/operation/config/config.js'
+import { taskOf } from '../../../../src/operation/process/networkSource.js'
+import type { IngestStore } from '../../../../src/sources/ingest/thread/messages.js'
+import { makeFolder, writeInto } from '../../../library/folder.js'
+
+const store = {} as IngestStore
+
+t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async (t) => {
+  const folder = makeFolder(t)
+  const network = { name: 'gate', kind: 'gateway', upstreams: ['http://127.0.0.1:1'] }
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    limits: { fetchMsMax: 1_234 },
+    networks: [network],
+  })
+  const { networks, limits } = resolveServeConfig({ config })
+  const gateway = networks.find(({ name }) => name === 'gate')
+  if (gateway === undefined) throw new Error('no network')
+  t.match(taskOf(gateway, store, limits.fetchMsMax), { fetchMsMax: 1_234 })
+
+  const fork = { url: 'http://127.0.0.1:1', block: 7, chainId: undefined, balance: '0' }
+  const dev = resolveDevConfig({
+    port: 0,
+    logLevel: undefined,
+    dataDir: folder,
+    genesis: 'genesis.json',
+    fork,
+    accounts: 1,
+    blockSeconds: 0,
+    mining: true,
+  })
+  const [forked] = dev.networks
+  if (forked === undefined) throw new Error('no network')
+  t.match(taskOf(forked, store, 5_678), { develop: { fork: { block: 7, fetchMsMax: 5_678 } } })
+})
