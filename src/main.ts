@@ -19,7 +19,7 @@ for (const stream of [process.stdout, process.stderr]) {
     if (code === 'EIO' || stream === process.stderr || process.exitCode === outputLost) return
     process.exitCode = outputLost
     process.stderr.write(
-      `tidegate: cannot write to standard output (${code}); what is missing there is lost\n`,
+      `tidegate: cannot write to standard output (${code}); the rest of the output is lost\n`,
     )
   })
 }

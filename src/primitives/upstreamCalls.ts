@@ -60,6 +60,12 @@ export const developerMethods: readonly string[] = [
   ...toolPrefixes.flatMap((prefix) => developerActions.map((action) => `${prefix}_${action}`)),
 ]
 
+/**
+ * Limits the data of built blocks in batches on L1; op-batcher calls it. It exists only on networks under a consensus
+ * client whose blocks go into batches.
+ */
+export const dataLimitsMethod = 'miner_setMaxDASize'
+
 /** Requests of signing methods to the source of a developer chain, through `relay`; see rpc/methods/signing.ts. */
 export type SigningMethod =
   | 'eth_accounts'
@@ -167,6 +173,6 @@ export async function callSource(
   args: readonly unknown[],
 ): Promise<unknown> {
   const call: ((...args: never) => Promise<unknown>) | undefined = calls[name]
-  if (call === undefined) throw new Error('this source holds everything and fetches nothing')
+  if (call === undefined) throw new Error('this source has all data and fetches none')
   return call.apply(calls, args as never)
 }

@@ -112,7 +112,7 @@ function verifyAnswer(value: unknown, { method, params, blockHash }: Question): 
   requireBlock(params[proving.blockAt], header)
   const proved = proving.prove({ answer, params, header })
   const difference = findDifference(proved, answer.result)
-  if (difference !== undefined) refuse(`the result is not what is proved: ${difference}`)
+  if (difference !== undefined) refuse(`the result differs from the proved one: ${difference}`)
   return proved
 }
 

@@ -50,7 +50,7 @@ export class BlockRows {
   #header: Header | undefined
   #facts: BlockFacts | undefined
   #transactions: readonly RlpSpan[] | undefined
-  /** Once they were asked for one by one. */
+  /** Undefined before the first read of a single receipt. */
   receipts: ReceiptList | undefined
 
   constructor(

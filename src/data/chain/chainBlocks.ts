@@ -342,7 +342,7 @@ export abstract class ChainBlocks {
     return this.parts.store.readReceipts(hash) ?? this.#withoutReceipts(hash)
   }
 
-  /** Undefined for a block that was not executed. Throws NotHeldError where its receipts are not held. */
+  /** Undefined for a block that was not executed. Throws NotHeldError where its receipts are not stored. */
   #withoutReceipts(hash: Hash32): undefined {
     const header = this.readHeader(hash)
     if (header === undefined || !this.parts.store.isCanonical(header.number, hash)) return undefined
@@ -403,7 +403,7 @@ export abstract class ChainBlocks {
     if (this.identity.family !== undefined)
       throw new FaultError({
         kind: 'NotProved',
-        why: 'by which rules this chain makes its next block is not known',
+        why: 'the rules for the next block of this chain are unknown',
       })
     const { header, hash } = this.head
     const { store } = this.parts

@@ -77,6 +77,8 @@ export interface ExecutionRules {
   refuseTransactions?(transactions: readonly RuledTransaction[], fork: ForkName): string | undefined
   /** The blob gas in the header, if it does not count blobs. Throws RangeError if it cannot be computed. */
   blobGas?(transactions: readonly BlockItem[], fork: ForkName): bigint
+  /** Estimated bytes of a transaction in a batch on L1; undefined if there are no batches. */
+  dataBytes?(transaction: Uint8Array): bigint
   /** First transactions of a block made here. Without it, blocks start empty, and withdrawals pay. */
   openBlock?(block: MadeBlock): Opening
   /** Account whose storage root after the block is the withdrawals root; undefined if it is the root of withdrawals. */

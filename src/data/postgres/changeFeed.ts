@@ -1,11 +1,11 @@
 /**
- * Following the changes of a database: waking whoever waits for them, connecting again after each loss, and reporting
- * an outage once. A notification is a hint, because it is lost with its connection. So each wait has a longest time, and
- * a number in a table says what is new.
+ * Follows the changes of a database: wakes the waiters, connects again after each loss, and reports an outage once. A
+ * notification is a hint, because it is lost with its connection. So each wait has a longest time, and a number in a
+ * table counts the changes.
  */
 import { type Deferred, defer, pause, waitFor } from '../../primitives/deferred.js'
 
-/** Wakes one waiter. What arrives between {@link expect} and {@link wait} is not missed. */
+/** Wakes one waiter. It does not miss an event between {@link expect} and {@link wait}. */
 export class News {
   #next: Deferred<void> = defer()
 

@@ -1,8 +1,8 @@
 /**
- * A lease: of the processes that share a schema one holds it, for a time that the database counts. Owns the statements on
+ * A lease: one of the processes that share a schema has it, for a time that the database counts. Owns the statements on
  * the columns `epoch`, `holder` and `lease_until` of a table with one row.
  *
- * The epoch grows with each holder. Whatever a holder writes names its epoch, and is refused once there is a newer one.
+ * The epoch grows with each holder. Each write of a holder names its epoch, and is refused once there is a newer one.
  */
 import type { QueryResultRow } from 'pg'
 

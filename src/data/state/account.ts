@@ -52,7 +52,7 @@ export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account
 
 /**
  * Throws NotHeldError if an account has code that is neither stored nor fetchable. Its leaf may have come with the
- * proof of another account, and does not contain its address. Its own proof, `wanted`, tells whose code it is.
+ * proof of another account, and does not contain its address. Its own proof, `wanted`, has the address.
  */
 export function checkCodeKnown(
   store: Pick<ChainRows, 'knowsCode'>,

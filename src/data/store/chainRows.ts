@@ -258,7 +258,7 @@ export interface ChainRows {
    * their blooms may be zeros, which takes less time.
    */
   readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
-  /** As {@link readReceipts}, for whoever needs few of them. */
+  /** As {@link readReceipts}, for callers that need few of them. */
   readReceiptList(hash: Hash32): ReceiptList | undefined
   /**
    * RLP of the block access list (EIP-7928) of a block whose header has its hash. Undefined for a block that was never

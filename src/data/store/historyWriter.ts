@@ -44,7 +44,7 @@ export class HistoryWriter extends ChainWriter {
   #requireSame(known: ChainIdentity, identity: ChainIdentity): void {
     if (storeKindOf(known).state !== 'none') {
       throw new OperatorError(
-        `the store ${this.path} holds state, which archives of history do not have; import them into a network of kind "history"`,
+        `the store ${this.path} has state, which archives of history do not have; import them into a network of kind "history"`,
       )
     }
     if (known.genesisHash !== identity.genesisHash) {

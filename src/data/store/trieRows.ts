@@ -231,7 +231,7 @@ function cutRow(trie: RowBuffer, own: Uint8Array, until: number | undefined, las
 /** Keys of the rows that a block changed, in order. Throws if they are not kept. */
 export function readTrieChanges(trieChanges: ReadTable, number: number): Uint8Array[] {
   const row = trieChanges.getBinary(numberKey(number))
-  if (row === undefined) throw new Error(`what block ${number} changed in the tries is missing`)
+  if (row === undefined) throw new Error(`the trie changes of block ${number} are missing`)
   return decodeKeys(row)
 }
 

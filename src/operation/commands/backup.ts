@@ -131,7 +131,7 @@ export async function restore({ dataDir }: DataConfig, from: string, io: Io): Pr
       const copy = join(folder, posix.relative(root, path))
       makeFolder(dirname(copy), 0o700)
       const made = await copyFile(join(from, path), copy, (done) => view.update({ what: path, done }), stop)
-      if (made.sha256 !== sha256) throw damaged(join(from, path), 'not what the manifest says')
+      if (made.sha256 !== sha256) throw damaged(join(from, path), 'not the one of the manifest')
     }
   })
   io.out([`Restored ${target} as of ${madeAt}:`, ...contentLines(chains, files)].join('\n'))

@@ -105,7 +105,7 @@ const bookCommands: readonly Command[] = [usage, audit]
 
 const address = {
   host: textFlag('HOST', 'address to listen on', {
-    shownDefault: '127.0.0.1, which only this machine can reach',
+    shownDefault: '127.0.0.1, for this machine alone',
   }),
   port: integerFlag('PORT', 'port to listen on; 0 takes a free one', { max: 65_535, shownDefault: '8545' }),
   adminHost: textFlag('HOST', 'address of the admin listener (dashboard, metrics)', {
@@ -124,7 +124,7 @@ const threads = {
   }),
   transport: choiceFlag(
     'NAME',
-    `HTTP library: ${transports.join(', ')}; auto is uws (uWebSockets.js) if it can be loaded`,
+    `library for HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) where it can be loaded`,
     { choices: transports, shownDefault: 'auto' },
   ),
   logLevel: choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
@@ -133,7 +133,7 @@ const threads = {
   }),
 }
 const access = {
-  noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
+  noAuth: switchFlag('answer without API keys; refused on an address that other machines can connect to'),
   cors: listFlag(
     'ORIGIN',
     'let web pages of this origin call, over HTTP and WebSocket; "localhost" for those of this machine, "*" for all; may stand several times',
@@ -213,7 +213,7 @@ const serve = defineCommand({
     ['tidegate serve --config tidegate.json', 'the networks of a configuration'],
     [
       'tidegate serve --upstream https://rpc.example.org/KEY',
-      'a gateway to its chain, which proves what the upstream answers, and keeps it',
+      'a gateway to its chain, which proves and stores the answers of the upstream',
     ],
     ['tidegate serve --network sepolia --port 8600', 'a network that was imported, on another port'],
     [
@@ -293,7 +293,7 @@ const importChain = defineCommand({
       'FILE',
       'begin with the whole state after a block: a dump of reth or "geth dump --iterative", plain, .gz or .zst',
     ),
-    stateFrom: upstreamsFlag('fetch the parts without a file from this node; most of several must agree'),
+    stateFrom: upstreamsFlag('fetch blocks that no file has from this node; most of several must agree'),
     header: listFlag(
       'FILE',
       'of a state: its block and the 256 before it, as headers or blocks in RLP; may stand several times',
@@ -364,7 +364,10 @@ const exportChain = defineCommand({
   },
   examples: [
     ['tidegate export --network sepolia --from 172032 --to 180223 --out era1', 'the epoch 21 of Sepolia'],
-    ['tidegate export --network main --state --out state', 'what another store needs to begin at this head'],
+    [
+      'tidegate export --network main --state --out state',
+      'the data that another store needs to begin at this head',
+    ],
   ],
   run: async (flags, _words, io) =>
     (await import('./exportChain.js')).exportChain(resolveExportConfig(flags), io),
@@ -460,7 +463,7 @@ const showConfig = defineCommand({
     ...access,
   },
   examples: [
-    ['tidegate config --config tidegate.json', 'check a file, and see what it comes to'],
+    ['tidegate config --config tidegate.json', 'check a file, and see the resulting settings'],
     ['tidegate config --schema > tidegate.schema.json', 'the schema of the file'],
   ],
   run: async ({ schema, ...flags }, _words, io) => {

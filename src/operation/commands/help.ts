@@ -18,7 +18,7 @@ export function buildOverview(commands: readonly Command[], version: string): st
     '',
     'Flags:',
     ...layOut([
-      ['--help, -h', 'after a command: what it does, its flags and examples'],
+      ['--help, -h', 'after a command: its purpose, its flags and examples'],
       ['--version, -v', 'the version of this program'],
     ]),
     '',

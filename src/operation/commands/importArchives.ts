@@ -133,7 +133,7 @@ function epochText({ first, last, accumulator, isTrusted, link }: ImportedEpoch,
   const trust = isTrusted
     ? 'in the list of trusted accumulators'
     : hasList
-      ? 'after the Merge, where no list reaches'
+      ? 'after the Merge, which no list covers'
       : "trusted as it is; the short hash in a file's name proves nothing, a list (--accumulators) does"
   const root = accumulator === undefined ? 'without accumulator' : `accumulator ${bytesToHex(accumulator)}`
   return `${blocks}, ${root}; ${links[link]}; ${trust}.`

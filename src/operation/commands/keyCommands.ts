@@ -52,7 +52,7 @@ const create = defineCommand({
     'A key may be bound to networks, methods, origins and addresses: all kinds that are given must fit, and of each kind one entry. Without flags it may do everything.',
   ],
   flags: {
-    name: textFlag('NAME', 'what the key is for: 1 to 64 printable characters', { isRequired: true }),
+    name: textFlag('NAME', 'purpose of the key: 1 to 64 printable characters', { isRequired: true }),
     ...settings,
     json,
     ...common,
@@ -71,9 +71,9 @@ const create = defineCommand({
 
 const set = defineCommand({
   name: 'keys set',
-  summary: 'change the limits and scopes of an API key',
+  summary: 'change the rights of an API key',
   description: [
-    'Changes what the flags name, and nothing else; a list replaces the one before. Running servers follow within a second, and WebSockets that no longer fit are closed.',
+    'Changes only the settings of the given flags; a list replaces the one before. Running servers follow within a second, and WebSockets that no longer fit are closed.',
   ],
   flags: { name: textFlag('NAME', 'another name'), ...settings, json, ...common },
   positionals: oneKey,
@@ -87,7 +87,7 @@ const set = defineCommand({
 
 const show = defineCommand({
   name: 'keys show',
-  summary: 'show the limits and scopes of an API key',
+  summary: 'show the rights of an API key',
   description: ['Shows the state, scopes and limits of a key. Its text is stored nowhere.'],
   flags: { json, ...common },
   positionals: oneKey,
@@ -144,8 +144,10 @@ const jwt = defineCommand({
   flags: {
     publicKey: textFlag('FILE', 'public key of the signer (PEM, P-256), for ES256'),
     secretFile: textFlag('FILE', 'secret that the signer shares, of at least 32 bytes, for HS256'),
-    audience: textFlag('TEXT', 'what the aud of its tokens must be or contain', { shownDefault: 'anything' }),
-    subject: textFlag('TEXT', 'what the sub of its tokens must be', { shownDefault: 'anything' }),
+    audience: textFlag('TEXT', 'the value that aud of its tokens must be or contain', {
+      shownDefault: 'anything',
+    }),
+    subject: textFlag('TEXT', 'the value that sub of its tokens must be', { shownDefault: 'anything' }),
     ...common,
   },
   positionals: {

@@ -31,7 +31,7 @@ export async function computeSlots(
   if (keyTypes !== undefined && keyTypes.length !== levels) {
     const count = levels === 1 ? 'one key' : `${levels} keys`
     throw new UsageError(
-      `--types names ${keyTypes.length} types for ${count}; name one for each mapping on the way`,
+      `--types names ${keyTypes.length} types for ${count}; name one for each mapping of the path`,
     )
   }
   const slots = paths.map((path, entry) =>

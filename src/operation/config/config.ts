@@ -388,10 +388,10 @@ function startOf(flags: ImportFlags, areArchives: boolean) {
       '--state needs the header of its block, and those of the 256 before it: --header FILE, or --state-from URL',
     )
   if (header === undefined && hash === undefined && state !== undefined)
-    throw new UsageError('--state does not tell its block; name it with --hash HASH or --header FILE')
+    throw new UsageError('--state does not name its block; name it with --hash HASH or --header FILE')
   if (beacon !== undefined && stateFrom === undefined)
     throw new UsageError(
-      '--beacon tells which block is signed, and a node the blocks before it; add --state-from URL',
+      '--beacon names the signed block, and a node has the blocks before it; add --state-from URL',
     )
   return {
     headers: header?.map(existingFile) ?? [],

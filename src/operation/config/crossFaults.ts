@@ -120,7 +120,7 @@ export function findCrossFaults(raw: unknown, folder: string): string[] {
     for (const fault of findMissingFiles(files, folder)) faults.push(fault)
     if (network.publish !== undefined && !isExecuting(network.source)) {
       faults.push(
-        `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
+        `${path}.publish: expected a source beside it other than a feed: only blocks of a source are published`,
       )
     }
     for (const fault of findHistoryFaults(network.history, network.source)) faults.push(`${path}.${fault}`)

@@ -227,7 +227,7 @@ export function readConfigFile(path: string): ConfigFile {
   if (!parsed.success || faults.length > 0) {
     const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
     throw new UsageError(
-      `the configuration ${path} has ${count}; correct what is listed and start again\n${faults
+      `the configuration ${path} has ${count}; correct the faults below and start again\n${faults
         .map((fault) => `  ${fault}`)
         .join('\n')}`,
     )

@@ -66,6 +66,7 @@ export const limitsShape = {
    * or the refusal still arrives. A node that never answers is left within it.
    */
   fetchMsMax: milliseconds(100).default(20_000),
+  /**
    * CPU time, for each listening thread, in which a new server asks itself the main methods before it listens: V8 then has
    * compiled what the first requests of users run. It takes at most twice this time. More would delay the start; 0: off.
    */

@@ -111,6 +111,10 @@ const consensusSource = object({
   jwtSecret: text('the path of a file').optional(),
   /** Nodes that send the blocks between the store and the head that the client chose, by their hashes. */
   from: list(upstreamSchema).default([]),
+  transactions: object({
+    /** Nodes that get the transactions of the pool, too. */
+    to: list(upstreamSchema).default([]),
+  }).default({ to: [] }),
 })
 
 const types = '"file", "replay", "follow", "develop", "consensus" or "feed"'
@@ -172,6 +176,12 @@ function nodesOf(raw: unknown): unknown {
   return z.object({ from: z.array(z.unknown()) }).safeParse(raw).data?.from
 }
 
+/** Nodes that get the transactions of the pool. */
+function receiversOf(raw: unknown): unknown {
+  return z.object({ transactions: z.object({ to: z.array(z.unknown()) }) }).safeParse(raw).data?.transactions
+    .to
+}
+
 /** Finds missing files and steps that contradict each other. Each line begins with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
   const { path, file, recorded, jwtSecret, from, script } = crossSchema.parse(raw)
@@ -179,6 +189,9 @@ export function findSourceFaults(raw: unknown, folder: string): string[] {
     ...findUpstreamFaults(raw),
     ...findUpstreamFaults({ upstreams: nodesOf(raw) }).map((fault) =>
       fault.replaceAll('upstreams[', 'from['),
+    ),
+    ...findUpstreamFaults({ upstreams: receiversOf(raw) }).map((fault) =>
+      fault.replaceAll('upstreams[', 'transactions.to['),
     ),
     ...findMissingFiles({ path, file, recorded, jwtSecret }, folder),
   ]

@@ -14,6 +14,7 @@ import { FaultError, OperatorError } from '../../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
 import { developerClientVersion } from '../../primitives/packageRoot.js'
 import { reportingErrors, setInterval } from '../../primitives/timers.js'
+import { dataLimitsMethod } from '../../primitives/upstreamCalls.js'
 import { createRelay, createReported } from '../../serving/rpc/dispatch/relay.js'
 import type { NetworkViews } from '../../serving/rpc/method.js'
 import type { Network } from '../../serving/rpc/network.js'
@@ -117,7 +118,8 @@ function openStore(
   })
   checkIdentity(config, views.chain)
   const { family } = views.chain.schedule
-  const passed = [...passThrough, ...family.calls.reads]
+  const builds = config.source?.type === 'consensus' && family.execution?.dataBytes !== undefined
+  const passed = [...passThrough, ...family.calls.reads, ...(builds ? [dataLimitsMethod] : [])]
   return {
     store,
     views,

@@ -106,7 +106,7 @@ function announceStop({ config, log, edge, others, notices, onStopping }: Servin
   edge.drain()
   others?.broadcast({ type: 'drain' })
   setTimeout(() => {
-    log.warn('the grace period is over; what still runs is abandoned')
+    log.warn('the grace period is over; running requests are cut off')
     try {
       edge.server.abandon()
     } finally {
@@ -141,7 +141,7 @@ function reloader({ config, read, log, edge, others, notices, keys }: Serving): 
       keys
         .note({ ...note, action: 'configuration reloaded' })
         .catch((error: Error) => log.error(`the audit log could not be written: ${error.message}`))
-      log.info({ changed, restart }, 'reloaded; what "restart" lists changes with a restart')
+      log.info({ changed, restart }, 'reloaded; the settings in "restart" change with a restart')
     } catch (error) {
       const why = error instanceof OperatorError ? error.message : String(error)
       log.error(`nothing is reloaded: ${why}`)

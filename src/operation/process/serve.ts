@@ -48,7 +48,7 @@ import type { Io } from './terminal.js'
 import { type DemoAccess, openingLine, welcomeLines } from './welcome.js'
 
 /** Part of the log line at a start on a full disk. */
-const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; what is stored is served`
+const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; stored data is served`
 
 /** Time for running jobs to end after the edges are closed. No client waits for their results then. */
 const poolCloseMsMax = 1_000

@@ -363,7 +363,7 @@ export class SharedKeys implements KeyRepository {
 
 function gone(error: UnreachableError): KeysUnreachable {
   return new KeysUnreachable(
-    `the database that has the API keys does not answer (${error.message}); a change that was under way may have been made`,
+    `the database that has the API keys does not answer (${error.message}); a change that was sent may have been stored`,
   )
 }
 

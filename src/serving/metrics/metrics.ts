@@ -130,7 +130,7 @@ export class Metrics {
     const sum = (name: keyof EdgeFigures) => edges.reduce((total, { figures }) => total + figures[name], 0)
     register.histogram(
       'tidegate_event_loop_delay_seconds',
-      'Delay of the timers of an edge: the time that its event loop was blocked.',
+      'How late a timer of an edge came: the time that its event loop was busy.',
       ['edge'],
       bucketSeconds,
       () =>
@@ -196,7 +196,7 @@ export class Metrics {
     each.gauge('tidegate_pool_running_jobs', 'Jobs that run.', 'running')
     each.counter(
       'tidegate_pool_finished_jobs_total',
-      'Jobs with a result, or with a list of the data that a gateway has to fetch first.',
+      'Jobs with a result, or with the data that a gateway has to fetch first.',
       'finished',
     )
     each.counter('tidegate_pool_failed_jobs_total', 'Jobs that ended with an error.', 'failed')
@@ -260,7 +260,7 @@ export class Metrics {
     )
     each.state(
       'tidegate_submissions_lease',
-      'Whether this process sends what waits in a shared queue.',
+      'Whether this process sends the transactions of a shared queue.',
       ({ shared }) => shared?.hasLease,
     )
     each.gauge(

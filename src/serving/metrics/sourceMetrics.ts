@@ -35,7 +35,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   )
   entries('way', 'heads').counter(
     'tidegate_gateway_heads_total',
-    'Heads of a gateway by the method that kept its stored values current: accessList, witness or proofs.',
+    'Heads of a gateway by how its stored state stayed current: accessList, witness or proofs.',
   )
   const sets = register.of(['network'], () =>
     sources().flatMap(({ network, workingSet }) => (workingSet ? [[{ network }, workingSet] as const] : [])),
@@ -47,7 +47,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   )
   sets.gauge(
     'tidegate_gateway_current_from',
-    'First block from which on a gateway has applied the changes of each block.',
+    'Block from which on a gateway stores the changes of each block.',
     'currentFrom',
   )
   defineUpstreams(register, sources)

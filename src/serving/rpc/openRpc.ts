@@ -22,7 +22,7 @@ export function renderOpenRpc(version: string): string {
 function describe(method: Method<never>): object {
   const { name, summary, params, byName, result } = method
   if (summary === undefined || result === undefined || params.some((param) => param.name === '')) {
-    throw new RangeError(`${name} does not say what it answers, or how its parameters are called`)
+    throw new RangeError(`${name} lacks its result, or the name of a parameter`)
   }
   return {
     name,

@@ -123,7 +123,7 @@ export class SpanExporter {
       return answer.statusCode < 300 ? undefined : `the collector answered HTTP status ${answer.statusCode}`
     } catch (error) {
       if (signal.aborted) return 'the collector did not answer in time'
-      return `the collector cannot be reached (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`
+      return `the collector does not answer (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`
     } finally {
       clearTimeout(late)
       // A new one for the time limit of the next exchange.

@@ -266,7 +266,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.identity = identity
     this.subscriber.ofKeyMax = identity.key.limits?.subscriptions
     if (!isOther || this.subscriber.count === 0) return
-    this.close(closeCodes.policy, 'what this API key may call was changed; connect again')
+    this.close(closeCodes.policy, 'the rights of this API key changed; connect again')
   }
 
   /** Ignores further messages, and ends the connection as soon as all unfinished answers are sent. */

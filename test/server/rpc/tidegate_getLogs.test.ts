@@ -94,7 +94,7 @@ t.test('a cursor whose block has left the chain says from where to begin anew', 
   t.strictSame(error, {
     code: -32000,
     message:
-      'the block of this cursor left the chain; forget what came above block 0x1, and begin anew there',
+      'the block of this cursor left the chain; drop everything above block 0x1, and start again there',
     data: 1,
   })
   const anew: Page = await ask(method, [{ fromBlock: quantity(1 + 1) }])

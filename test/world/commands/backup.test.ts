@@ -157,7 +157,7 @@ const damages: readonly (readonly [how: string, damage: (backup: string) => void
       bytes[middle] = (bytes[middle] as number) ^ 1
       writeFileSync(path, bytes)
     },
-    /chain\.mdb is not what the manifest says/,
+    /chain\.mdb is not the one of the manifest/,
   ],
 ]
 

@@ -109,7 +109,13 @@ const rows: Readonly<Record<string, { readonly [name: string]: unknown; readonly
       {
         name: 'engine',
         genesis: 'genesis.json',
-        source: { type: 'consensus', port: 0, jwtSecret: 'jwt.hex', from: upstreams },
+        source: {
+          type: 'consensus',
+          port: 0,
+          jwtSecret: 'jwt.hex',
+          from: upstreams,
+          transactions: { to: upstreams },
+        },
       },
     ],
   },

@@ -56,7 +56,7 @@ t.test('a faulty configuration is status 2', async (t) => {
     status: 2,
     out: '',
     err: [
-      'tidegate: the configuration tidegate.json has 2 faults; correct what is listed and start again',
+      'tidegate: the configuration tidegate.json has 2 faults; correct the faults below and start again',
       '  port: expected an integer from 0 to 65535, got "x"',
       '  limits.batchCalsMax: unknown key; did you mean batchCallsMax?',
       '',
@@ -146,7 +146,7 @@ t.test(
     const cwd = t.testdir()
     const start = (...words: string[]) =>
       spawn(process.execPath, [main, ...words], { cwd, stdio: ['ignore', full, 'pipe'] })
-    const lost = 'tidegate: cannot write to standard output (ENOSPC); what is missing there is lost\n'
+    const lost = 'tidegate: cannot write to standard output (ENOSPC); the rest of the output is lost\n'
 
     const help = start('help')
     const said = text(help.stderr as Readable)

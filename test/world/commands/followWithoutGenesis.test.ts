@@ -38,7 +38,10 @@ for (const fork of someOf(['prague', 'osaka', 'cancun', undefined], 1)) {
       const { result } = await service.call('eth_getBalance', [account, block])
       t.equal(result, await anvil.ask('eth_getBalance', [account, block]), block)
     }
-    t.match(service.said.err, /the genesis is what 127\.0\.0\.1:\d+ tells; its rules \(forks\) are believed/)
+    t.match(
+      service.said.err,
+      /the genesis is the one that 127\.0\.0\.1:\d+ reports; its rules \(forks\) are not verified/,
+    )
     await service.stop()
     const again = await follow(t, anvil.url, data)
     await reaches(again, await anvil.mine(1))
@@ -106,14 +109,14 @@ t.test('what it does not tell is to be given, and where it is', async (t) => {
         if (method === 'debug_accountRange') return { error: { code: -32601, message: 'no' } }
         return method === 'web3_clientVersion' ? { result: 'Geth/v1.17.6-stable' } : answer
       },
-      /does not tell the state of its genesis; name .*--genesis FILE \(.*geth dumpgenesis/,
+      /does not report the state of its genesis; name .*--genesis FILE \(.*geth dumpgenesis/,
     ],
     [
       ({ method }: NodeCall, answer: NodeAnswer) =>
         method === 'debug_chainConfig' || method === 'admin_nodeInfo'
           ? { error: { code: -32601, message: 'no' } }
           : answer,
-      /does not tell the rules of its chain; name .*\(the "genesis" of that network/,
+      /does not report the rules of its chain; name .*\(the "genesis" of that network/,
     ],
     [
       ({ method, params }: NodeCall, answer: NodeAnswer) => {
@@ -122,7 +125,7 @@ t.test('what it does not tell is to be given, and where it is', async (t) => {
         const accounts = Object.entries(page.result.accounts).map(([at, each]) => [at, { ...each, nonce: 9 }])
         return { result: { ...page.result, accounts: Object.fromEntries(accounts) } }
       },
-      /does not tell its whole genesis; name/,
+      /does not report its whole genesis; name/,
     ],
   ] as const) {
     const node = await startTelling(t, change)

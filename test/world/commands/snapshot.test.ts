@@ -112,7 +112,7 @@ t.test(
       cpSync(copy, damaged, { recursive: true })
       damage(storePathOf(damaged, 'tides'))
       const words = (restore as string[]).map((word) => (word === copy ? damaged : word))
-      t.match(await runHere(words), { status: 1, err: /chain\.mdb is not what the manifest says/ })
+      t.match(await runHere(words), { status: 1, err: /chain\.mdb is not the one of the manifest/ })
       t.notOk(existsSync(gone as string))
       t.match(await runHere(restore as string[]), { status: 0 })
     }

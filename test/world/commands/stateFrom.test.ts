@@ -159,22 +159,22 @@ t.test('what a node cannot tell, or tells wrongly, is refused', async (t) => {
     return {
       result: { ...page, accounts: Object.fromEntries(unnamed.map((each, at) => [`pre(0x${at})`, each])) },
     }
-  }, /account pre\(0x0\): the node that tells it knows only its hash; take a node that keeps preimages/)
+  }, /account pre\(0x0\): the node that reports it knows only its hash; take a node that keeps preimages/)
   await refuses(
     eachSlot((slot) => ({ ...slot, key: null })),
     /slot 0x\w+ of account 0x\w+: the node that tells/,
   )
   await refuses(
     eachAccount((each) => ({ ...each, key: `0x${'11'.repeat(32)}` })),
-    /it tells account 0x\w+, which is none/,
+    /it reports account 0x\w+, which is none/,
   )
   await refuses(
     eachAccount((each) => ('code' in each ? { ...each, code: '0x00' } : each)),
-    /the code of account 0x\w+ has not the hash that it tells; name another node/,
+    /the code of account 0x\w+ does not have the reported hash; name another node/,
   )
   await refuses(
     eachSlot((slot) => ({ ...slot, value: `0x${'7'.repeat(64)}` })),
-    /the slots of account 0x\w+ do not lead to the root that it tells/,
+    /the slots of account 0x\w+ do not lead to the reported root/,
   )
   const wrong = await refuses(
     eachAccount((each) => ({ ...each, nonce: Number(each.nonce) + 1 })),
@@ -185,7 +185,7 @@ t.test('what a node cannot tell, or tells wrongly, is refused', async (t) => {
   await refuses(
     (call, answer) =>
       isAccounts(call) && ++pages > 2 ? { error: { code: -32000, message: 'missing trie node' } } : answer,
-    /does not tell the state after block 200 \(0x\w+\) \(missing trie node\); name a node that keeps it, such as an archive/,
+    /does not report the state after block 200 \(0x\w+\) \(missing trie node\); name a node that keeps it, such as an archive/,
   )
   await refuses(
     (call, answer) => (isAccounts(call) ? { error: { code: -32601, message: 'no' } } : answer),

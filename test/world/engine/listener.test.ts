@@ -3,6 +3,7 @@
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
 import { payloadOf } from '../../ingest/payloads.js'
@@ -128,4 +129,79 @@ t.test('bodies, batches and connections are bounded', async (t) => {
   const ended = once(first, 'close')
   t.equal((await node.send(chainIdCall)).status, 200)
   await ended
+})
+
+/** A WebSocket to the listener with this `Authorization`, and the HTTP status if there is none. */
+async function dial({ url }: EngineNode, authorization: string) {
+  const socket = new WebSocket(url.replace(/^http/, 'ws'), { headers: { authorization } })
+  socket.on('error', () => undefined)
+  const status = new Promise<number>((resolve) => {
+    socket.once('unexpected-response', (_, { statusCode = 0 }) => resolve(statusCode))
+    socket.once('open', () => resolve(101))
+  })
+  return { socket, status: await status }
+}
+
+t.test('a WebSocket gets one answer after the other, once its handshake had a right token', async (t) => {
+  const folder = makeFolder(t)
+  const path = writeInto(folder, 'genesis.json', genesis)
+  const limits = { engineBodyBytesMax: 2 ** 20, engineConnectionsMax: 2, batchCallsMax: 2 }
+  const node = await startEngine(t, {
+    genesis: path,
+    flags: ['--config', writeConfig(folder, { limits })],
+  })
+  t.equal((await dial(node, 'Bearer')).status, 401)
+  const stale = tokenOf(new Uint8Array(32), { iat: Math.floor(Date.now() / 1_000) })
+  t.equal((await dial(node, `Bearer ${stale}`)).status, 401, 'another secret')
+  const { socket, status } = await dial(node, `Bearer ${node.tokenNow()}`)
+  t.teardown(() => socket.terminate())
+  t.equal(status, 101)
+  const answers: { readonly id: number; readonly result?: unknown; readonly error?: { code: number } }[] = []
+  const count = 40
+  const answered = new Promise<void>((resolve) => {
+    socket.on('message', (data) => {
+      answers.push(JSON.parse(String(data)))
+      if (answers.length === count + 2) resolve()
+    })
+  })
+  const methods = ['eth_chainId', 'engine_exchangeCapabilities', 'eth_blockNumber', 'admin_nodeInfo']
+  for (let id = 0; id < count; id++) {
+    const method = methods[id % methods.length] as string
+    const params = method.startsWith('engine_') ? [[]] : []
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+  }
+  socket.send('no JSON')
+  socket.send(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'eth_chainId', params: [] })))
+  await answered
+  t.strictSame(
+    answers.map(({ id }) => id),
+    [...Array(count).keys(), null, 'last'],
+    'in the order of the requests',
+  )
+  t.equal(answers[3]?.error?.code, -32601)
+  t.ok(Array.isArray(answers[1]?.result))
+  t.equal(answers[count]?.error?.code, -32700)
+  const closed = once(socket, 'close')
+  socket.send('x'.repeat(2 ** 20 + 1))
+  const [code] = await closed
+  t.equal(code, 1009, 'a message that is too long ends the connection')
+})
+
+t.test('an idle WebSocket gives its place to a new client, and the end of the node closes it', async (t) => {
+  const folder = makeFolder(t)
+  const path = writeInto(folder, 'genesis.json', genesis)
+  const config = writeConfig(folder, { limits: { engineConnectionsMax: 2 } })
+  const node = await startEngine(t, { genesis: path, flags: ['--config', config] })
+  const authorization = `Bearer ${node.tokenNow()}`
+  const first = (await dial(node, authorization)).socket
+  const ended = once(first, 'close')
+  const others = [(await dial(node, authorization)).socket, (await dial(node, authorization)).socket]
+  await ended
+  const ends = others.map((socket) => once(socket, 'close'))
+  t.strictSame(
+    others.map(({ readyState }) => readyState),
+    [WebSocket.OPEN, WebSocket.OPEN],
+  )
+  t.equal(await node.service.stop(), 0)
+  await Promise.all(ends)
 })

@@ -241,7 +241,7 @@ t.test('an answer to another question is refused', async (t) => {
       { ...question, params: [nobody, '0x3'] },
       /lacks the node|belongs to no path|contradicts itself/,
     ],
-    [balance, { ...question, method: 'eth_getTransactionCount' }, /the result is not what is proved/],
+    [balance, { ...question, method: 'eth_getTransactionCount' }, /the result differs from the proved one/],
     [balance, { ...question, method: 'eth_getCode' }, /the code is not lower-case hex|another hash/],
     [balance, { ...question, method: 'eth_call' }, /eth_call cannot be verified/],
     [balance, { ...question, params: [...question.params, 1] }, /has 2 parameters/],

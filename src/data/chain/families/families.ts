@@ -24,7 +24,7 @@ export function familyOfIdentity({ family: name, config }: Pick<ChainIdentity, '
 /** A family that is only proved. Throws for an unknown name. */
 export function familyNamed(name: string): ChainFamily {
   const found = provedFamilies.get(name)
-  if (found === undefined) throw new Error(`the store is of a family of chains that is not known: ${name}`)
+  if (found === undefined) throw new Error(`the store has an unknown family of chains: ${name}`)
   return found
 }
 

@@ -70,7 +70,7 @@ const noGas = Uint8Array.of(0x80)
 const cutShort = 'a row of receipts is cut short'
 
 /**
- * The receipts of a block one by one. Only a receipt that is asked for gets its bloom, and no other is copied: for a block
+ * The receipts of a block one by one. Only a requested receipt gets its bloom, and no other is copied: for a block
  * of 20 transactions that takes half the time of {@link unpackReceipts}.
  */
 export class ReceiptList {
@@ -182,7 +182,7 @@ function withBlooms(short: Uint8Array, lacksBlooms: boolean): Uint8Array {
     copy(copied + receiptEnd - length)
     if (!lacksBlooms) addLogs(rlp, view, bloom + bloomBytes, rlp, bloom)
   }
-  if (copied !== short.length) throw new RangeError('a row of receipts has more than it says')
+  if (copied !== short.length) throw new RangeError('a row of receipts has extra bytes')
   return rlp
 }
 

@@ -102,7 +102,7 @@ export function olderBy(
   return withOlder(older, number - since, value, before)
 }
 
-/** A value of a row. `until` is undefined for the row's own value: the key tells the block that ended it. */
+/** A value of a row. `until` is undefined for the row's own value: the key has the block that ended it. */
 type DatedValue = Omit<OlderValue, 'until'> & { readonly until: number | undefined }
 
 /** All values of a row, the latest first. Throws RangeError for a malformed row. */

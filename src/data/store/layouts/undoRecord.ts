@@ -107,7 +107,7 @@ class Cursor {
   }
 
   end(): void {
-    if (this.#at !== this.#row.length) throw new RangeError('an undo record has more than it says')
+    if (this.#at !== this.#row.length) throw new RangeError('an undo record has extra bytes')
   }
 }
 

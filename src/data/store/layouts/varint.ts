@@ -28,5 +28,5 @@ export function readVarint(bytes: Uint8Array, at: number): number {
     if (byte === 0 && scale > 1) break
     if (byte < 128) return number
   }
-  throw new RangeError('a row does not have a number where there has to be one')
+  throw new RangeError('a row lacks a number')
 }

@@ -88,7 +88,7 @@ export function refuseUnknownFork(header: Header): void {
 /** Throws FaultError if the rules by which calls run at this time are unknown. */
 function requireCallRules({ family: { execution, calls } }: ForkSchedule, timestamp: bigint): void {
   if (execution !== undefined || (calls.rules !== undefined && timestamp >= calls.rules.from)) return
-  throw new FaultError({ kind: 'NotProved', why: 'by which rules calls run at this block is not known here' })
+  throw new FaultError({ kind: 'NotProved', why: 'the rules for calls at this block are unknown here' })
 }
 
 function readBlockContext(

@@ -16,6 +16,8 @@ import { emptyTrieRoot } from '../../../primitives/keccak.js'
 import { RlpError, type RlpItem } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
 import type { RecoveredKeys } from '../transactions/recoveredKeys.js'
+import type { SignedTransaction } from '../transactions/signedTransaction.js'
+import type { BlockGas } from '../transactions/transactionChecks.js'
 import { buildBlockAccessList } from './blockAccesses.js'
 import { receiptsRootOf } from './blockParts.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
@@ -42,6 +44,14 @@ export interface ExecutedBlock {
   readonly blockAccessList: Uint8Array | undefined
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
+}
+
+/** Offers transactions for the rest of a block that is being built. */
+export interface Offers {
+  /** The next transaction; undefined if the block is complete. `used`: gas of those before it. */
+  next(used: BlockGas): RlpItem | undefined
+  /** The block does not have the transaction that was offered last, because it breaks a rule there. */
+  refuse(why: string): void
 }
 
 export class BlockExecutor {
@@ -73,11 +83,25 @@ export class BlockExecutor {
     watch?: JobWatch,
   ): ExecutedBlock {
     try {
-      return this.#run(items, fork, state, ancestorHash, watch)
+      return this.#run(items, fork, state, ancestorHash, { watch })
     } catch (error) {
       if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
       throw error
     }
+  }
+
+  /**
+   * As {@link execute}, with further transactions from `offers` after those of the block. The header's `blobGasUsed` is
+   * not checked, because it follows from them.
+   */
+  fill(
+    items: readonly RlpItem[],
+    fork: ForkName,
+    state: StateView,
+    ancestorHash: AncestorHash,
+    offers: Offers,
+  ): ExecutedBlock {
+    return this.#run(items, fork, state, ancestorHash, { offers })
   }
 
   #run(
@@ -85,13 +109,14 @@ export class BlockExecutor {
     fork: ForkName,
     below: StateView,
     ancestorHash: AncestorHash,
-    watch: JobWatch | undefined,
+    { watch, offers }: { readonly watch?: JobWatch | undefined; readonly offers?: Offers },
   ): ExecutedBlock {
     const state = new RememberedState(below)
     const runner = this.#runner
     const { schedule } = runner
     const block = runner.read(items, fork)
-    const { header, transactions } = block
+    const { header } = block
+    const transactions = [...block.transactions]
     const { execution } = forkRules(fork)
     const refused = execution.refuseTransactions?.(transactions, fork)
     if (refused !== undefined) throw new InvalidBlockError(refused)
@@ -102,12 +127,14 @@ export class BlockExecutor {
     if (header.number === schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork, schedule)
     const tally = new BlockTally(kernel, fork, state, this.#recent)
-    for (const [index, transaction] of transactions.entries()) {
+    const run = (transaction: SignedTransaction, index: number) => {
       const ran = runner.run(kernel, transaction, index, rules, tally.used)
       const { type, blobVersionedHashes = [] } = transaction
       tally.add(type, blobVersionedHashes.length, ran.failure === 'none', ran)
     }
-    checkBlobGas(header, blobGasOf(transactions, fork) ?? tally.blobGas)
+    for (const [index, transaction] of transactions.entries()) run(transaction, index)
+    if (offers === undefined) checkBlobGas(header, blobGasOf(transactions, fork) ?? tally.blobGas)
+    else this.#takeOffers(offers, transactions, tally, run, fork)
     kernel.setAccessIndex(transactions.length + 1)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
@@ -128,6 +155,26 @@ export class BlockExecutor {
       requestsHash: requests && requestsHash(requests),
       blockAccessList: isRecorded ? buildBlockAccessList(kernel) : undefined,
       senders: sendersOf(transactions),
+    }
+  }
+
+  /** Runs offered transactions, and adds those that break no rule. One that breaks a rule changes nothing. */
+  #takeOffers(
+    offers: Offers,
+    transactions: SignedTransaction[],
+    tally: BlockTally,
+    run: (transaction: SignedTransaction, index: number) => void,
+    fork: ForkName,
+  ): void {
+    for (let item = offers.next(tally.used); item !== undefined; item = offers.next(tally.used)) {
+      try {
+        const transaction = this.#runner.readTransaction(item, transactions.length, fork)
+        run(transaction, transactions.length)
+        transactions.push(transaction)
+      } catch (error) {
+        if (!(error instanceof InvalidBlockError)) throw error
+        offers.refuse(error.message)
+      }
     }
   }
 

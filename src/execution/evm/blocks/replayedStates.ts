@@ -1,7 +1,7 @@
 /**
- * States within blocks of which several transactions are traced, one by one. A block that is asked for again is executed
- * once as a whole, and what it accessed and changed is kept as its access list (EIP-7928, of any block): the state
- * before each of its transactions follows from that, without those before it. Owns which blocks are kept.
+ * States within blocks of which several transactions are traced, one by one. A block that is requested again is executed
+ * once as a whole, and its access list is cached (EIP-7928, of any block). The state before each transaction follows from
+ * the list, without an execution of the earlier ones. Owns which lists are cached.
  */
 import { LRUCache } from 'lru-cache'
 import { anyBlock, decodeBlockAccessList } from '../../../data/chain/blockAccessList.js'

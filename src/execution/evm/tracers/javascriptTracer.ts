@@ -266,7 +266,7 @@ export class JavaScriptTracer extends TransactionTracer {
         )
       }
       default:
-        throw messageRefused('the tracer asked what nobody answers')
+        throw messageRefused('the tracer asked an unknown question')
     }
   }
 }

@@ -75,7 +75,7 @@ type TakePart = (part: Uint8Array<ArrayBuffer>) => void
 
 export class Tracing {
   readonly #replays: BlockReplays
-  /** Absent where a row may have to be fetched, of which each trace has to say how it is known. */
+  /** Absent on a gateway: each trace reports how the fetched rows are verified. */
   readonly #states: ReplayedStates | undefined
   readonly #store: ChainRows
   readonly #limits: TraceLimits

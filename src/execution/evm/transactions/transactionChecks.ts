@@ -185,16 +185,28 @@ export function checkTransaction(priced: PricedTransaction, facts: StartFacts, n
 }
 
 /** Whether a transaction with this gas limit may follow earlier ones of its block, which used `used` (EIP-8037). */
-export function fitsBlock(block: BlockRules, gasLimit: bigint, used: BlockGas): boolean {
+export function fitsBlock(
+  block: Pick<BlockRules, 'fork' | 'gasLimit'>,
+  gasLimit: bigint,
+  used: BlockGas,
+): boolean {
   return fitsExecutionGas(block, gasLimit, used) && fitsStateGas(block, gasLimit, used)
 }
 
-function fitsExecutionGas(block: BlockRules, gasLimit: bigint, used: BlockGas): boolean {
+function fitsExecutionGas(
+  block: Pick<BlockRules, 'fork' | 'gasLimit'>,
+  gasLimit: bigint,
+  used: BlockGas,
+): boolean {
   const isSplit = gasLimit > transactionGasMax && includesFork(block.fork, 'amsterdam')
   return (isSplit ? transactionGasMax : gasLimit) <= block.gasLimit - used.executionGas
 }
 
-function fitsStateGas(block: BlockRules, gasLimit: bigint, used: BlockGas): boolean {
+function fitsStateGas(
+  block: Pick<BlockRules, 'fork' | 'gasLimit'>,
+  gasLimit: bigint,
+  used: BlockGas,
+): boolean {
   return gasLimit <= block.gasLimit - used.stateGas || !includesFork(block.fork, 'amsterdam')
 }
 

@@ -1,17 +1,20 @@
 /**
- * The listener for the consensus client of a network: JSON-RPC over HTTP with tokens, on an address of its own. Owns
- * which requests are acceptable, and who answers them: the source of the network the methods of the Engine API, the
- * endpoint of the public listener those of `eth_`. It is node:http on the main thread: a client makes a few calls a slot.
+ * The listener for the consensus client of a network: JSON-RPC over HTTP and WebSocket with tokens, on an address of its
+ * own. Owns which requests are acceptable, and who answers them: the source of the network the methods of the Engine
+ * API, the endpoint of the public listener those of `eth_`. It is node:http on the main thread: a client makes a few
+ * calls a slot.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { FaultError, OperatorError } from '../../../primitives/faults.js'
 import { isObject } from '../../../primitives/jsonType.js'
 import { httpOrigin } from '../../../primitives/urls.js'
 import { RequestContext } from '../../../serving/rpc/contexts/requestContext.js'
 import type { Endpoint } from '../../../serving/rpc/dispatch/endpoint.js'
 import { ConnectionPlaces } from '../../admin/connectionPlaces.js'
+import { EngineSockets } from './engineSockets.js'
 import { whyRefused } from './engineToken.js'
 
 export interface EngineListenerOptions {
@@ -54,6 +57,7 @@ class Refusal extends Error {
 export class EngineListener {
   readonly #options: EngineListenerOptions
   readonly #server: Server
+  readonly #sockets: EngineSockets
 
   constructor(options: EngineListenerOptions) {
     this.#options = options
@@ -74,6 +78,9 @@ export class EngineListener {
       },
     )
     this.#server.on('connection', (socket) => places.take(socket))
+    const { bodyBytesMax } = options.limits
+    this.#sockets = new EngineSockets({ bodyBytesMax, places, answer: (message) => this.#reply(message) })
+    this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
   }
 
   /** `http://HOST:PORT`, once it listens. */
@@ -99,6 +106,7 @@ export class EngineListener {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#server.closeAllConnections()
+    this.#sockets.close()
     await closed
   }
 
@@ -116,11 +124,31 @@ export class EngineListener {
     }
   }
 
+  /** Begins a WebSocket, or answers why not. */
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => socket.destroy())
+    const { headers } = request
+    const why = whyRefused(headers.authorization, this.#options.secret, Date.now() / 1_000)
+    if (why !== undefined) return refuseUpgrade(socket, '401 Unauthorized', why)
+    if (headers.upgrade?.toLowerCase() !== 'websocket')
+      return refuseUpgrade(socket, '426 Upgrade Required', 'the only other protocol is websocket')
+    this.#sockets.take(request, socket, head)
+  }
+
+  /** The answer to a message of a WebSocket. */
+  async #reply(message: Buffer): Promise<string> {
+    try {
+      return await this.#answer(message)
+    } catch (error) {
+      this.#options.logDefect(error)
+      return errorText(null, -32603, 'internal error; see the log')
+    }
+  }
+
   /** Throws Refusal. The token is looked at first: others learn nothing of this listener. */
   #admit({ method, headers }: IncomingMessage): void {
     const why = whyRefused(headers.authorization, this.#options.secret, Date.now() / 1_000)
     if (why !== undefined) throw new Refusal(401, why)
-    if (headers.upgrade !== undefined) throw new Refusal(426, 'WebSocket is not served here; use http')
     if (method !== 'POST') throw new Refusal(405, 'method not allowed: use POST')
     const [type] = (headers['content-type'] ?? '').split(';')
     if (type?.trim().toLowerCase() !== 'application/json')
@@ -193,6 +221,11 @@ function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
     request.on('end', () => resolve(Buffer.concat(parts)))
     request.on('error', reject)
   })
+}
+
+function refuseUpgrade(socket: Duplex, status: string, why: string): void {
+  const head = ['content-type: text/plain', `content-length: ${Buffer.byteLength(why)}`, 'connection: close']
+  socket.end([`HTTP/1.1 ${status}`, ...head, '', why].join('\r\n'))
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {

@@ -60,7 +60,7 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   CursorLeft: ({ number }) =>
     wire(
       -32000,
-      `the block of this cursor left the chain; forget what came above block ${toQuantity(number)}, and begin anew there`,
+      `the block of this cursor left the chain; drop everything above block ${toQuantity(number)}, and start again there`,
       number,
     ),
   // Clients parse the range from this message, which is Infura's, or from `data`.

@@ -59,7 +59,7 @@ const unpaidBytesMax = 64 * 1024
 
 /**
  * The caller's wait for the answer to one request, over any transport. A transport creates one per request (or extends
- * this class, which has seven fields) and calls `finish` once when nobody waits any more.
+ * this class, which has seven fields) and calls `finish` once when the wait is over.
  */
 export class RequestContext implements JobOwner {
   #isFinished = false

@@ -140,7 +140,7 @@ export const accountMethods = {
   /** For `pending`, the nonce after the head and the waiting transactions that this node sent and that follow on. */
   eth_getTransactionCount: chainMethod({
     ...ofAccount,
-    summary: 'Nonce of an account after a block, or after its waiting transactions that were sent from here',
+    summary: 'Nonce of an account after a block, or after the waiting transactions that were sent from here',
     cost: 'job',
     price: 2,
     result: quantitySchema,

@@ -108,7 +108,7 @@ export const callMethods = {
     result: quantitySchema,
     run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], context) {
       const { marginBps } = network.execution
-      // A transaction that is estimated now runs in the block of which callers of a developer chain have set the time.
+      // On a developer chain the estimated transaction runs in the next block, whose time callers may have set.
       const isNext = network.chain.hasSetNext && block.kind === 'tag' && block.tag === 'latest'
       const place = isNext ? ({ kind: 'tag', tag: 'pending' } as const) : block
       const asked = { call, block: place, stateOverrides, blockOverrides, hasBlockGas: true, marginBps }

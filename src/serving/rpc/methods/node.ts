@@ -183,7 +183,7 @@ export const nodeMethods = {
     },
     run: ({ syncing }) => (syncing === undefined ? 'false' : syncProgressJson(syncing)),
   }),
-  net_listening: fixedAnswer('Whether this node can be reached', booleanSchema, 'true'),
+  net_listening: fixedAnswer('Whether this node accepts connections', booleanSchema, 'true'),
   net_peerCount: fixedAnswer('Number of peers of this node: always zero', quantitySchema, '"0x0"'),
   /** The chain id unless the configuration sets another. */
   net_version: chainMethod({
@@ -195,7 +195,7 @@ export const nodeMethods = {
   }),
   rpc_discover: chainMethod({
     summary:
-      'OpenRPC document of this service, with the verification and the oldest block of each part of the network',
+      'OpenRPC document of this service, with how each part of the network is verified, and from which block on it is stored',
     price: 10,
     memo: 'head',
     result: { type: 'object', title: 'OpenRPC document', required: ['openrpc', 'info', 'methods'] },

@@ -211,7 +211,7 @@ export class SignedHead {
     const genesis = await this.#api.genesis()
     const forks = await this.#api.forks()
     if (genesis === undefined || forks === undefined) {
-      throw new Error('no beacon node tells the genesis and the forks of this network')
+      throw new Error('no beacon node reports the genesis and the forks of this network')
     }
     log(
       'the genesis and the forks of the consensus layer come from a beacon node, and only the checkpoint binds them; to use your own, name them in the configuration (beacon.network)',

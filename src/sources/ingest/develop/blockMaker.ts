@@ -23,7 +23,7 @@ import { nodeRlp } from '../../../data/state/trieNode.js'
 import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { canFollowInRun, type EmptyRun } from '../../../data/store/emptyRuns.js'
-import { BlockExecutor } from '../../../execution/evm/blocks/executeBlock.js'
+import { BlockExecutor, type Offers } from '../../../execution/evm/blocks/executeBlock.js'
 import { RecoveredKeys } from '../../../execution/evm/transactions/recoveredKeys.js'
 import {
   checkSentTransaction,
@@ -48,6 +48,7 @@ import { decodeRlpList, encodeRlp, type RlpItem } from '../../../primitives/rlp.
 import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
 import { sentBounds } from '../transactions/sentTransactions.js'
 import { byTip } from './byTip.js'
+import { OfferedTransactions } from './offeredTransactions.js'
 import { WaitingTransactions } from './waitingTransactions.js'
 
 /** Senders of signed transactions, and those of unsigned ones that a caller impersonates. */
@@ -65,7 +66,9 @@ class ImpersonatedKeys extends RecoveredKeys {
 }
 
 /** EIP-7934 allows 8 MiB for a block; its header and a withdrawal need the rest. */
-const transactionBytesMax = 8 * 2 ** 20 - 2 ** 14
+const blockBytesMax = 8 * 2 ** 20 - 2 ** 14
+/** More data than any block has. */
+const unlimited = 2n ** 64n
 
 const weiPerGwei = 10n ** 9n
 
@@ -95,6 +98,15 @@ export interface MadeBlock {
   readonly sent: readonly SentTransaction[]
 }
 
+/**
+ * Most data of waiting transactions in a batch on L1, in estimated bytes; undefined for no limit. Mandatory transactions
+ * are not counted.
+ */
+export interface DataLimits {
+  readonly ofTransaction: bigint | undefined
+  readonly ofBlock: bigint | undefined
+}
+
 /** A block to be made, still empty. */
 interface Draft {
   readonly header: Header
@@ -113,6 +125,13 @@ interface OpenedDraft extends Draft {
   readonly withdrawals: readonly RlpItem[]
 }
 
+/** A block as far as it is known before its execution. */
+interface PlannedBlock {
+  readonly header: Header
+  /** Transactions, uncles and withdrawals. */
+  readonly body: readonly RlpItem[]
+}
+
 interface Execution {
   readonly made: MadeBlock
   /** The first transaction with which the block fails. */
@@ -124,6 +143,8 @@ export type RunOnState = <T>(run: (state: StateView) => T) => T
 
 export class BlockMaker {
   readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
+  /** For the next blocks of {@link build}. */
+  dataLimits: DataLimits = { ofTransaction: undefined, ofBlock: undefined }
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
   readonly #say: (text: string) => void
@@ -261,8 +282,9 @@ export class BlockMaker {
   }
 
   /**
-   * Makes a block on the head with these attributes, which the store does not get. Takes transactions by tip. Drops transactions as {@link make}
-   * does. Throws OperatorError if the chain's own rules allow no block.
+   * Builds a block on the head with these attributes, which is not stored. Takes transactions by tip. One that does not fit,
+   * or that breaks a rule, is left out with the later ones of its sender. A refused one is dropped, unless an earlier
+   * one of its sender may be the cause. Throws OperatorError if the chain's own rules allow no block.
    */
   build({ fields, withdrawals, opening, mayInclude }: BuildAttributes): MadeBlock {
     const draft = { ...this.#draft(fields.timestamp, fields), withdrawals, opening }
@@ -273,8 +295,54 @@ export class BlockMaker {
       left.add(sender)
       return false
     })
-    const chosen = this.#choose(draft, byTip(ready, draft.header.baseFeePerGas ?? 0n))
-    return this.#dropFailed(draft.header.number, this.#executeSome(draft, chosen))
+    const { number } = draft.header
+    let offers: OfferedTransactions | undefined
+    let made: MadeBlock
+    try {
+      offers = this.#offersFor(draft, byTip(ready, draft.header.baseFeePerGas ?? 0n))
+      made = { ...this.#execute(draft, [], offers), sent: offers.taken }
+    } catch (error) {
+      if (error instanceof NotHeldError) throw error
+      // The block as a whole fails. The search finds the transaction that causes it.
+      made = this.#dropFailed(number, this.#executeSome(draft, offers?.taken ?? []))
+    }
+    for (const { tx, why, isFirst } of offers?.refused ?? []) if (isFirst) this.#drop(number, tx, why)
+    return made
+  }
+
+  /** Offers of these transactions, which are in order; none if the block has only mandatory ones. */
+  #offersFor(
+    { header, fork, opening }: OpenedDraft,
+    ordered: readonly SentTransaction[],
+  ): OfferedTransactions {
+    const { gasLimit } = header
+    const { dataBytes } = forkRules(fork).execution
+    const footprintOf = (sent: readonly SentTransaction[]) => blobGasOf(opening, sent, fork) ?? 0n
+    const openingFootprint = footprintOf([])
+    return new OfferedTransactions(opening?.isAlone === true ? [] : ordered, {
+      fork,
+      gasLimit,
+      most: {
+        blobs: this.#schedule.blobParametersAt(fork)?.max ?? 0,
+        bytes: blockBytesMax,
+        footprint: gasLimit,
+        dataBytes: this.dataLimits.ofBlock ?? unlimited,
+        dataBytesOfEach: this.dataLimits.ofTransaction ?? unlimited,
+      },
+      opening: {
+        blobs: 0,
+        bytes: (opening?.transactions ?? []).reduce((sum, { length }) => sum + length, 0),
+        footprint: openingFootprint,
+        dataBytes: 0n,
+      },
+      amountsOf: (tx) => ({
+        blobs: tx.blobCount,
+        bytes: tx.bytes.length,
+        footprint: footprintOf([tx]) - openingFootprint,
+        dataBytes: dataBytes?.(tx.bytes) ?? 0n,
+      }),
+      itemOf: ({ bytes }) => itemOf(bytes).item,
+    })
   }
 
   /**
@@ -327,12 +395,13 @@ export class BlockMaker {
 
   /** Drops the transaction with which a block failed. */
   #dropFailed(number: number, { made, failed }: Execution): MadeBlock {
-    if (failed !== undefined) {
-      const { tx, why } = failed
-      this.#say(`${bytesToHex(tx.hash)}, which waited for block ${number}, is dropped: ${why}`)
-      this.waiting.remove(tx)
-    }
+    if (failed !== undefined) this.#drop(number, failed.tx, failed.why)
     return made
+  }
+
+  #drop(number: number, tx: SentTransaction, why: string): void {
+    this.#say(`${bytesToHex(tx.hash)}, which waited for block ${number}, is dropped: ${why}`)
+    this.waiting.remove(tx)
   }
 
   /** Executes a block of as many transactions as possible, in order. */
@@ -419,36 +488,26 @@ export class BlockMaker {
       bytes += tx.bytes.length
       counted += blobGasOf(opening, [tx], fork) ?? 0n
       const fits = gas <= header.gasLimit && counted <= header.gasLimit
-      return index > 0 && !(fits && blobs <= blobsMax && bytes <= transactionBytesMax)
+      return index > 0 && !(fits && blobs <= blobsMax && bytes <= blockBytesMax)
     })
     return end < 0 ? ready : ready.slice(0, end)
   }
 
-  /** Executes a block. Throws InvalidBlockError. */
+  /**
+   * Executes a block of these transactions, and of those taken from `offers` after them. Throws InvalidBlockError.
+   */
   #execute(
-    { header: empty, parent, fork, isMerged, isByHand, totalDifficulty, opening, withdrawals }: OpenedDraft,
+    draft: OpenedDraft,
     chosen: readonly SentTransaction[],
+    offers?: OfferedTransactions,
   ): Omit<MadeBlock, 'sent'> {
-    const { number, parentHash } = empty
-    const hasWithdrawals = empty.withdrawalsRoot !== undefined
-    const hasBlobs = empty.blobGasUsed !== undefined
-    const blobGasUsed =
-      blobGasOf(opening, chosen, fork) ??
-      gasPerBlob * BigInt(chosen.reduce((sum, { blobCount }) => sum + blobCount, 0))
-    const encoded = [...(opening?.transactions ?? []), ...chosen.map(({ bytes }) => bytes)]
-    const planned: Header = {
-      ...empty,
-      transactionsRoot: indexedRoot(encoded),
-      ...(hasWithdrawals && { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
-      ...(hasBlobs && { blobGasUsed }),
-    }
-    const transactions = encoded.map((bytes) => itemOf(bytes).item)
-    const body = [transactions, [], ...(hasWithdrawals ? [withdrawals] : [])]
+    const { fork, parent, isMerged, isByHand, totalDifficulty } = draft
+    const begun = this.#plan(draft, chosen)
     const { changes, receipts, senders, blockAccessList, ...outcome } = this.#onState((state) =>
-      this.#executor.execute([decodeRlpList(encodeHeader(planned)), ...body], fork, state, (number) =>
-        this.#store.readCanonicalHash(number),
-      ),
+      this.#run(begun, fork, state, offers),
     )
+    const { header: planned, body } = offers === undefined ? begun : this.#plan(draft, offers.taken)
+    const { number, parentHash } = planned
     const { stateRoot, nodes, ...state } = changes
     const { gasUsed, receiptsRoot, logsBloom, requests, requestsHash, withdrawalsRoot } = outcome
     const header: Header = {
@@ -479,6 +538,33 @@ export class BlockMaker {
     }
     return { diff, requests }
   }
+
+  #plan(
+    { header, opening, withdrawals, fork }: OpenedDraft,
+    chosen: readonly SentTransaction[],
+  ): PlannedBlock {
+    const hasWithdrawals = header.withdrawalsRoot !== undefined
+    const blobGasUsed =
+      blobGasOf(opening, chosen, fork) ??
+      gasPerBlob * BigInt(chosen.reduce((sum, { blobCount }) => sum + blobCount, 0))
+    const encoded = [...(opening?.transactions ?? []), ...chosen.map(({ bytes }) => bytes)]
+    const planned: Header = {
+      ...header,
+      transactionsRoot: indexedRoot(encoded),
+      ...(hasWithdrawals && { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
+      ...(header.blobGasUsed !== undefined && { blobGasUsed }),
+    }
+    const transactions = encoded.map((bytes) => itemOf(bytes).item)
+    return { header: planned, body: [transactions, [], ...(hasWithdrawals ? [withdrawals] : [])] }
+  }
+
+  #run({ header, body }: PlannedBlock, fork: ForkName, state: StateView, offers: Offers | undefined) {
+    const items = [decodeRlpList(encodeHeader(header)), ...body]
+    const hashOf = (number: number) => this.#store.readCanonicalHash(number)
+    return offers === undefined
+      ? this.#executor.execute(items, fork, state, hashOf)
+      : this.#executor.fill(items, fork, state, hashOf, offers)
+  }
 }
 
 function withdrawalOf({ address, gwei }: Payment, { number }: Header): RlpItem {
@@ -490,12 +576,19 @@ function itemOf(bytes: Uint8Array): BlockItem {
   return type > 0x7f ? { type: 0, item: decodeRlpList(bytes) } : { type, item: bytes }
 }
 
-/** The blob gas that a fork counts for transactions after the fixed ones of a block. */
+/**
+ * The blob gas that a fork counts for transactions after the fixed ones of a block. Throws InvalidBlockError if the block
+ * cannot have them.
+ */
 function blobGasOf(
   opening: Opening | undefined,
   sent: readonly SentTransaction[],
   fork: ForkName,
 ): bigint | undefined {
   const encoded = () => [...(opening?.transactions ?? []), ...sent.map(({ bytes }) => bytes)]
-  return forkRules(fork).execution.blobGas?.(encoded().map(itemOf), fork)
+  try {
+    return forkRules(fork).execution.blobGas?.(encoded().map(itemOf), fork)
+  } catch (error) {
+    throw error instanceof RangeError ? new InvalidBlockError(error.message) : error
+  }
 }

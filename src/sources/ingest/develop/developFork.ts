@@ -15,7 +15,8 @@ import type { DevelopTask, ForkPlan } from '../thread/messages.js'
 import { publishFigures } from '../thread/publishFigures.js'
 import { Ends, noProgress, type SourceHost, takeCalls } from '../thread/runSource.js'
 import { BlockMaker } from './blockMaker.js'
-import { Developer } from './developChain.js'
+import { Developer } from './developer.js'
+import { DeveloperCalls } from './developerCalls.js'
 import { ForkedNodes, runCollecting } from './forkedNodes.js'
 import { ForkedWriter } from './forkedStore.js'
 import { addressOfKey, knownKeys } from './knownKeys.js'
@@ -60,10 +61,11 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
     const first = { number, changes: 1 }
     const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes) }
     const developer = new Developer(store, maker, task.develop, events, signal)
+    const developerCalls = new DeveloperCalls(developer, task.develop.accounts)
     const calls = sourceCallsBy(async (name, args) => {
       if (signal.aborted) throw new FaultError(sourceEnded)
       if (name === 'fetch') return nodes.fetch(...(args as Parameters<typeof nodes.fetch>))
-      return callSource(developer, name, args).catch((error) => {
+      return callSource(developerCalls, name, args).catch((error) => {
         throw error instanceof OperatorError ? messageRefused(error.message) : error
       })
     })

@@ -7,7 +7,13 @@ import { requireIdentity } from '../../../data/store/chainRows.js'
 import { type Address, bytesToBigInt, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { setInterval } from '../../../primitives/timers.js'
-import type { Announced, PoolQuestion, SourceCalls } from '../../../primitives/upstreamCalls.js'
+import {
+  type Announced,
+  dataLimitsMethod,
+  type PoolQuestion,
+  type SourceCalls,
+} from '../../../primitives/upstreamCalls.js'
+import type { UpstreamOptions } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
 import { BlockMaker } from '../develop/blockMaker.js'
 import { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
@@ -16,7 +22,10 @@ import type { ConsensusTask, UpstreamsState } from '../thread/messages.js'
 import { publishFigures } from '../thread/publishFigures.js'
 import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../thread/runSource.js'
 import { Announcements } from '../transactions/announcements.js'
+import { Forwarding } from '../transactions/forwarding.js'
+import { SentTransactions } from '../transactions/sentTransactions.js'
 import { hasCellProofs } from './blobs.js'
+import { dataLimitsText, readDataLimits } from './dataLimits.js'
 import { Engine, type EngineEvents } from './engine.js'
 import { CallCounts, type EngineFigures } from './engineFigures.js'
 import { callEngine, type EngineService, engineMethods } from './engineMethods.js'
@@ -24,7 +33,7 @@ import { GapFiller } from './gapFiller.js'
 import { Silence } from './silence.js'
 
 const lookMs = 1_000
-/** Time between two looks at the nodes of `from`, whose heads choose nothing here. */
+/** Time between two looks at nodes, whose heads choose nothing here. */
 const pollMs = 10_000
 /** Longest time for one block of them, over all attempts; it is asked for again then. */
 const blockMsMax = 10_000
@@ -37,8 +46,10 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     const { store, schedule, importer, publisher, onEnd } = source
     const say = (text: string) => report({ type: 'said', text })
     const maker = new BlockMaker(store, schedule, say)
+    let forwarding: Forwarding | undefined
     const onChoice = async () => {
       report({ type: 'head' })
+      forwarding?.onHead()
       await publisher?.committed()
     }
     let gap: GapFiller | undefined
@@ -51,22 +62,27 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     const engine = new Engine({ store, schedule, importer, maker, events })
     let silent: string | undefined
     let upstreams: Upstreams | undefined
+    let receivers: Upstreams | undefined
     const tell = stateTeller(report, () => ({
       head: gap?.number,
       // The consensus client goes on without them.
       isDown: false,
-      nodes: upstreams?.states() ?? [],
+      nodes: [...(upstreams?.states() ?? []), ...(receivers?.states() ?? [])],
       trouble: silent ?? gap?.trouble,
     }))
     const silence = new Silence(performance.now(), (trouble) => {
       silent = trouble
       tell()
     })
-    const calls = new ConsensusCalls({ engine, store, schedule, maker }, silence)
-    upstreams = await openUpstreams(task, source, say)
+    const { from, transactions } = task.consensus
+    upstreams = await openUpstreams(from, source, say)
+    receivers = await openUpstreams(transactions.to, source, say)
+    forwarding = receivers && forwardingTo(receivers, source, maker, say)
+    const calls = new ConsensusCalls({ engine, store, schedule, maker }, { silence, forwarding, say })
     gap = upstreams && gapFillerOf(source, { upstreams, engine, calls, onChoice, report, say })
     const look = () => {
       silence.look(performance.now())
+      calls.tellDataLimits()
       tell()
     }
     const timer = setInterval(look, lookMs).unref()
@@ -78,28 +94,45 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     onEnd(publishFigures(report, { store, importer, engine: readEngine, ...(upstreams && { upstreams }) }))
     report({ type: 'head' })
     const stopped = () => new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    signal.addEventListener('abort', () => upstreams?.close(), { once: true })
+    const closeNodes = () => {
+      upstreams?.close()
+      receivers?.close()
+    }
+    signal.addEventListener('abort', closeNodes, { once: true })
     if (!signal.aborted) await (gap?.run(signal) ?? stopped())
   })
 }
 
-/** The nodes of `from`; undefined if there are none. Throws OperatorError if one is of another chain. */
+/** Undefined if there are no nodes. Throws OperatorError if one is of another chain. */
 async function openUpstreams(
-  { consensus: { from } }: ConsensusTask,
+  nodes: readonly UpstreamOptions[],
   { store, onEnd }: Source,
   log: (text: string) => void,
 ): Promise<Upstreams | undefined> {
-  if (from.length === 0) return undefined
+  if (nodes.length === 0) return undefined
   const { chainId, genesisHash } = requireIdentity(store)
   const held = () => {
     const block = store.readMarker('finalized')
     return block && { number: block.number, hash: bytesToHex(block.hash) }
   }
   const chain = { chainId: BigInt(chainId), genesisHash, held }
-  const upstreams = new Upstreams(from, { chain, pollMs, log })
+  const upstreams = new Upstreams(nodes, { chain, pollMs, log })
   onEnd(() => upstreams.close())
   await upstreams.check(checkMs)
   return upstreams
+}
+
+function forwardingTo(
+  upstreams: Upstreams,
+  { store, onEnd }: Source,
+  maker: BlockMaker,
+  log: (text: string) => void,
+): Forwarding {
+  const nonceOf = async (address: Address) => maker.accountOf(address)?.nonce ?? 0n
+  const sent = new SentTransactions(store, upstreams, { nonceOf, log })
+  const forwarding = new Forwarding(upstreams, sent, log)
+  onEnd(() => forwarding.close())
+  return forwarding
 }
 
 function gapFillerOf(
@@ -160,19 +193,32 @@ function requireMerged({ store, schedule }: Source): void {
   )
 }
 
+interface CallParts {
+  readonly silence: Silence
+  /** Undefined if no node gets transactions. */
+  readonly forwarding: Forwarding | undefined
+  /** Takes sentences for the operator. */
+  say(text: string): void
+}
+
 /** Calls of the consensus client through `relay`, and those of all others about transactions. */
 class ConsensusCalls implements SourceCalls {
   readonly #service: EngineService
   readonly #silence: Silence
+  readonly #forwarding: Forwarding | undefined
+  readonly #say: (text: string) => void
   readonly #announcements = new Announcements()
   readonly #counts = new CallCounts((method) => engineMethods.has(method))
+  #reportedDataLimits: string | undefined
   /** Settles once all earlier calls have; the specification asks for their order. */
   #last: Promise<unknown> = Promise.resolve()
   #hasEnded = false
 
-  constructor(service: EngineService, silence: Silence) {
+  constructor(service: EngineService, { silence, forwarding, say }: CallParts) {
     this.#service = service
     this.#silence = silence
+    this.#forwarding = forwarding
+    this.#say = say
   }
 
   /** Refuses further calls. Resolves when none is under way. */
@@ -192,8 +238,15 @@ class ConsensusCalls implements SourceCalls {
     return done
   }
 
-  /** Answers a call of the Engine API; `params` and the answer's members `result` or `error` are JSON. */
-  relay(method: string, params: string): Promise<string> {
+  /**
+   * Answers a call of the Engine API; `params` and the answer's members `result` or `error` are JSON. Also answers
+   * {@link dataLimitsMethod}, of any caller, by its result alone. Rejects with FaultError.
+   */
+  async relay(method: string, params: string): Promise<string> {
+    if (method === dataLimitsMethod) {
+      this.#service.maker.dataLimits = readDataLimits(JSON.parse(params))
+      return 'true'
+    }
     const begunMs = performance.now()
     this.#silence.called(begunMs)
     return this.inTurn(async () => {
@@ -208,12 +261,20 @@ class ConsensusCalls implements SourceCalls {
     return { ...this.#counts.read(), calledAtMs, silentSinceMs, gap: gap?.figures }
   }
 
+  /** Informs the operator if the limits have changed since the last call. */
+  tellDataLimits(): void {
+    const text = dataLimitsText(this.#service.maker.dataLimits)
+    if (text === this.#reportedDataLimits) return
+    this.#reportedDataLimits = text
+    if (text !== undefined) this.#say(text)
+  }
+
   async send(raw: Uint8Array): Promise<Hash32> {
     const { maker } = this.#service
     // The time of the next block is not known; its fork is the head's, or a later one.
     const timestamp = Number(maker.head.timestamp) + 1
-    const { blobCount } = maker.check(raw, timestamp)
-    if (blobCount > 0) {
+    const tx = maker.check(raw, timestamp)
+    if (tx.blobCount > 0) {
       const isByCells = includesFork(maker.nextFork(timestamp), 'osaka')
       if (hasCellProofs(raw) !== isByCells)
         throw messageRefused(
@@ -224,6 +285,7 @@ class ConsensusCalls implements SourceCalls {
     }
     const hash = maker.take(raw, timestamp)
     this.#announcements.add(hash)
+    this.#forwarding?.add(tx)
     return hash
   }
 

@@ -47,7 +47,7 @@ export async function reportedGenesis(upstream: Upstream, notice: (text: string)
   const file = filesByClient.find(([begins]) => begins.test(version))?.[1] ?? 'its genesis.json'
   const unreported = (what: string) =>
     new OperatorError(
-      `upstream ${upstream.name} does not tell ${what}; name the genesis that the node was started with: --genesis FILE (${file})`,
+      `upstream ${upstream.name} does not report ${what}; name the genesis that the node was started with: --genesis FILE (${file})`,
     )
   if ('why' in genesis) throw unreported(`its first block (${genesis.why})`)
   const rlp = headerRlpFromJson(genesis.block)
@@ -66,7 +66,7 @@ export async function reportedGenesis(upstream: Upstream, notice: (text: string)
   if (!isAnvil && !equalBytes(parseGenesis(text).blockDiff.hash, headerHash(rlp)))
     throw unreported('its whole genesis')
   notice(
-    `the genesis is what ${upstream.name} tells; its rules (forks) are believed: ${JSON.stringify(config)}`,
+    `the genesis is the one that ${upstream.name} reports; its rules (forks) are not verified: ${JSON.stringify(config)}`,
   )
   return text
 }

@@ -125,7 +125,7 @@ export class BlockFetcher {
       if (!(error instanceof UnknownTypeError)) throw error
       if (!this.#unknownTypes.has(error.number))
         this.options.log?.(
-          `${error.message}: transactions of this type are served as upstreams tell them, with Tidegate-Trust`,
+          `${error.message}: transactions of this type are served as upstreams report them, with Tidegate-Trust`,
         )
       this.#unknownTypes.add(error.number)
       return this.#unknownBlock(hash, attempt)

@@ -166,9 +166,7 @@ export async function readFamilyBlock(json: unknown, options: ReadOptions): Prom
   if (!isRight && isProved) {
     // A changed type becomes an unknown one: if the chain has rules, the bytes must prove the type.
     if (!hasAll && family.parts.bodies === 'executed')
-      throw new NotProvedError(
-        `${name} has a transaction of a type that is not known, whose bytes nobody tells`,
-      )
+      throw new NotProvedError(`${name} has a transaction of an unknown type, whose bytes no node reports`)
     if (hasAll) requireReported(family, 'bodies', `${name}, whose body has another transactions root`)
   }
   const uncles = listOf(block.uncles ?? [], 'uncles')

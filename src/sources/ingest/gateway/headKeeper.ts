@@ -252,7 +252,7 @@ export class HeadKeeper {
     const fork = below && this.#links.canonicalNumber((oldest as LinkedHeader).header.parentHash)
     if (below === undefined || fork === undefined) {
       this.#options.log(
-        `the chain of block ${claim.number} leaves what is held below block ${lowest}; it is begun anew there`,
+        `the chain of block ${claim.number} leaves the stored chain below block ${lowest}; it is begun anew there`,
       )
       return this.#begin(claim, true)
     }
@@ -406,7 +406,7 @@ export class HeadKeeper {
 
   #parentOf(number: number): Hash32 {
     const row = this.#store.readCanonicalRow(number)
-    if (row === undefined) throw new Error(`block ${number} is not held`)
+    if (row === undefined) throw new Error(`block ${number} is not stored`)
     return decodeHeader(row.header).parentHash
   }
 }

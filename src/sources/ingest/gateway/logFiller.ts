@@ -140,7 +140,7 @@ export class LogFiller {
     let next = last
     for (let full = 0; next >= first && full < fullBlocksMax && last - next < blocksMax; next--) {
       const row = this.#store.readCanonicalRow(next)
-      if (row === undefined) throw new Error(`block ${next} is not held`)
+      if (row === undefined) throw new Error(`block ${next} is not stored`)
       const header = decodeHeader(row.header)
       if (equalBytes(header.receiptsRoot, emptyTrieRoot) && row.senders.length === 0) {
         parts.push({ hash: hashOf(row), content: undefined, receipts: { row: noReceipts } })

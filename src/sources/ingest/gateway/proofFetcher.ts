@@ -400,7 +400,9 @@ export class ProofFetcher extends BlockFetcher {
     this.options.hot?.note(values)
     if (this.#store.putState({ ...state, values }, block, current !== undefined)) return
     const { log = () => undefined } = this.options
-    log(`account ${bytesToHex(values.address)} is not as it was held; all that was held is proved again`)
+    log(
+      `account ${bytesToHex(values.address)} differs from its stored state; all stored state is proved again`,
+    )
   }
 
   /**

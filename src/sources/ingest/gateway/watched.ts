@@ -79,7 +79,7 @@ export class Watched {
         const why = await this.#hold(address)
         // The head may have moved too far meanwhile: the next one wakes this again.
         if (why === undefined || why === 'moved') continue
-        this.#options.log(`contract ${name} is held as far as it is read, not whole: ${why}`)
+        this.#options.log(`contract ${name} is stored only as far as it is read: ${why}`)
       } catch (error) {
         if (!this.#isClosed) this.#options.log(`contract ${name}: ${(error as Error).message}`)
       }
@@ -95,7 +95,7 @@ export class Watched {
     await this.#fetcher.fetch({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
     // The listed slots are those before the first transaction of a block.
     const parent = this.#store.readHeader(parentHash)
-    if (parent === undefined) return 'the parent of the head is not held'
+    if (parent === undefined) return 'the parent of the head is not stored'
     const proved = await this.#fetcher.prove(
       { address, slots: [] },
       parentHash,
@@ -118,11 +118,11 @@ export class Watched {
       () => undefined,
       () => undefined,
     )
-    if (!equalBytes(root, storageRoot)) return `the slots that ${method} tells are not all that it has`
+    if (!equalBytes(root, storageRoot)) return `the slots that ${method} reports are not all of its slots`
     const now = this.#store.readHead()
     const current = now && this.#fetcher.recent.bring({ address, account, slots }, parentHash, now, true)
     if (current === undefined) return 'moved'
-    if (!this.#store.holdWhole(current)) return 'other values were held; all are proved again'
+    if (!this.#store.holdWhole(current)) return 'other values were stored; all are proved again'
     return undefined
   }
 
@@ -135,18 +135,19 @@ export class Watched {
       const page = await this.#fetcher.proving.guess(method, params)
       if (page === undefined) return `no upstream has ${method}`
       const { storage, nextKey } = (page ?? {}) as { readonly storage?: unknown; readonly nextKey?: unknown }
-      if (typeof storage !== 'object' || storage === null) return `${method} tells no slots`
+      if (typeof storage !== 'object' || storage === null) return `${method} reports no slots`
       for (const [hash, entry] of Object.entries(storage)) {
         const reported = (entry ?? {}) as { readonly key?: unknown; readonly value?: unknown }
         const slot = bytesOfHex(reported.key, 32)
         const bytes = bytesOfHex(reported.value, 32)
         if (slot === undefined || bytes === undefined || bytesToHex(keccak256(slot)) !== hash.toLowerCase()) {
-          return `${method} does not tell the names of its slots`
+          return `${method} does not report the names of its slots`
         }
         const name = latin1Key(slot)
         const value = trimLeft(bytes)
         // The root is computed by adding slots to an empty trie, which shows neither of these errors.
-        if (slots.has(name) || value.length === 0) return `${method} tells a slot twice, or one that is zero`
+        if (slots.has(name) || value.length === 0)
+          return `${method} reports a slot twice, or one that is zero`
         slots.set(name, [slot, value])
       }
       if (slots.size > slotsMax) return `it has more than ${slotsMax} slots`

@@ -35,7 +35,7 @@ export async function chainOf(
   if ('why' in genesis && identity !== undefined) return identity
   if ('why' in genesis) {
     throw new OperatorError(
-      `upstream ${upstream.name} does not tell its first block (${genesis.why}); name the chain's genesis.json with --genesis`,
+      `upstream ${upstream.name} does not report its first block (${genesis.why}); name the chain's genesis.json with --genesis`,
     )
   }
   const { block } = genesis
@@ -81,7 +81,7 @@ export async function chainIdOf(
   const found = Number(memberOf(config, 'chainId') ?? id)
   if (Number.isSafeInteger(found)) return found
   throw new OperatorError(
-    `upstream ${upstream.name} does not tell its chain id (${why}); name the chain's genesis.json with --genesis`,
+    `upstream ${upstream.name} does not report its chain id (${why}); name the chain's genesis.json with --genesis`,
   )
 }
 

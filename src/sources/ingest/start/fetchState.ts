@@ -271,7 +271,7 @@ class StateFetch {
       }
       if (next === undefined) {
         if (isNew && !equalBytes(trie.finish(), account.storageRoot))
-          throw wrong(name, `the slots of account ${account.address} do not lead to the root that it tells`)
+          throw wrong(name, `the slots of account ${account.address} do not lead to the reported root`)
         break
       }
       if (!goesOn(next)) return false
@@ -308,7 +308,7 @@ class StateFetch {
       const bytes = bytesOfHex(value, hashBytes)
       const hash = slot && keccak256(slot)
       if (hash === undefined || bytes === undefined || bytesToHex(hash) !== reported.toLowerCase())
-        throw wrong(upstream.name, `it tells slot ${reported} of account ${address}, which is none`)
+        throw wrong(upstream.name, `it reports slot ${reported} of account ${address}, which is none`)
       return { hash, slot: bytesToHex(slot as Uint8Array), value: trimLeft(bytes) }
     })
     slots.sort((a, b) => Buffer.compare(a.hash, b.hash))
@@ -328,7 +328,7 @@ class StateFetch {
       if (!(error instanceof NodeError)) throw error
       const { number, hash } = this.#block
       const lacks = error.upstream.policy.mayHave(method)
-        ? `does not tell the state after block ${number} (${bytesToHex(hash)}) (${error.message}); name a node that keeps it, ` +
+        ? `does not report the state after block ${number} (${bytesToHex(hash)}) (${error.message}); name a node that keeps it, ` +
           'such as an archive, or remove what was fetched to begin with a newer block'
         : `has no ${method}; let it serve the namespace debug, or name another node`
       throw new OperatorError(`${error.upstream.name} ${lacks}`)
@@ -348,9 +348,9 @@ function readAccount(name: string, json: Readonly<Record<string, unknown>>, node
   const isKnown =
     root?.length === hashBytes && /^\d{1,78}$/.test(balance ?? '') && /^\d{1,20}$/.test(nonce ?? '')
   if (!isKnown || (key && !equalBytes(key, keccak256(bytes))))
-    throw wrong(node, `it tells account ${address}, which is none`)
+    throw wrong(node, `it reports account ${address}, which is none`)
   if (codeHash !== undefined && !equalBytes(codeHash, code.length === 0 ? emptyCodeHash : keccak256(code)))
-    throw wrong(node, `the code of account ${address} has not the hash that it tells`)
+    throw wrong(node, `the code of account ${address} does not have the reported hash`)
   const text =
     `{"address":"${address}","balance":"${balance}","nonce":${nonce},"root":"${bytesToHex(root)}",` +
     `"code":"${bytesToHex(code)}"`

@@ -32,7 +32,7 @@ const shares = { read: 0.4, tries: 0.4 }
 export async function makeStart(task: IngestStore, plan: StartPlan, host: SourceHost): Promise<boolean> {
   if (task.genesis === undefined)
     throw new OperatorError(
-      'a state does not tell the rules of its chain; name its genesis with --genesis FILE',
+      'a state does not contain the rules of its chain; name its genesis with --genesis FILE',
     )
   const genesis = readGenesis(task.genesis)
   requireChainId(`the genesis ${task.genesis.path}`, genesis.identity, task.chainId)

@@ -126,7 +126,7 @@ export class StartNodes {
     const block = (result ?? {}) as { readonly hash?: unknown; readonly parentHash?: unknown }
     if (block.parentHash === bytesToHex(hash) && typeof block.hash === 'string') return block.hash
     throw new OperatorError(
-      `the nodes have no block after block ${number} (${bytesToHex(hash)}), before which they tell its slots; name an older block with --hash`,
+      `the nodes have no block after block ${number} (${bytesToHex(hash)}), before which they report its slots; name an older block with --hash`,
     )
   }
 
@@ -174,6 +174,6 @@ export class StartNodes {
       await Promise.race([this.#running, pause(signedMs, this.#signal)])
     }
     if (signed.finalized !== undefined) return signed.finalized
-    throw new OperatorError(signed.trouble ?? 'no beacon node tells a block that is signed and final')
+    throw new OperatorError(signed.trouble ?? 'no beacon node reports a signed and final block')
   }
 }

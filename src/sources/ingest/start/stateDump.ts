@@ -52,7 +52,7 @@ export class DumpError extends Error {}
 
 /** The reason for an account or slot without a name. */
 export const noPreimages =
-  'the node that tells it knows only its hash; take a node that keeps preimages (geth --cache.preimages, from the first ' +
+  'the node that reports it knows only its hash; take a node that keeps preimages (geth --cache.preimages, from the first ' +
   'block on), or the state of another client'
 
 /** Longest text in a dump: no code is longer, not even in the genesis of a private chain. */

@@ -16,7 +16,7 @@ export const sourceStarts: Fault = {
 /** The fault of calls whose answer cannot be stored; the store reports more to the operator. */
 const noRoom: Fault = {
   kind: 'UpstreamsFailed',
-  why: 'what upstreams answer cannot be stored, because the disk is full',
+  why: 'answers of upstreams cannot be stored, because the disk is full',
 }
 
 /** Time between two reports of why upstreams failed a call; otherwise callers could fill the log. */

@@ -111,6 +111,8 @@ export interface ConsensusTask extends IngestStore {
 interface ConsensusPlan {
   /** Nodes that send the blocks between the store and the chosen head; empty: none does. */
   readonly from: readonly UpstreamOptions[]
+  /** Nodes that get the transactions of the pool, too. */
+  readonly transactions: { readonly to: readonly UpstreamOptions[] }
 }
 
 /** `workerData` of a thread that takes the blocks published by another process. */

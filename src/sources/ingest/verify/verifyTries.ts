@@ -48,7 +48,7 @@ export function verifyTries(
   }
   expectNone(digests.nodes, 'a node does not have the hash that the row above it, or a header, says')
   expectNone(digests.accounts, 'the slots of an account do not have the root that the account says')
-  expectNone(digests.changes, 'a row is not as the lists say of what blocks changed')
+  expectNone(digests.changes, 'a row differs from the lists of changed rows')
   return versions
 
   function expectNone(digest: RowDigest, otherwise: string): void {

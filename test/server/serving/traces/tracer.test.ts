@@ -178,7 +178,7 @@ t.test('a collector that is not there costs the spans', async (t) => {
   const { tracer, warnings } = makeTracer(t, collector.endpoint)
   for (let round = 0; round < 3; round++) tracer.end(tracer.begin('') as TraceContext, line)
   await tracer.close()
-  t.strictSame(warnings, ['3 spans of traces were dropped: the collector cannot be reached (ECONNREFUSED)'])
+  t.strictSame(warnings, ['3 spans of traces were dropped: the collector does not answer (ECONNREFUSED)'])
 })
 
 t.test('while a collector hangs a bounded number of spans waits, and closing does not', async (t) => {

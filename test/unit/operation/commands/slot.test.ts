@@ -74,7 +74,7 @@ t.test('wrong words are named, with what would be right', async (t) => {
     ],
     [
       ['--types', 'int8,bool', '5', '1'],
-      '--types names 2 types for one key; name one for each mapping on the way',
+      '--types names 2 types for one key; name one for each mapping of the path',
     ],
     [['--type', 'int8', '5', '1'], 'unknown flag --type for slot; did you mean --types?'],
   ]

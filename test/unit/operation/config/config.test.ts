@@ -375,7 +375,14 @@ t.test('flags put a network under a consensus client', async (t) => {
   const serve = (flags: object) => resolveServeConfig({ data: folder, network: 'mine', ...flags })
   const [network] = serve({ genesis, enginePort: 0, jwtSecret }).networks
   t.match(network, { name: 'mine', kind: 'archive', genesisPath: genesis })
-  t.strictSame(network?.source, { type: 'consensus', host: '127.0.0.1', port: 0, jwtSecret, from: [] })
+  t.strictSame(network?.source, {
+    type: 'consensus',
+    host: '127.0.0.1',
+    port: 0,
+    jwtSecret,
+    from: [],
+    transactions: { to: [] },
+  })
   const engineFrom = ['https://a.example']
   t.match(serve({ genesis, engineFrom }).networks[0]?.source, { from: [{ url: engineFrom[0] }] })
   t.match(serve({ genesis, jwtSecret }).networks[0]?.source, { port: 8551 }, 'the secret alone says so too')

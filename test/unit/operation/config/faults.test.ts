@@ -45,7 +45,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
   t.equal(
     text,
     [
-      'the configuration DIR/tidegate.json has 34 faults; correct what is listed and start again',
+      'the configuration DIR/tidegate.json has 34 faults; correct the faults below and start again',
       '  port: expected an integer from 0 to 65535, got 65536',
       '  auth: expected true or false, got "no"',
       '  cors.origins: expected an array, got "*"',
@@ -214,7 +214,7 @@ t.test('what is published needs a source that executes', async (t) => {
   const faults = (entry: unknown) =>
     refusal(folder, { networks: [{ name: 'a', genesis: 'genesis.json', ...(entry as object) }] })
   const needs =
-    'networks[0].publish: expected a source beside it that is no feed, since only what it brings is published'
+    'networks[0].publish: expected a source beside it other than a feed: only blocks of a source are published'
   t.match(faults({ publish: { url } }), needs)
   t.match(faults({ publish: { url }, source: { type: 'feed', url } }), needs)
   const source = { type: 'follow', upstreams: [{ url: 'http://127.0.0.1:1' }] }
@@ -229,7 +229,7 @@ t.test('what is published needs a source that executes', async (t) => {
 t.test('a file that holds no object is refused', async (t) => {
   t.equal(
     refusal(t.testdir(), '[]'),
-    'the configuration DIR/tidegate.json has one fault; correct what is listed and start again\n  the whole file: expected an object, got []',
+    'the configuration DIR/tidegate.json has one fault; correct the faults below and start again\n  the whole file: expected an object, got []',
   )
   t.match(refusal(t.testdir(), { networks: [] }), /networks: expected at least one network, got \[\]/)
 })

@@ -21,7 +21,7 @@ t.test('what may be a key of a node is not repeated in a fault', async (t) => {
   t.equal(
     refusal(t.testdir(), { networks }),
     [
-      'the configuration DIR/tidegate.json has 8 faults; correct what is listed and start again',
+      'the configuration DIR/tidegate.json has 8 faults; correct the faults below and start again',
       '  networks[0].upstreams[1]: expected a URL of http, https, ws or wss, or an object, got "…"',
       '  networks[0].upstreams[2].url: expected a URL of http, https, ws or wss, got "htps://rpc.example.org/…"',
       '  networks[0].upstreams[2].socketUrl: expected a URL of ws or wss, got "…"',
@@ -49,12 +49,19 @@ t.test('each node counts once, and no more have to agree than there are', async 
     ...faults('networks[0]'),
     ...faults('networks[1].source'),
   ])
-  const under = { name: 'under', genesis: 'genesis.json', source: { type: 'consensus', from: upstreams } }
+  const under = {
+    name: 'under',
+    genesis: 'genesis.json',
+    source: { type: 'consensus', from: upstreams, transactions: { to: upstreams } },
+  }
   t.strictSame(
     refusal(t.testdir(), { networks: [under] })
       .split('\n')
       .slice(1),
-    ['  networks[0].source.from[2]: expected another URL than that of from[0], since a node counts once'],
+    ['from', 'transactions.to'].map(
+      (list) =>
+        `  networks[0].source.${list}[2]: expected another URL than that of ${list}[0], since a node counts once`,
+    ),
   )
   const upstream = ['https://a.example', 'https://a.example/']
   t.throws(() => resolveServeConfig({ network: 'a', data: t.testdir(), engineFrom: upstream }), {

@@ -276,8 +276,9 @@ t.test('a paused edge reports nothing, neither then nor later', async (t) => {
   const network = counter.ofNetwork('first')
   counter.pause()
   network.count(alice, 0, 1, true, 5, 100)
-  network.noteSlow(alice, 0, undefined, 150, '[]')
-  network.noteFailed(alice, 0, '-32000: late', 0, () => '[]')
+  const late = { error: undefined, ms: 150, block: undefined, params: '[]' }
+  network.noteSlow(alice, 0, late)
+  network.noteFailed(alice, 0, '-32000: late', () => late)
   counter.refused(alice, 'limit', 'too much')
   t.equal(counter.take(), undefined)
   counter.resume()

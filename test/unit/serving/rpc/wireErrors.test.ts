@@ -50,7 +50,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
   CursorLeft: [
     { kind: 'CursorLeft', number: 0x3d1 },
     -32000,
-    'the block of this cursor left the chain; forget what came above block 0x3d1, and begin anew there',
+    'the block of this cursor left the chain; drop everything above block 0x3d1, and start again there',
     0x3d1,
   ],
   TooManyLogs: [

@@ -146,11 +146,11 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
     ],
     [
       'import --network n --state package.json --state-from http://a',
-      '--state does not tell its block; name it with --hash HASH or --header FILE',
+      '--state does not name its block; name it with --hash HASH or --header FILE',
     ],
     [
       'import --network n --state package.json --header package.json --beacon http://b',
-      '--beacon tells which block is signed, and a node the blocks before it; add --state-from URL',
+      '--beacon names the signed block, and a node has the blocks before it; add --state-from URL',
     ],
     [
       'import --network n --state-from http://a --state-from http://a',

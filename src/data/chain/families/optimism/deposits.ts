@@ -93,7 +93,7 @@ export function refuseOrder(transactions: readonly RuledTransaction[]): string |
     first.to !== undefined &&
     equalBytes(first.to, attributesContract)
   if (!tellsAttributes) return 'its first transaction is not the deposit of the L1 attributes'
-  if (readAttributes(first.data) === undefined) return 'its L1 attributes are of a form that is not known'
+  if (readAttributes(first.data) === undefined) return 'its L1 attributes have an unknown form'
   const others = transactions.findIndex((transaction) => !isDeposit(transaction))
   if (others < 0) return undefined
   const late = transactions.findIndex((transaction, index) => index > others && isDeposit(transaction))

@@ -188,6 +188,11 @@ function millionths(scalar: bigint): string {
   return `${short}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
 }
 
+/** Estimated bytes of a transaction in a batch: op-geth's `EstimatedDASize`, the same at every fork. */
+export function dataBytes(transaction: Uint8Array): bigint {
+  return scaledSize(transaction) / million
+}
+
 function scaledSize(bytes: Uint8Array): bigint {
   const size = sizeIntercept + sizeFactor * BigInt(fastLzLength(bytes))
   return size > sizeMin ? size : sizeMin

@@ -22,7 +22,15 @@ import { allParts, executedCalls } from '../ethereum.js'
 import type { ChainFamily, FamilyConfig, HeaderRules } from '../family.js'
 import { create2Deployer, create2DeployerCode } from './create2Deployer.js'
 import { refuseOrder } from './deposits.js'
-import { baseFeeVault, daFootprint, feesOf, receiptForms, receiptMembers, suggestTip } from './fees.js'
+import {
+  baseFeeVault,
+  daFootprint,
+  dataBytes,
+  feesOf,
+  receiptForms,
+  receiptMembers,
+  suggestTip,
+} from './fees.js'
 import { optimismForks } from './forks.js'
 import { openBlock } from './madeBlocks.js'
 
@@ -238,6 +246,7 @@ export const optimism: ChainFamily = {
     countsForcedGas: (fork) => includesFork(fork, 'regolith'),
     refuseTransactions: refuseOrder,
     blobGas: daFootprint,
+    dataBytes,
     openBlock,
     withdrawalsAccount: (fork) => (hasStorageRoot(fork) ? messagePasser : undefined),
     precompiles,

@@ -1,0 +1,409 @@
+/**
+ * A developer chain at work: makes blocks at intervals and when callers ask, takes transactions, and changes the state
+ * at the head. Owns when a block is made. `developerCalls.ts` has the calls of callers, and their forms.
+ */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import { decodeHeader } from '../../../data/chain/header.js'
+import type { NextBlock } from '../../../data/store/chainRows.js'
+import type { ChainWriter } from '../../../data/store/chainWriter.js'
+import type { EmptyRun } from '../../../data/store/emptyRuns.js'
+import { StoreError } from '../../../data/store/lmdb/environment.js'
+import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
+import { FaultError, messageRefused } from '../../../primitives/faults.js'
+import { excerpt } from '../../../primitives/jsonType.js'
+import { NotHeldError } from '../../../primitives/notHeld.js'
+import { sourceEnded } from '../thread/callAnswerer.js'
+import type { DevelopPlan } from '../thread/messages.js'
+import { Ticker } from '../thread/pace.js'
+import { Announcements } from '../transactions/announcements.js'
+import type { BlockMaker, Payment } from './blockMaker.js'
+import { ChainClock, clockSeconds } from './chainClock.js'
+import { integer, invalid } from './developParams.js'
+import { refusal } from './refusedActions.js'
+import { type FirstState, Snapshots } from './snapshots.js'
+import { type AccountByHand, buildByHand } from './stateByHand.js'
+
+/** Type of transactions with blobs (EIP-4844). */
+const blobType = 3
+/** Most blocks of one call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
+export const executedMax = 5_000
+/** A call for fewer blocks executes them, so that the chain stays one that others can verify. */
+const runMin = 1_024
+/** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
+const runMax = 65_536
+/** Timestamps that are numbers here have 48 bits. */
+const timestampMax = 2 ** 48 - 1
+/** Blocks of one transaction of the store: a flush takes as long as some blocks, and other calls wait for all of them. */
+const minedTogether = 50
+const gweiMax = 2n ** 64n - 1n
+const gwei = 10n ** 9n
+/** Most characters of the parameters of a change by hand that are stored and shown. */
+const whatCharsMax = 120
+
+/** Runs work again until all that it reads is stored. */
+export type Supply = <T>(work: () => T) => Promise<T>
+
+export interface DeveloperEvents {
+  /** Called after each block and revert. */
+  onMade(): Promise<void>
+  /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
+  tell(trouble: string | undefined): void
+  readonly first: FirstState
+  /** Whether replicas get the blocks: they refuse state that no block leads to. */
+  readonly isPublished: boolean
+  /** Of a fork, which lacks what was not fetched; absent: the store has everything. */
+  readonly supply?: Supply | undefined
+}
+
+/** Methods reject with FaultError for a caller's fault, and with OperatorError if no blocks can be made. */
+export class Developer {
+  readonly store: ChainWriter
+  readonly maker: BlockMaker
+  readonly clock: ChainClock
+  readonly snapshots: Snapshots
+  readonly announcements = new Announcements()
+  readonly #events: DeveloperEvents
+  readonly #signal: AbortSignal
+  readonly #paceAtStart: number | undefined
+  #blockSeconds: number | undefined
+  /** Aborted when the time between blocks changes. */
+  #pace = new AbortController()
+  #refreshing: Promise<void> | undefined
+  #previewed: string | undefined
+
+  /** Calls that make many blocks end early once `signal` is aborted. */
+  constructor(
+    store: ChainWriter,
+    maker: BlockMaker,
+    { blockSeconds, mining }: DevelopPlan,
+    events: DeveloperEvents,
+    signal: AbortSignal,
+  ) {
+    this.store = store
+    this.maker = maker
+    this.clock = new ChainClock(store, () => maker.head, events.supply !== undefined)
+    this.snapshots = new Snapshots(store, this.clock, maker.waiting, events.first)
+    this.#paceAtStart = mining ? blockSeconds : undefined
+    this.#blockSeconds = this.#paceAtStart
+    this.#events = events
+    this.#signal = signal
+    signal.addEventListener('abort', () => void this.announcements.close())
+  }
+
+  /** Whether the chain lacks what was not fetched from the nodes of another one. */
+  get isFork(): boolean {
+    return this.#events.supply !== undefined
+  }
+
+  /** Time between two blocks; 0: one for each transaction; undefined: only requested blocks. */
+  get blockSeconds(): number | undefined {
+    return this.#blockSeconds
+  }
+
+  setPace(blockSeconds: number | undefined): void {
+    this.#blockSeconds = blockSeconds
+    this.#pace.abort()
+    this.#pace = new AbortController()
+  }
+
+  /** Makes blocks at the current interval, until the signal is aborted. */
+  async run(): Promise<void> {
+    // A restart loses the waiting transactions.
+    await this.refreshPending()
+    while (!this.#signal.aborted) {
+      const inForce = AbortSignal.any([this.#signal, this.#pace.signal])
+      const ticker = this.#blockSeconds ? new Ticker(this.#blockSeconds * 1_000, inForce) : undefined
+      // The cause may be gone at the next block; `tell` reports it.
+      while (await ticker?.wait()) {
+        await this.make().catch(throwStoreErrors)
+        await this.refreshPending()
+      }
+      if (!inForce.aborted) await once(inForce, 'abort')
+    }
+  }
+
+  /** Makes a block now, with this timestamp or the clock's next one. */
+  async make(payment?: Payment, timestamp?: number): Promise<void> {
+    const { supply, onMade } = this.#events
+    for (let isMade = false; !isMade; ) {
+      const at = timestamp ?? this.clock.next
+      await supply?.(() => this.maker.rehearse(at, payment))
+      isMade = this.#makeNext(at, timestamp !== undefined, payment)
+    }
+    await onMade()
+  }
+
+  /**
+   * Returns false, and changes nothing, if a transaction that came meanwhile reads what is not stored. The clock follows
+   * a timestamp that does not come from it.
+   */
+  #makeNext(timestamp: number, isGiven: boolean, payment?: Payment): boolean {
+    const isSet = isGiven || this.clock.set !== undefined
+    try {
+      this.maker.make(timestamp, payment)
+    } catch (error) {
+      if (error instanceof NotHeldError) return false
+      const isCallers = error instanceof FaultError || error instanceof StoreError
+      if (!isCallers) this.#events.tell(`no blocks are made: ${(error as Error).message}`)
+      throw error
+    }
+    if (isSet) this.clock.aheadSeconds = timestamp - clockSeconds()
+    this.#events.tell(undefined)
+    this.#dropNextBlock()
+    return true
+  }
+
+  /** Drops the settings of the block that was made. */
+  #dropNextBlock(): void {
+    const { next } = this.store.readByHand() ?? {}
+    if (next === undefined) return
+    const { clock, coinbase, interval } = next
+    const isAhead = clock !== undefined && this.clock.aheadSeconds > 0
+    const rest = {
+      ...(isAhead && { clock }),
+      ...(coinbase !== undefined && { coinbase }),
+      ...(interval !== undefined && { interval }),
+    }
+    const isNothing = Object.keys(rest).length === 0
+    if (isNothing || Object.keys(next).length > Object.keys(rest).length)
+      this.store.writeNextBlock(isNothing ? undefined : rest)
+  }
+
+  /** If each transaction gets a block, makes blocks of all that can run. */
+  async makeAtOnce(): Promise<void> {
+    while (this.#blockSeconds === 0 && this.maker.hasWork(this.clock.next)) await this.make()
+  }
+
+  /** Makes blocks, each `seconds` after its parent, or at the clock's times for 0. */
+  async mine(blocks: number, seconds: number): Promise<void> {
+    const mayRun = !this.isFork && !this.#events.isPublished && this.store.canHaveRuns
+    if (!mayRun) integer(blocks, executedMax)
+    if (Number(this.maker.head.timestamp) + blocks * Math.max(seconds, 1) > timestampMax)
+      throw invalid('these blocks are too far in the future', 1)
+    const timeOf = (at: number) =>
+      at > 0 && seconds > 0 ? Number(this.maker.head.timestamp) + seconds : undefined
+    // A fork fetches what it lacks before each block.
+    if (this.isFork) {
+      for (let made = 0; made < blocks; made++) {
+        if (this.#signal.aborted) throw new FaultError(sourceEnded)
+        await this.make(undefined, timeOf(made))
+      }
+      return
+    }
+    const hasRuns = mayRun && blocks >= runMin
+    let executed = 0
+    let isNoted = false
+    for (let left = blocks; left > 0; ) {
+      // The first block has what was set for it, and the transactions that wait.
+      const isFirst = left === blocks
+      if (hasRuns && !isFirst && !isNoted && this.#emptyRun(left, seconds) !== undefined) {
+        this.noteByHand(`${blocks} blocks by one call, most of them without system calls`)
+        isNoted = true
+      }
+      try {
+        this.store.writeTogether(() => {
+          for (let at = hasRuns && isFirst ? minedTogether - 1 : 0; at < minedTogether && left > 0; at++) {
+            const run = isNoted ? this.#emptyRun(left, seconds) : undefined
+            if (run === undefined) {
+              if (++executed > executedMax)
+                throw messageRefused(`at most ${executedMax} blocks are executed by one call`)
+              const given = timeOf(blocks - left--)
+              this.#makeNext(given ?? this.clock.next, given !== undefined)
+            } else {
+              const appended = this.#appendRun(run, seconds)
+              left -= appended
+              if (appended > 1) break
+            }
+          }
+        })
+      } finally {
+        await this.#events.onMade()
+      }
+      // So that a stop message can arrive.
+      await setImmediate()
+      if (this.#signal.aborted) throw new FaultError(sourceEnded)
+    }
+  }
+
+  /** The next of `left` blocks, as many as one run can have; undefined if the next block has to be executed. */
+  #emptyRun(left: number, seconds: number): EmptyRun | undefined {
+    const timestamp = seconds > 0 ? Number(this.maker.head.timestamp) + seconds : this.clock.next
+    if (this.maker.hasWork(timestamp)) return undefined
+    const step = Math.max(seconds || (this.store.readByHand()?.next?.interval ?? 1), 1)
+    return this.maker.emptyRun(timestamp, step, Math.min(left, runMax))
+  }
+
+  /** Returns the number of blocks. */
+  #appendRun(run: EmptyRun, seconds: number): number {
+    const before = this.store.head.number
+    this.store.appendRun(run)
+    if (seconds > 0)
+      this.clock.aheadSeconds = run.timestamp + (run.last - before - 1) * run.step - clockSeconds()
+    return run.last - before
+  }
+
+  async send(raw: Uint8Array): Promise<Hash32> {
+    if (raw[0] === blobType) {
+      // A malformed transaction is refused first, with its own message.
+      this.maker.check(raw, this.clock.next)
+      const { checkSidecar } = await import('./blobSidecars.js')
+      checkSidecar(raw)
+    }
+    await this.know(() => this.maker.senderOf(raw, this.clock.next))
+    const hash = this.maker.take(raw, this.clock.next)
+    this.announcements.add(hash)
+    await this.makeAtOnce()
+    await this.refreshPending()
+    return hash
+  }
+
+  /** Resolves once an account is stored. */
+  async know(address: () => Address): Promise<void> {
+    await this.#events.supply?.(() => this.maker.accountOf(address()))
+  }
+
+  /** Resolves to the result of `work`, which changes nothing, once all that it reads is stored. */
+  #supplied<T>(work: () => T): Promise<T> | T {
+    const { supply } = this.#events
+    return supply === undefined ? work() : supply(work)
+  }
+
+  /**
+   * Stores the block that could be made of the waiting transactions, for reads at `pending`. Calls of one turn of the
+   * event loop share its execution.
+   */
+  refreshPending(): Promise<void> {
+    this.#refreshing ??= setImmediate().then(async () => {
+      this.#refreshing = undefined
+      if (this.#signal.aborted || this.#previewed === this.#previewKey) return
+      const next = this.maker.waiting.isEmpty
+        ? undefined
+        : await this.#supplied(() => this.maker.preview(this.clock.next))
+      if (next !== undefined || this.store.readPending() !== undefined) {
+        this.store.writePending(next)
+        await this.#events.onMade()
+      }
+      this.#previewed = this.#previewKey
+    })
+    return this.#refreshing
+  }
+
+  /** Changes with everything that the block of {@link refreshPending} depends on, besides the time. */
+  get #previewKey(): string {
+    const { revision = 0 } = this.store.readByHand() ?? {}
+    return `${bytesToHex(this.store.head.hash)} ${revision} ${this.maker.waiting.version}`
+  }
+
+  /** Sets values of the next block; callers see them in the pending block at once. */
+  async setNextBlock(more: NextBlock): Promise<void> {
+    this.store.writeNextBlock({ ...this.store.readByHand()?.next, ...more })
+    await this.#events.onMade()
+  }
+
+  /** Removes the set interval between timestamps; false if there is none. */
+  async removeInterval(): Promise<boolean> {
+    const { interval, ...rest } = this.store.readByHand()?.next ?? {}
+    if (interval === undefined) return false
+    this.store.writeNextBlock(rest)
+    await this.#events.onMade()
+    return true
+  }
+
+  async moveClock(aheadSeconds: number): Promise<void> {
+    this.clock.aheadSeconds = aheadSeconds
+    await this.setNextBlock({ clock: clockSeconds() + aheadSeconds })
+  }
+
+  /** Changes accounts at the head, without a block; the state root of the next block has them. `which` is for operators. */
+  async changeAccounts(method: string, which: string, wanted: readonly AccountByHand[]): Promise<void> {
+    this.requireUnpublished(method)
+    const build = () => this.maker.onState((state) => buildByHand(state, wanted))
+    const { code, nodes, ...change } = await this.#supplied(build)
+    this.store.changeByHand({ ...change, what: `${method} ${which}` }, code, nodes)
+    await this.#events.onMade()
+    await this.makeAtOnce()
+  }
+
+  /** Notes that the next block will differ from the block that other clients compute. */
+  noteByHand(what: string): void {
+    this.requireUnpublished(what)
+    const { stateRoot } = this.maker.headState
+    this.store.changeByHand({
+      what: excerpt(what, whatCharsMax),
+      stateRoot,
+      accounts: [],
+      slots: [],
+      trie: [],
+    })
+  }
+
+  requireUnpublished(method: string): void {
+    if (!this.#events.isPublished) return
+    throw refusal(excerpt(method, whatCharsMax), [
+      'replicas would refuse a chain that was changed by hand',
+      'write it into "alloc" of the genesis',
+    ])
+  }
+
+  /**
+   * Raises a balance by a withdrawal in a block of its own. Any node can check that, unlike a direct change of the
+   * state.
+   */
+  async addBalance(address: Address, wei: bigint): Promise<void> {
+    const amount = (wei + gwei - 1n) / gwei
+    if (amount > gweiMax) throw messageRefused(`a balance can be raised by at most ${gweiMax} gwei at once`)
+    if (amount > 0n) await this.make({ address, gwei: amount })
+  }
+
+  /** Goes back to a snapshot, and removes it; false if no snapshot has this id. */
+  async revert(id: number): Promise<boolean> {
+    const isKnown = this.snapshots.revert(id)
+    if (isKnown) await this.#events.onMade()
+    return isKnown
+  }
+
+  /** Removes the last blocks. */
+  async rollback(blocks: number): Promise<void> {
+    this.snapshots.goBack(this.snapshots.below(blocks))
+    await this.#events.onMade()
+  }
+
+  /** Removes all blocks that this chain made; settings are those of the start. */
+  async reset(): Promise<void> {
+    const { first } = this.snapshots
+    const hash = this.store.readCanonicalHash(first.number) as Hash32
+    const { timestamp } = decodeHeader(this.store.readHeader(hash) as Uint8Array)
+    this.snapshots.goBack({ ...first, aheadSeconds: this.clock.aheadFrom(Number(timestamp)) })
+    this.store.writeNextBlock(undefined)
+    this.snapshots.clear()
+    this.setPace(this.#paceAtStart)
+    await this.#events.onMade()
+  }
+
+  /**
+   * Replaces the last blocks by as many others. These have only the transactions that are placed in them; those of the
+   * old blocks wait again, as on a node that follows a reorganisation.
+   */
+  async reorganise(blocks: number, placed: ReadonlyMap<number, readonly Uint8Array[]>): Promise<void> {
+    const below = this.snapshots.below(blocks)
+    for (const at of placed.keys())
+      if (at >= blocks) throw invalid(`block ${at} is none of ${blocks} new blocks`, 1)
+    const old = this.maker.sentAfter(below.number)
+    this.snapshots.goBack(below)
+    await this.#events.onMade()
+    for (let at = 0; at < blocks; at++) {
+      for (const raw of placed.get(at) ?? []) this.maker.take(raw, this.clock.next)
+      // The new block differs from the old one also where nothing else does.
+      await this.setNextBlock({ prevRandao: bytesToHex(randomBytes(32)) })
+      await this.make()
+    }
+    for (const raw of old) this.maker.takeAgain(raw, this.clock.next)
+    await this.makeAtOnce()
+  }
+}
+
+function throwStoreErrors(error: unknown): void {
+  if (error instanceof StoreError) throw error
+}
