@@ -89,6 +89,7 @@ t.test(
       await visit.see(new RegExp(`shop \\(${key.id}\\)\\s+3\\s+quota\\s+limit exceeded: .*a day`), 'main')
       t.equal(await visit.page.evaluate('document.documentElement.scrollWidth'), width)
       if (process.env.SCREENSHOTS !== undefined && width !== 1_024) {
+        await visit.see('of the last 24 hours', 'main')
         await takePictures(visit, 'quota', width)
       }
     }
