@@ -25,7 +25,7 @@ export function declaredMetrics(): readonly DeclaredMetric[] {
 }
 
 export const metricsPage = new TablePage('docs/metrics.md', () => ({
-  head: ['metric', 'kind', 'labels', 'what it tells'],
+  head: ['metric', 'kind', 'labels', 'meaning'],
   rows: declaredMetrics().map(({ name, type, labels, help }) => [
     `\`${name}\``,
     type,

@@ -20,7 +20,10 @@ export async function adminOf(service: Service, dataDir: string): Promise<Admin>
   )
   const token = readFileSync(join(dataDir, 'node/admin-token'), 'latin1')
   const get: Admin['get'] = async (path, init = {}) => {
-    const response = await fetch(origin + path, { headers: { authorization: `Bearer ${token}` }, ...init })
+    const given = (init.headers ?? { authorization: `Bearer ${token}` }) as Readonly<Record<string, string>>
+    // The listener ends a connection that rests for some seconds, which a busy machine can see too late.
+    const headers = { connection: 'close', ...given }
+    const response = await fetch(origin + path, { ...init, headers })
     return { status: response.status, text: await response.text(), headers: response.headers }
   }
   const metrics = async () => {

@@ -167,7 +167,7 @@ const serve = defineCommand({
   summary: 'answer JSON-RPC requests over HTTP and WebSocket',
   description: [
     'Serves the networks of the configuration until it is interrupted (Ctrl-C or SIGTERM). Without a configuration it serves the embedded demo network and a rollup network that takes transactions. The first start makes an API key, and each prints requests to try.',
-    'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); docs/api-keys.md lists what calls cost.',
+    'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); docs/api-keys.md lists the prices of calls.',
   ],
   flags: {
     ...common,
@@ -177,7 +177,7 @@ const serve = defineCommand({
       'serve this network alone; without a configuration demo, rollup, or one that was imported',
     ),
     upstream: upstreamsFlag(
-      'be a gateway to this node, which is asked and not believed; may stand several times; without --network one network a chain, under the name by which the chain is known',
+      'be a gateway to this node, whose answers are proved; may stand several times; without --network one network a chain, under the name by which the chain is known',
     ),
     logsFrom: integerFlag(
       'N',
@@ -191,7 +191,7 @@ const serve = defineCommand({
     ),
     genesis: textFlag(
       'FILE',
-      "geth's genesis.json, where the node of --follow does not tell it, or the chain of --upstream is not known; of a new chain with --engine-port",
+      "geth's genesis.json, where the node of --follow does not report it, or the chain of --upstream is not known; of a new chain with --engine-port",
     ),
     enginePort: integerFlag(
       'PORT',
@@ -279,9 +279,9 @@ const dev = defineCommand({
 
 const importChain = defineCommand({
   name: 'import',
-  summary: 'execute the blocks of chain files, or check archives, and store them',
+  summary: 'execute the blocks of chain files, or check archives, and store both',
   description: [
-    'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
+    'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store has already are skipped, so an interrupted import continues where it stopped.',
     'Of archives (.era1, .ere; a folder stands for those in it) blocks and receipts are stored, and no state: each block is checked against its header, each epoch of 8,192 against its accumulator. An archive that is damaged, or leaves a gap, ends the import with status 1, and the epochs before it stay; an interrupted import begins its last epoch again. The networks mainnet, sepolia, holesky and hoodi need no genesis.',
     'Into a network that executes its blocks, also one that follows a node, archives are imported as chain files are. Beneath the blocks of a gateway they are stored without being executed, the newest first, where each block is the parent of the one above.',
   ],
@@ -377,7 +377,7 @@ const verify = defineCommand({
   name: 'verify',
   summary: 'check a store against its own hashes',
   description: [
-    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server. Ends with status 1 where anything is wrong.',
+    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server. Ends with status 1 if anything is wrong.',
   ],
   flags: {
     ...common,

@@ -179,7 +179,7 @@ const revoke = defineCommand({
 
 const share = defineCommand({
   name: 'keys share',
-  summary: 'take the API keys of a data folder over into the database of shared keys',
+  summary: 'copy the API keys of a data folder into the database of shared keys',
   description: [
     'Copies keys that were made in the data folder into the database that "shared" of the configuration names, where all processes with that database accept them: ids, secrets, scopes, limits, expiry, signers of tokens and revocations, with one entry in the audit log for each. All are copied or none, and a second run copies what is new. Nothing is removed from the data folder.',
     'Refused where the shared keys have another pepper, where a key was changed since it was shared, and where another shared key has its name.',

@@ -162,7 +162,7 @@ export class Metrics {
     )
     ofCaches({ blocks: 'blockMisses', proofs: 'proofMisses' }).counter(
       'tidegate_cache_misses_total',
-      'Answers looked for in a cache and not found.',
+      'Answers that a cache did not have.',
     )
     ofCaches({ blocks: 'blockBytes', proofs: 'proofBytes', compressed: 'copyBytes' }).gauge(
       'tidegate_cache_bytes',
@@ -227,7 +227,7 @@ export class Metrics {
       ({ headTimestamp }) =>
         headTimestamp === undefined ? undefined : Math.max(Date.now() / 1_000 - headTimestamp, 0),
     )
-    each.state('tidegate_syncing', 'Whether the source has blocks that are not taken in yet.', 'isSyncing')
+    each.state('tidegate_syncing', 'Whether the source has blocks that are not stored here yet.', 'isSyncing')
     each.state('tidegate_readable', 'Whether the newest block could be read from the store.', 'isReadable')
     each.state(
       'tidegate_source_failed',
@@ -252,7 +252,7 @@ export class Metrics {
       'Time that the oldest waiting transaction has waited.',
       ({ oldestWaitingMs }) => oldestWaitingMs / 1_000,
     )
-    each.gauge('tidegate_submissions_settled', 'Transactions with a verdict that are kept.', 'settled')
+    each.gauge('tidegate_submissions_settled', 'Stored transactions with a verdict.', 'settled')
     each.state(
       'tidegate_submissions_answering',
       'Whether the database of a shared queue answers.',
@@ -278,7 +278,7 @@ export class Metrics {
     each.gauge('tidegate_store_bytes', 'Length of a store on disk.', 'bytes')
     each.gauge(
       'tidegate_store_free_bytes',
-      'What is free on the disk of a store; below 64 MiB nothing is written.',
+      'Free bytes on the disk of a store; below 64 MiB nothing is written.',
       'freeBytes',
     )
     each.gauge(

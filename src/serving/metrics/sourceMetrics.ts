@@ -31,7 +31,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   )
   entries('kind', 'kept').counter(
     'tidegate_gateway_kept_total',
-    'Things that a gateway fetched, proved and keeps, by kind.',
+    'Accounts, slots and other data that a gateway fetched, proved and stored, by kind.',
   )
   entries('way', 'heads').counter(
     'tidegate_gateway_heads_total',
@@ -42,7 +42,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   )
   sets.gauge(
     'tidegate_gateway_state_bytes',
-    'Bytes on disk of the values, trie nodes and code that a gateway holds.',
+    'Bytes on disk of the values, trie nodes and code that a gateway stores.',
     'bytes',
   )
   sets.gauge(
@@ -82,7 +82,7 @@ function defineUpstreams(register: Register, sources: MetricSources['sources']):
   )
   each.counter(
     'tidegate_upstream_hedges_total',
-    'Questions put to an upstream because another one was slow.',
+    'Requests to an upstream because another one was slow.',
     'hedges',
   )
   each.counter('tidegate_upstream_lies_total', 'Answers of an upstream that were proved wrong.', 'lies')

@@ -1,6 +1,6 @@
 /** What an operator sees on a quiet day, in trouble, and of a key over its quota: in Chromium, at three widths. */
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { choose, dashboardOf, logIn } from '../../dashboard/servedDashboard.js'
 import { waitFor } from '../../library/until.js'
@@ -9,6 +9,14 @@ import { serveDemo } from '../../service/servedDemo.js'
 import { startService } from '../../service/service.js'
 
 const widths = [1_440, 1_024, 390] as const
+
+/** No table and no page is wider than its place. */
+async function seeAllColumns(t: Test, { page }: Visit, width: number): Promise<void> {
+  const cut = `[...document.querySelectorAll('.scrolled')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1).length`
+  await waitFor(`all columns at ${width} px`, async () => (await page.evaluate(cut)) === 0)
+  t.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
+}
 
 /** Of a phone in light colours, of a wide page in both. */
 async function takePictures({ page }: Visit, name: string, width: number): Promise<void> {
@@ -41,10 +49,7 @@ t.test(
     for (const width of widths) {
       await visit.page.setViewport({ width, height: 740 })
       await choose(visit, 'Health')
-      const isCut = `[...document.querySelectorAll('.scrolled')]
-      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1).length`
-      await waitFor(`all columns at ${width} px`, async () => (await visit.page.evaluate(isCut)) === 0)
-      t.equal(await visit.page.evaluate('document.documentElement.scrollWidth'), width)
+      await seeAllColumns(t, visit, width)
       if (process.env.SCREENSHOTS !== undefined && width !== 1_024) {
         await takePictures(visit, 'trouble', width)
       }
@@ -68,6 +73,8 @@ t.test(
     const made = await fetch(new URL('/api/keys', url), { method: 'POST', headers, body })
     const { text, key } = (await made.json()) as { text: string; key: { id: string } }
     const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_gasPrice', params: [] })
+    const failing = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBalance', params: ['latest'] })
+    await service.post(`/v3/${text}`, failing)
     let refused = 0
     while (refused < 3) if ((await service.post(`/v3/${text}`, call)).status === 429) refused++
     const visit = await Visit.open(await openBrowser(t), url)
@@ -82,8 +89,18 @@ t.test(
       await visit.see(new RegExp(`shop \\(${key.id}\\)\\s+3\\s+quota\\s+limit exceeded: .*a day`), 'main')
       t.equal(await visit.page.evaluate('document.documentElement.scrollWidth'), width)
       if (process.env.SCREENSHOTS !== undefined && width !== 1_024) {
+        await visit.see('of the last 24 hours', 'main')
         await takePictures(visit, 'quota', width)
       }
+    }
+    for (const width of widths) {
+      await visit.page.setViewport({ width, height: 740 })
+      await choose(visit, 'Traffic')
+      await visit.see(
+        /eth_getBalance\s+(?:Network\s+)?demo\s+(?:Block\s+)?latest \(264\)[\s\S]+-32602: /,
+        'main',
+      )
+      await seeAllColumns(t, visit, width)
     }
     const metrics = await (await fetch(new URL('/metrics', url), { headers })).text()
     t.match(metrics, `tidegate_key_refusals_total{key="${key.id}",name="shop"} 3\n`)

@@ -36,14 +36,14 @@ const uncle = {
   result: nullable(uncleSchema),
 } as const
 const count = { price: 2, memo: 'head', result: nullable(quantitySchema) } as const
-const transactionCount = { ...count, summary: 'How many transactions a block has' } as const
-const uncleCount = { ...count, summary: 'How many uncles a block has' } as const
+const transactionCount = { ...count, summary: 'Number of transactions of a block' } as const
+const uncleCount = { ...count, summary: 'Number of uncles of a block' } as const
 
 export const blockMethods = {
   /** As {@link headerAt}; the number may be a JSON number, as Otterscan sends it. */
   erigon_getHeaderByNumber: chainMethod({
     ...header,
-    summary: 'Header of a block; Otterscan asks it to know which node this is',
+    summary: 'Header of a block; Otterscan asks for it to identify the node',
     params: [blockId({ acceptsDecimal: true }).as('block')],
     run: (network, [id]) => headerAt(network, id),
   }),

@@ -17,7 +17,7 @@ export const fillMethods = {
    * next block if a caller of a developer chain has set its time or fees.
    */
   eth_fillTransaction: chainMethod({
-    summary: 'A transaction with nonce, fees and gas where they were missing, not signed',
+    summary: 'A transaction with its missing nonce, fees and gas filled in, not signed',
     params: [callObject.as('transaction')],
     cost: 'job',
     price: 150,

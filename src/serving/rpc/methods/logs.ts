@@ -28,7 +28,7 @@ export const logMethods = {
   /** Logs (first those that a reorg removed, with `"removed": true`), hashes of new blocks, or waiting transactions. */
   eth_getFilterChanges: chainMethod({
     ...ofFilter,
-    summary: 'What is new since the last poll of a filter: logs, hashes of blocks, or transactions that wait',
+    summary: 'Changes since the last poll of a filter: logs, hashes of blocks, or waiting transactions',
     price: 10,
     result: listSchema({ anyOf: [hashSchema, logSchema, sentTransactionSchema] }),
     run: ({ filters }, [id], context, turnMsMax) => filters.changes(id, context, turnMsMax),

@@ -153,8 +153,7 @@ export const variableMethods = {
    * tidegate_readVariable("0x6266…b382", "allowance[0xa99d…f25d][0x15ba…a48a]", "latest")
    */
   tidegate_readVariable: chainMethod({
-    summary:
-      'Variable of a contract by its path, such as `books[42].title`, where its storage layout is known',
+    summary: 'Variable of a contract by its path, such as `books[42].title`, if its storage layout is known',
     params: [address.as('address'), text('a path to a variable').as('path'), stateBlockId.as('block')],
     price: 10,
     memo: 'head',

@@ -116,7 +116,7 @@ export const nodeMethods = {
   }),
   /** An archive stores everything since genesis except pruned data; a history stores no state. */
   eth_capabilities: chainMethod({
-    summary: 'What this node holds, and from which block on',
+    summary: 'The parts that this node stores, each with its oldest block',
     price: 1,
     memo: 'head',
     result: objectSchema('Capabilities', {
@@ -169,7 +169,7 @@ export const nodeMethods = {
   eth_mining: fixedAnswer('Whether this node mines: it does not', booleanSchema, 'false'),
   /** The progress while the source still has blocks to deliver, and the last block if the source failed. */
   eth_syncing: chainMethod({
-    summary: 'False, or how far the source of the chain is',
+    summary: 'False, or the progress of the source of the chain',
     price: 1,
     result: {
       oneOf: [

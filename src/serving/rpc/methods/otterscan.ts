@@ -100,7 +100,7 @@ export const otterscanMethods = {
   /** The caller decodes the data. */
   ots_getTransactionError: chainMethod({
     ...trace,
-    summary: 'Data with which a transaction reverted; 0x where it did not',
+    summary: 'Data with which a transaction reverted; 0x if it did not',
     result: nullable(bytesSchema),
     run: (network, [hash], context) => traced(network, hash, { tracer: 'revertData' }, context),
   }),

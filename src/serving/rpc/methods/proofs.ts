@@ -139,7 +139,7 @@ export const proofMethods = {
   /** `verify` of this package checks it. Null for an unknown block. */
   tidegate_getVerified: chainMethod({
     summary:
-      'The result of a read, with the header and the trie nodes that prove it to who trusts the block hash',
+      'The result of a read, with the header and the trie nodes that prove it to anyone who trusts the block hash',
     params: [readName.as('method'), list('parameters').as('params'), optional(hash32).as('checkpoint')],
     cost: 'job',
     price: ([read, , checkpoint]) => read.price + (checkpoint === undefined ? 0 : headProofPrice),
