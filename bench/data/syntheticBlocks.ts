@@ -18,13 +18,16 @@ import {
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
+import { keepReady } from '../../src/sources/ingest/thread/taskStore.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import { accountHex } from './syntheticState.js'
 
 /** Raised with every change of what is generated: it is part of the name of a cached network. */
-export const blocksVersion = 2
+export const blocksVersion = 3
 
 export const transactionsPerBlock = 10
+/** Newest blocks whose answers are ready: more than by default, so that they do not stay in the processor's caches. */
+export const readyBlocks = 2_000
 /** Blocks written in one transaction of the store. */
 const blocksPerCommit = 1_000
 const secondsPerBlock = 12
@@ -141,6 +144,7 @@ export async function writeSyntheticChain(
   count: number,
   blocksPerCommit: number,
   contentOf: (number: number) => BlockContent,
+  blocksReady = 0,
 ): Promise<void> {
   const store = ChainWriter.openForWriting({ path })
   try {
@@ -156,16 +160,19 @@ export async function writeSyntheticChain(
       }
       store.apply(forkNumber, blockDiffs)
     }
+    keepReady(store, { blocks: blocksReady, bytes: Number.MAX_SAFE_INTEGER })
+    while (store.cutHistory());
   } finally {
     await store.close()
   }
 }
 
-export function writeSyntheticBlocks(path: string, count: number): Promise<void> {
+export function writeSyntheticBlocks(path: string, count: number, blocksReady = readyBlocks): Promise<void> {
   const gasUsed = transferGas * transactionsPerBlock
-  return writeSyntheticChain(path, count, blocksPerCommit, (number) => {
+  const contentOf = (number: number) => {
     const first = (number - 1) * transactionsPerBlock
     const serials = Array.from({ length: transactionsPerBlock }, (_, at) => first + at)
     return { serials, gasUsed, ...receiptsOf(serials) }
-  })
+  }
+  return writeSyntheticChain(path, count, blocksPerCommit, contentOf, blocksReady)
 }

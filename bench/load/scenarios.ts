@@ -5,7 +5,7 @@
 import { bytesToHex, toQuantity } from '../../src/primitives/bytes.js'
 import { addressOf, calldata, fullBlock, slots, smallBlock, word } from '../data/demoFacts.js'
 import { scatter, walk } from '../data/scatter.js'
-import { transactionHash, transactionsPerBlock } from '../data/syntheticBlocks.js'
+import { readyBlocks, transactionHash, transactionsPerBlock } from '../data/syntheticBlocks.js'
 import { accountHex, contractAddress, contractOf, contracts, slotOf } from '../data/syntheticState.js'
 import { batch, rpc } from './rpc.js'
 
@@ -108,13 +108,17 @@ export function unlike(data: string, n: number): string {
   return data + word(n).slice(2)
 }
 
-/** Hashes of the chain of {@link Sizes.blocks}, each once before any again. They are made at the first question. */
-function randomHash(blocks: number): (n: number) => string {
-  const count = blocks * transactionsPerBlock
+/**
+ * Hashes of transactions in blocks `first` to `last` of the network `blocks`, each once before any again. They are made at the
+ * first question.
+ */
+function randomHash(first: number, last: number): (n: number) => string {
+  const count = (last - first + 1) * transactionsPerBlock
   const stop = walk(count)
   let hashes: string[] | undefined
   return (n) => {
-    hashes ??= Array.from({ length: count }, (_, serial) => transactionHash(serial))
+    const before = (first - 1) * transactionsPerBlock
+    hashes ??= Array.from({ length: count }, (_, serial) => transactionHash(before + serial))
     return hashes[stop(n)] as string
   }
 }
@@ -146,6 +150,9 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const receiptsBody = rpc('eth_getBlockReceipts', [full])
   const count = (value: number) => value.toLocaleString('en')
   const blockFull = one('block-full', 'block, 200 full transactions', fullBody)
+  const newest = Math.min(readyBlocks, sizes.blocks)
+  const firstReady = sizes.blocks - newest + 1
+  const newestStop = walk(newest)
   const blockStop = walk(sizes.blocks)
   const fewSlots = randomSlots('slots-1k', 'random slots of 1,000', sizes)
   const manySlots = randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes, {
@@ -154,14 +161,15 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const ofBlocks = { network: 'blocks', isUncached: true, node: 'none' } as const
   const randomBlocks = many(
     'block-random',
-    `random blocks of ${count(sizes.blocks)}, from the store`,
-    (n) => rpc('eth_getBlockByNumber', [toQuantity(1 + blockStop(n)), false]),
+    `random blocks of the newest ${count(newest)}, from the store`,
+    (n) => rpc('eth_getBlockByNumber', [toQuantity(firstReady + newestStop(n)), false]),
     ofBlocks,
   )
-  const hashOf = randomHash(sizes.blocks)
+  const hashOf = randomHash(firstReady, sizes.blocks)
+  const anyHashOf = randomHash(1, sizes.blocks)
   const randomTransactions = many(
     'transaction-random',
-    `transactions by hash, random of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
+    `transactions by hash, random of the newest ${count(newest * transactionsPerBlock)}, from the store`,
     (n) => rpc('eth_getTransactionByHash', [hashOf(n)]),
     ofBlocks,
   )
@@ -205,6 +213,18 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     randomTransactions,
     withCaches('cached-transactions', 'these transactions', randomTransactions),
     randomReceipts,
+    many(
+      'block-older',
+      `random blocks of ${count(sizes.blocks)}, most without ready answers`,
+      (n) => rpc('eth_getBlockByNumber', [toQuantity(1 + blockStop(n)), false]),
+      ofBlocks,
+    ),
+    many(
+      'transaction-older',
+      `transactions by hash, random of ${count(sizes.blocks * transactionsPerBlock)}`,
+      (n) => rpc('eth_getTransactionByHash', [anyHashOf(n)]),
+      ofBlocks,
+    ),
     many(
       'proof-random',
       `proof, 3 slots, random of ${count(sizes.accounts)} accounts`,

@@ -39,7 +39,7 @@ export async function startDeveloper(
   return { service, folder, config, genesis: written }
 }
 
-/** Starts `tidegate dev` on a free port and waits until it listens. */
+/** Starts `tidegate dev` on a free port and waits until it has its first block. */
 export async function startDev(t: Test, words: readonly string[] = [], env: Record<string, string> = {}) {
   const run = startProgram(['dev', '--port', '0', ...words], { env })
   const stop = async () => {
@@ -56,5 +56,7 @@ export async function startDev(t: Test, words: readonly string[] = [], env: Reco
     const { text } = await post(`${url}/`, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
     return JSON.parse(text)
   }
+  // On a busy machine it listens before the chain is open.
+  await waitFor('the first block', async () => (await ask('eth_blockNumber')).result)
   return { url, ask, stop, said: run.said }
 }

@@ -27,6 +27,20 @@ export function writeReceipts(
   json.constant(closeBracket)
 }
 
+/** Each receipt object by itself, in order. Empties `json` for each. */
+export function receiptTexts(json: JsonBytes, executed: ExecutedBlock): Uint8Array[] {
+  const { receipts } = executed
+  const cursor = startCursor(executed)
+  const texts: Uint8Array[] = []
+  const end = rlpEndAt(receipts, 0)
+  for (let at = rlpPayloadAt(receipts, 0); at < end; at = rlpEndAt(receipts, at)) {
+    json.clear()
+    writeOne(json, executed, at, texts.length, cursor)
+    texts.push(json.finish())
+  }
+  return texts
+}
+
 /** Writes one receipt object: that of transaction `index` of the block. */
 export function writeReceiptAt(
   json: JsonBytes,

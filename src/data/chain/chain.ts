@@ -50,6 +50,8 @@ export class Chain extends ChainBlocks {
    */
   refreshHead(): void {
     this.#store.refresh()
+    // They are completed also between two heads.
+    this.parts.readReady()
     const stored = this.#store.readHead()
     const marked = markerKey(this.#store)
     const isSame = stored !== undefined && equalBytes(stored.hash, this.#current.hash)

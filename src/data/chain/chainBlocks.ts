@@ -22,11 +22,12 @@ import {
 } from '../store/chainRows.js'
 import { byHandSentence } from '../store/changesByHand.js'
 import type { OldestKept } from '../store/keptHistory.js'
+import type { ReadyTexts } from '../store/readyRows.js'
 import { AnswerCache } from './answerCache.js'
 import { writeBlockAccessList } from './blockAccessList.js'
 import { BlockAnswers } from './blockAnswers.js'
 import { closeBlock, openBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
-import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
+import { type ExecutedBlock, receiptTexts, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { findTransaction, requireHeader } from './findTransaction.js'
 import { ForkSchedule } from './forks.js'
@@ -98,6 +99,8 @@ export class ChainParts {
   readonly firstNumber: number
   /** Read with each head. Data removed between two heads is missing when it is read. */
   oldest: OldestKept = nothingRemoved
+  /** Number of the oldest block with ready answers, read with each head; infinite if there is none. */
+  readyFrom = Number.POSITIVE_INFINITY
   readonly answers: BlockAnswers
   /** Pending blocks, and heads as sent to subscribers: many clients request them at once, and never again. */
   readonly headAnswers = new AnswerCache(headAnswerBytes)
@@ -120,6 +123,12 @@ export class ChainParts {
     this.rows = new BlockRowsReader(store, this.schedule.family.transactionTypes)
     this.reported = new ReportedJson(store)
     this.readOldest()
+    this.readReady()
+  }
+
+  readReady(): void {
+    const { first = 0, last = -1 } = this.store.readReadyRange?.() ?? {}
+    this.readyFrom = last < first ? Number.POSITIVE_INFINITY : first
   }
 
   readOldest(): void {
@@ -210,6 +219,8 @@ export abstract class ChainBlocks {
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
     const reported = this.#hasReported(hash, 'block') ? this.parts.reported.block(hash, isFull) : undefined
     if (reported !== undefined) return reported
+    const ready = isFull ? undefined : this.#readyBlock(hash, number)
+    if (ready !== undefined) return ready
     const held = this.parts.answers.find(hash, isFull ? 'full block' : 'block')
     const rows = held ? undefined : this.parts.rows.viewUntilNextRead(hash, number)
     if (rows === undefined) return held
@@ -247,6 +258,72 @@ export abstract class ChainBlocks {
     const json = this.#emptyJson()
     this.#writeTransaction(json, rows, index, span)
     return json.finish(true)
+  }
+
+  /** The transaction of this chain with this hash. */
+  transactionByHash(hash: Hash32): Uint8Array | undefined {
+    const ready = this.#readyOf('transaction', hash)
+    const at = ready ? undefined : this.findTransaction(hash)
+    return at === undefined ? ready : this.transactionJson(at.blockHash, at.index, at.number)
+  }
+
+  /** The receipt of the transaction of this chain with this hash. */
+  receiptByHash(hash: Hash32): Uint8Array | undefined {
+    const ready = this.#readyOf('receipt', hash)
+    const at = ready ? undefined : this.findTransaction(hash)
+    return at === undefined ? ready : this.receiptJson(at)
+  }
+
+  /** The texts of an executed block, rendered from its rows; undefined if it was never executed. */
+  renderBlock(hash: Hash32): ReadyTexts | undefined {
+    const executed = this.readExecuted(hash)
+    if (executed === undefined) return undefined
+    const { rows } = executed
+    return {
+      block: this.#render((json) => this.#writeBlock(json, rows, false)),
+      transactions: rows.transactions.map((span, index) =>
+        this.#render((json) => this.#writeTransaction(json, rows, index, span)),
+      ),
+      receipts: receiptTexts(this.parts.json, executed),
+    }
+  }
+
+  #readyBlock(hash: Hash32, known: number | undefined): Uint8Array | undefined {
+    const { store, readyFrom } = this.parts
+    if (readyFrom === Number.POSITIVE_INFINITY) return undefined
+    const number = known ?? store.readNumber?.(hash)
+    if (number === undefined || number < readyFrom) return undefined
+    return this.#copied(store.readReadyBlock?.(number, hash))
+  }
+
+  /** The stored answer about the block of this number, with hashes; undefined for a block beside the canonical chain. */
+  readyBlockAt(number: number): Uint8Array | undefined {
+    const { store, readyFrom } = this.parts
+    if (number < readyFrom || number > this.head.number) return undefined
+    const json = this.#copied(store.readReadyBlock?.(number))
+    return json !== undefined && this.#isCanonicalNow() ? json : undefined
+  }
+
+  /** Whether the head is canonical in the snapshot of the last read. */
+  #isCanonicalNow(): boolean {
+    const { number, hash } = this.head
+    return this.parts.store.isCanonical(number, hash, true)
+  }
+
+  /** The stored answer about a transaction in the canonical chain up to the head. */
+  #readyOf(part: 'transaction' | 'receipt', hash: Hash32): Uint8Array | undefined {
+    const { store, readyFrom } = this.parts
+    if (readyFrom === Number.POSITIVE_INFINITY) return undefined
+    const found = store.readReadyOf?.(part, hash, readyFrom)
+    // The next read may overwrite it.
+    const json = this.#copied(found?.json)
+    return found !== undefined && found.number <= this.head.number && this.#isCanonicalNow()
+      ? json
+      : undefined
+  }
+
+  #copied(ready: Uint8Array | undefined): Uint8Array | undefined {
+    return ready && this.#render((json) => json.raw(ready), true)
   }
 
   /** Writes a block from the store, with full transactions or their hashes. */

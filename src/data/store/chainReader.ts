@@ -27,6 +27,7 @@ import {
   type Epoch,
   type Marker,
   type PendingBlock,
+  type ReadyAnswer,
   type ReportedJson,
   type ReportedPart,
   readReportedRow,
@@ -40,7 +41,7 @@ import { ContractIds } from './contractIds.js'
 import { readByContract } from './contractRows.js'
 import { EmptyRuns, type FoundRun } from './emptyRuns.js'
 import { decodeOldestKept, type HistoryKind, type OldestKept } from './keptHistory.js'
-import { readPlace } from './layouts/locations.js'
+import { readPlace, readPlaceNumber } from './layouts/locations.js'
 import { unpackList } from './layouts/packedLists.js'
 import { packReceipts, ReceiptList, unpackReceipts } from './layouts/packedReceipts.js'
 import type { TrieRow } from './layouts/trieRow.js'
@@ -56,6 +57,17 @@ import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { PastChanges } from './pastChanges.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
+import {
+  decodeReadyRange,
+  type ReadyPart,
+  type ReadyRange,
+  readyBlockAt,
+  readyForm,
+  readyJsonAt,
+  readyKeyBytes,
+  readyTransactionAt,
+  writeReadyKey,
+} from './readyRows.js'
 import { StateDigests } from './stateChanges.js'
 import {
   changeIn,
@@ -95,6 +107,7 @@ const blockNameBytes = 40
 /** Reused keys of single reads, which a table copies: a new key for each read is 170 bytes of garbage. */
 const askedSlot = new Uint8Array(52)
 const askedNumber = new Uint8Array(8)
+const askedReady = new Uint8Array(readyKeyBytes)
 
 export class ChainReader implements ChainRows {
   readonly #pastChanges = new PastChanges((kind) => this.stateRows(kind))
@@ -375,6 +388,52 @@ export class ChainReader implements ChainRows {
       // It stays the block that was read last: its transaction or receipt is often next.
       return this.#last ?? (hash && this.readBlock(hash, number, true))
     })
+  }
+
+  /** The blocks that have ready answers. */
+  readReadyRange(): ReadyRange {
+    return decodeReadyRange(this.tables.meta.getBrief(metaKeys.ready))
+  }
+
+  readNumber(hash: Hash32): number | undefined {
+    return this.#numberOf(hash)
+  }
+
+  readReadyBlock(number: number, hash?: Hash32): Uint8Array | undefined {
+    return this.#readReady(number, 'block', 0, hash, readyBlockAt)
+  }
+
+  readReadyOf(part: 'transaction' | 'receipt', hash: Hash32, from: number): ReadyAnswer | undefined {
+    const place = readPlaceNumber(this.tables.locations, hash)
+    if (place === undefined || place.number < from) return undefined
+    const json = this.#readReady(place.number, part, place.index, hash, readyTransactionAt)
+    return json && { number: place.number, json }
+  }
+
+  /** A row of a ready answer, by a key of readyRows.ts. */
+  readReadyRow(key: Uint8Array): Uint8Array | undefined {
+    return this.tables.ready.viewUntilNextRead(key)
+  }
+
+  /** JSON of a row whose bytes from `at` on are `hash`; the next read may overwrite it. */
+  #readReady(
+    number: number,
+    part: ReadyPart,
+    index: number,
+    hash: Hash32 | undefined,
+    at: typeof readyBlockAt | typeof readyTransactionAt,
+  ): Uint8Array | undefined {
+    writeReadyKey(askedReady, number, part, index)
+    const row = this.tables.ready.viewUntilNextRead(askedReady)
+    if (row === undefined || row[0] !== readyForm || row.length < readyJsonAt) return undefined
+    if (hash !== undefined)
+      for (let i = 0; i < hash.length; i++) if (row[at + i] !== hash[i]) return undefined
+    return row.subarray(readyJsonAt)
+  }
+
+  /** Number of all rows of ready answers. */
+  countReady(): number {
+    return this.tables.ready.getCount()
   }
 
   /** Each trie node, or each code, preceded by its hash. */

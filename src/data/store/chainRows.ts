@@ -186,6 +186,12 @@ export interface Epoch {
   readonly isTrusted: boolean
 }
 
+/** A stored answer about a canonical block. */
+export interface ReadyAnswer {
+  readonly number: number
+  readonly json: Uint8Array
+}
+
 /** A canonical block. */
 export interface BlockName {
   readonly number: number
@@ -270,6 +276,17 @@ export interface ChainRows {
    * blocks are Ethereum's.
    */
   readReported?(hash: Hash32, part: ReportedPart): ReportedJson | undefined
+  /** The blocks with ready answers; this and the next three are absent where no answers are stored. */
+  readReadyRange?(): { readonly first: number; readonly last: number }
+  /** Number of the canonical block with this hash. */
+  readNumber?(hash: Hash32): number | undefined
+  /**
+   * JSON of canonical block `number` with hashes, if it is stored, and has this hash if one is given. The next read may
+   * overwrite its bytes.
+   */
+  readReadyBlock?(number: number, hash?: Hash32): Uint8Array | undefined
+  /** The same of a transaction or its receipt, in block `from` or a later one. */
+  readReadyOf?(part: 'transaction' | 'receipt', hash: Hash32, from: number): ReadyAnswer | undefined
   /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined
   /** Shortest big-endian bytes. */

@@ -50,6 +50,7 @@ import { openEnvironment, openTable } from './lmdb/environment.js'
 import { type BufferedTables, bufferTables, type WriteBuffer } from './lmdb/writeBuffer.js'
 import { lockForWriting, type WriterLock } from './lmdb/writerLock.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
+import { keepReady, type ReadyLimits, type RenderReady, unwindReady } from './readyRows.js'
 import { replaceState, restoreState } from './stateChanges.js'
 import { StoredBlock, storedBlockRow } from './storedBlock.js'
 import { makeChainTables, metaKeys, numberKey, schemaVersion, undoBlocks } from './tables.js'
@@ -92,6 +93,7 @@ export class ChainWriter extends ChainReader {
   #inFlight: Promise<void> = Promise.resolve()
   readonly #commits = { count: 0, seconds: 0 }
   #limits: HistoryLimits = keepsAll
+  #ready: { readonly limits: ReadyLimits; readonly render: RenderReady } | undefined
   #hasMoreToCut = false
   /** No waiting change touches a row of this block or an earlier one. */
   #lastStored = Number.POSITIVE_INFINITY
@@ -183,6 +185,11 @@ export class ChainWriter extends ChainReader {
     })
   }
 
+  /** From now on commits store the answers about the newest blocks (readyRows.ts). The store has its genesis. */
+  keepReady(limits: ReadyLimits, render: RenderReady): void {
+    this.#ready = { limits, render }
+  }
+
   #unwindTo(head: BlockName, forkNumber: number): void {
     let { number, hash } = head
     while (number > forkNumber) {
@@ -248,8 +255,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Removes some of the history that is older than the store keeps; each commit does so too. Returns whether there is
-   * more. Call it only while no batch is open and no commit is under way.
+   * Removes some of the history that is older than the store keeps, and stores some of the ready answers that it lacks;
+   * each commit does so too. Returns whether there is more. Call it only while no batch is open and no commit is under way.
    */
   cutHistory(): boolean {
     this.commit(() => undefined)
@@ -515,10 +522,24 @@ export class ChainWriter extends ChainReader {
   #cut(): void {
     const head = this.readHead()
     if (head === undefined) return
-    const left = cutSideTries(this.tables, head.number)
+    this.#hasMoreToCut = false
+    this.#cutPast(head.number)
+    if (this.#ready === undefined) return
+    const { receipts, bodies } = this.readOldestKept()
+    const blocks = {
+      head: head.number,
+      oldest: Math.max(receipts, bodies),
+      added: this.tables.blocks.waiting,
+    }
+    const { limits, render } = this.#ready
+    if (keepReady(this.tables, limits, blocks, render)) this.#hasMoreToCut = true
+  }
+
+  #cutPast(head: number): void {
+    const left = cutSideTries(this.tables, head)
     if (this.#limits === keepsAll) return
     for (const hash of Number.isFinite(this.#limits.bodies) ? left : []) dropSideBlock(this.tables, hash)
-    const at = { head: head.number, last: Math.min(head.number, this.#lastStored), written: this.heldRows }
+    const at = { head, last: Math.min(head, this.#lastStored), written: this.heldRows }
     this.#lastStored = Number.POSITIVE_INFINITY
     this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readUndo(number))
   }
@@ -600,6 +621,7 @@ export class ChainWriter extends ChainReader {
     this.dropByHand({ number, hash })
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     removePlaces(tables.locations, senders)
+    unwindReady(tables, number)
     tables.accessLists.removeSync(hash)
     tables.changes.removeSync(numberKey(number))
     tables.blocks.removeSync(numberKey(number))

@@ -90,6 +90,11 @@ const tableNames = {
    * it, as for `held`.
    */
   reported: 'reported',
+  /**
+   * part ‖ block number ‖ index → JSON of a block, a transaction or a receipt (readyRows.ts). The newest canonical blocks
+   * only. Older stores lack it, as for `held`; readers then find no rows.
+   */
+  ready: 'ready',
   /** text → value: see {@link metaKeys}. */
   meta: 'meta',
 } as const
@@ -135,6 +140,8 @@ export const metaKeys = {
   pendingBlock: Buffer.from('pendingBlock'),
   /** block ‖ index of a change to the state after it that a caller made → msgpack {@link ChangeByHand}. */
   changesByHand: Buffer.from('changeByHand'),
+  /** The blocks that have rows in table `ready` (readyRows.ts); absent if none has. */
+  ready: Buffer.from('ready'),
   /** hash of a block → state root after it with these changes. */
   rootByHand: (hash: Uint8Array) => concatBytes(Buffer.from('rootByHand'), hash),
   /** Runs of empty blocks, and the hashes of their blocks (emptyRuns.ts); developer chains only. */
@@ -145,13 +152,23 @@ export const metaKeys = {
 
 /** Opens all tables; undefined for a reader if no writer has made them yet. */
 export function openChainTables(environment: RootDatabase): ChainTables | undefined {
-  const tables: Partial<Record<TableName, Table>> = {}
+  const tables: Partial<Record<TableName, ReadTable>> = {}
   for (const name of Object.keys(tableNames) as TableName[]) {
-    const table = openTable(environment, tableNames[name])
+    const table = openTable(environment, tableNames[name]) ?? (name === 'ready' ? emptyTable : undefined)
     if (table === undefined) return undefined
     tables[name] = table
   }
   return tables as ChainTables
+}
+
+/** For a reader of a store whose writer did not make the table. */
+const emptyTable: ReadTable = {
+  getBinary: () => undefined,
+  getBrief: () => undefined,
+  viewUntilNextRead: () => undefined,
+  doesExist: () => false,
+  getRange: () => [],
+  getCount: () => 0,
 }
 
 /** The same for the writer, which makes missing tables: all or none, in 2 ms; one by one they took 8 ms each. */

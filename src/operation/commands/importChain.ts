@@ -20,6 +20,7 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
     {
       storePath: network.storePath,
       history: historyLimits(network.history),
+      ready: config.ready,
       mapBytes: config.mapBytes,
       genesis: genesisOf(network),
       chainId: network.chainId,

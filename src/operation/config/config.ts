@@ -124,6 +124,8 @@ export interface DataConfig {
   readonly node: ReturnType<typeof nodePaths>
   /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
+  /** How many ready answers each network has. */
+  readonly ready: { readonly blocks: number; readonly bytes: number }
   /** Undefined: the node store has the keys. */
   readonly shared: SharedConfig | undefined
 }
@@ -449,7 +451,9 @@ function readFile(flags: DataFlags): ConfigFile {
 
 function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
   const dataDir = resolve(flags.data ?? file.dataDir ?? dataDirDefault)
-  return { dataDir, node: nodePaths(dataDir), mapBytes: file.store.mapBytes, shared: file.shared }
+  const { readyBlocks: blocks, readyBytes: bytes } = file.limits
+  const { mapBytes } = file.store
+  return { dataDir, node: nodePaths(dataDir), mapBytes, ready: { blocks, bytes }, shared: file.shared }
 }
 
 /** Files of the node store, listed at the top of this module. */

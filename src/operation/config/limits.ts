@@ -94,6 +94,13 @@ export const limitsShape = {
   /** Rendered answers kept in memory, all networks together: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
   /**
+   * Newest blocks of a network whose JSON, and that of their transactions and receipts, is stored ready to be sent: nearly an
+   * hour of a chain with a block in 12 s, and more than its two epochs up to finality. Most reads are of these blocks. 0: none.
+   */
+  readyBlocks: integer(0, 1_000_000).default(256),
+  /** Bytes of that on disk, per network: 365 blocks of 250 transactions, at 0.7 MB each. */
+  readyBytes: integer(0).default(256 * MiB),
+  /**
    * Logs of one answer, except for a search in a single block. The limit of hosted services, which clients expect.
    */
   logsMax: integer(1, 10_000_000).default(10_000),

@@ -98,6 +98,42 @@ export interface Edge {
   close(): Promise<void>
 }
 
+interface SharedByNetworks {
+  readonly answerCacheBytes: number
+  readonly openRpc: Buffer
+  readonly logDefect: DefectLog
+}
+
+function openNetworkOf(
+  network: NetworkConfig,
+  options: EdgeOptions,
+  { answerCacheBytes, openRpc, logDefect }: SharedByNetworks,
+): OpenNetwork {
+  const { config } = options
+  return openNetwork(network, {
+    mapBytes: config.mapBytes,
+    answerCacheBytes: share(answerCacheBytes, config.edges * config.networks.length),
+    proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
+    limits: config.limits,
+    filters: (current) =>
+      options.filtersOf?.(network.name) ??
+      new PolledFilters(current, {
+        idleMsMax: config.limits.filterIdleMsMax,
+        bytesPerKeyMax: config.limits.keyFilterBytesMax,
+        bytesMax: config.limits.filterBytesMax,
+      }),
+    clientVersion: options.clientVersion,
+    openRpc,
+    jobs: jobsOfClients(options.jobsOf(network.name)),
+    layouts: options.layouts.get(network.name) ?? new Map(),
+    feed: options.feedOf(network.name),
+    fetch: mayLack(network) ? options.callsOf(network.name)?.fetch : undefined,
+    upstreamCalls: takesCalls(network) ? options.callsOf(network.name) : undefined,
+    passThrough: passThroughOf(network),
+    reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
+  })
+}
+
 /** Makes the server, which does not listen yet. Throws OperatorError if a network's store cannot be used. */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { config } = options
@@ -113,30 +149,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   }
   try {
     for (const network of config.networks) {
-      networks.push(
-        openNetwork(network, {
-          mapBytes: config.mapBytes,
-          answerCacheBytes: share(answerCacheBytes, config.edges * config.networks.length),
-          proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
-          limits: config.limits,
-          filters: (current) =>
-            options.filtersOf?.(network.name) ??
-            new PolledFilters(current, {
-              idleMsMax: config.limits.filterIdleMsMax,
-              bytesPerKeyMax: config.limits.keyFilterBytesMax,
-              bytesMax: config.limits.filterBytesMax,
-            }),
-          clientVersion: options.clientVersion,
-          openRpc,
-          jobs: jobsOfClients(options.jobsOf(network.name)),
-          layouts: options.layouts.get(network.name) ?? new Map(),
-          feed: options.feedOf(network.name),
-          fetch: mayLack(network) ? options.callsOf(network.name)?.fetch : undefined,
-          upstreamCalls: takesCalls(network) ? options.callsOf(network.name) : undefined,
-          passThrough: passThroughOf(network),
-          reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
-        }),
-      )
+      networks.push(openNetworkOf(network, options, { answerCacheBytes, openRpc, logDefect }))
     }
     let isDraining = false
     const since = new SinceWhen()

@@ -51,7 +51,7 @@ export function taskOf(
   return { ...store, follow: { ...source, reorgDepthMax } }
 }
 
-interface SourceListeners {
+export interface SourceListeners {
   readonly onProgress?: (progress: IngestProgress) => void
   readonly onSaid?: (text: string, isError: boolean) => void
   /** The source ended with an error. It starts again after `againMs`, or never if that is undefined. */
@@ -63,12 +63,13 @@ export function startSource(
   network: NetworkConfig,
   { mapBytes, limits }: Pick<Config, 'mapBytes' | 'limits'>,
   listeners: SourceListeners = {},
+  ready?: IngestStore['ready'],
 ): NetworkSource | undefined {
   const { name, isEmbedded, source, gateway, storePath, chainId } = network
   if (source === undefined && gateway === undefined) return undefined
   const genesis = genesisOf(network)
   const history = historyLimits(network.history)
-  const store = { storePath, mapBytes, genesis, chainId, isEmbedded, history }
+  const store = { storePath, mapBytes, genesis, chainId, isEmbedded, history, ...(ready && { ready }) }
   const task = taskOf(network, store, limits.fetchMsMax)
   return new NetworkSource(name, task, listeners)
 }

@@ -37,7 +37,7 @@ import { SharedKeys } from '../shared/sharedKeys.js'
 import type { EngineListener } from './engine/engineListener.js'
 import { openEngines } from './engine/openEngines.js'
 import { importView } from './importProgress.js'
-import { type NetworkSource, startSource } from './networkSource.js'
+import { type NetworkSource, type SourceListeners, startSource } from './networkSource.js'
 import { obeySignals } from './obeySignals.js'
 import { openAdmin, stuckEdges } from './openAdmin.js'
 import { sharedKeysOptions } from './openKeys.js'
@@ -300,7 +300,7 @@ async function startSources(
   for (const network of config.networks) {
     const { name } = network
     const view = importView(name, (fields) => log.info(fields))
-    const source = startSource(network, config, {
+    const listeners: SourceListeners = {
       onProgress: (progress) => view.update(progress),
       onSaid: (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
       onEnded(error, againMs) {
@@ -310,7 +310,8 @@ async function startSources(
         log.error({ network: name }, `the source ended: ${error.message}${again}`)
         if (error instanceof StoreError && error.isLasting) onStoreFailure(error)
       },
-    })
+    }
+    const source = startSource(network, config, listeners, config.ready)
     if (source === undefined) continue
     sources.push(source)
     void source.caughtUp.then(view.clear, view.clear)

@@ -60,7 +60,17 @@ export function readPlace(
     : undefined
 }
 
-/** The same for a gateway. */
+/** Number and index alone, which another transaction with the same beginning could have; undefined for a gateway. */
+export function readPlaceNumber(
+  table: ReadTable,
+  hash: Hash32,
+): { readonly number: number; readonly index: number } | undefined {
+  const row = table.viewUntilNextRead(hash.subarray(0, prefixBytes))
+  if (row === undefined) return undefined
+  return { number: readNumber(row, 0), index: readNumber(row, endOfNumber(row, 0)) }
+}
+
+/** The same as {@link readPlace} for a gateway. */
 export function readNamedPlace(table: ReadTable, hash: Hash32): TransactionLocation | undefined {
   const row = table.getBinary(hash)
   return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }

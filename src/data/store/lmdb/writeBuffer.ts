@@ -347,6 +347,7 @@ const options: { readonly [name in TableName]?: BufferOptions } = {
   slots: { keptMax },
   logs: { keptMax },
   locations: { isList: true },
+  ready: { isList: true },
   accountHistory: { isList: true },
   slotHistory: { isList: true },
   nodes: { isList: true, isConstant: true },

@@ -75,6 +75,8 @@ export const blockMethods = {
     summary: 'Block of this number or tag',
     params: [blockId().as('block'), boolean.as('fullTransactions')],
     run({ chain }, [id, isFull]) {
+      const ready = id.kind === 'number' && !isFull ? chain.readyBlockAt(id.number) : undefined
+      if (ready !== undefined) return ready
       const block = chain.resolve(id, 0)
       if (block === undefined) return 'null'
       if (block.isPending) return chain.pendingBlockJson(isFull)

@@ -51,8 +51,8 @@ export const transactionMethods = {
     price: 5,
     result: nullable(sentTransactionSchema),
     run({ chain, upstreamCalls }, [hash]) {
-      const at = chain.findTransaction(hash)
-      if (at !== undefined) return chain.transactionJson(at.blockHash, at.index, at.number) ?? 'null'
+      const json = chain.transactionByHash(hash)
+      if (json !== undefined) return json
       if (upstreamCalls === undefined) return 'null'
       return upstreamCalls
         .pending(hash)
@@ -76,10 +76,7 @@ export const transactionMethods = {
     summary: 'Receipt of a transaction of the chain',
     price: 10,
     result: nullable(receiptSchema),
-    run({ chain }, [hash]) {
-      const at = chain.findTransaction(hash)
-      return (at && chain.receiptJson(at)) ?? 'null'
-    },
+    run: ({ chain }, [hash]) => chain.receiptByHash(hash) ?? 'null',
   }),
   /**
    * Sends the transaction to the nodes that the network follows or asks, or to the pool of a developer chain. Throws

@@ -4,6 +4,7 @@ import type { ForkTimes } from '../../../data/chain/forks.js'
 import type { DatabaseAddress } from '../../../data/postgres/connection.js'
 import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import type { HistoryLimits } from '../../../data/store/keptHistory.js'
+import type { ReadyLimits } from '../../../data/store/readyRows.js'
 import type { Fault } from '../../../primitives/faults.js'
 import type { SourceCallName } from '../../../primitives/upstreamCalls.js'
 import type { ConsensusForkName } from '../../consensus/network.js'
@@ -27,6 +28,8 @@ export interface IngestStore {
   readonly isEmbedded?: boolean
   /** How much of the past is kept; absent: all. */
   readonly history?: HistoryLimits
+  /** How many ready answers are stored; absent: none. */
+  readonly ready?: ReadyLimits
   /** Where the blocks of a file, replay or node are published. */
   readonly publish?: PublishPlan | undefined
 }

@@ -1,7 +1,9 @@
+import { Chain } from '../../../data/chain/chain.js'
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { headOf } from '../../../data/chain/header.js'
 import { type ChainIdentity, storeKindOf } from '../../../data/store/chainRows.js'
 import { ChainWriter } from '../../../data/store/chainWriter.js'
+import type { ReadyLimits } from '../../../data/store/readyRows.js'
 import { bytesToBigInt } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { type Genesis, parseGenesis } from '../blocks/genesis.js'
@@ -36,11 +38,20 @@ export async function openTaskStore(
       store.initialize({ ...genesis.identity, ...embedded }, genesis.blockDiff)
       if (task.genesis !== undefined) adoptRules(store, genesis, task.genesis.path)
     }
-    return { store, schedule: genesis?.schedule ?? storedSchedule(store, task.chainId) }
+    const schedule = genesis?.schedule ?? storedSchedule(store, task.chainId)
+    if (task.ready !== undefined) keepReady(store, task.ready)
+    return { store, schedule }
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+/** Has the store keep answers about its newest blocks, in the words in which they are rendered for requests. */
+export function keepReady(store: ChainWriter, limits: ReadyLimits): void {
+  const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
+  const chain = new Chain(store, options)
+  store.keepReady(limits, (hash) => chain.renderBlock(hash))
 }
 
 /** Throws OperatorError if the store does not have a whole state, in which blocks are executed. */

@@ -27,6 +27,7 @@ import { decodeRlpList, encodeRlp, rlpBytes } from '../../../primitives/rlp.js'
 import { type VerifiedEpoch, verifyEpochs } from '../era/verifyEpochs.js'
 import { compareState, type FlatState } from './compareState.js'
 import { FaultList, TooManyFaults } from './faultList.js'
+import { verifyReady } from './verifyReady.js'
 import { verifySideTries } from './verifySideTries.js'
 import { verifyStateHistory } from './verifyStateHistory.js'
 import { verifyTries } from './verifyTries.js'
@@ -68,6 +69,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
   let epochs: VerifiedEpoch[] | undefined
   try {
     check.blocks((done) => options.onProgress('blocks', done))
+    check.readyAnswers()
     if (!hasState) epochs = check.epochs((done) => options.onProgress('epochs', done))
     for (const [index, number] of stateBlocks.entries()) {
       options.onProgress(`state of block ${number}`, index / stateBlocks.length)
@@ -141,6 +143,11 @@ class Verification extends FaultList {
       this.kind.state === 'none' || this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
       `block ${this.#head.number + 1} stands above the head`,
     )
+  }
+
+  /** Checks the stored answers about the newest blocks. */
+  readyAnswers(): void {
+    this.guard('stored answers', () => verifyReady(this.#store, (sentence) => this.fault(sentence)))
   }
 
   /** Checks the epochs of a store without state. */

@@ -16,7 +16,8 @@ const blockCount = 1_500
 const readCount = 300
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-lent-'))
 const path = join(folder, 'chain.mdb')
-await writeSyntheticBlocks(path, blockCount)
+// Without ready answers, so that all are rendered.
+await writeSyntheticBlocks(path, blockCount, 0)
 t.teardown(() => rmSync(folder, { recursive: true }))
 
 const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
