@@ -1,5 +1,5 @@
 /** The contents of a run: its scenarios, their networks, and the expected times. */
-import { importPlan, type NetworkPlan } from './data/networks.js'
+import { fullBlocks, importPlan, type NetworkPlan } from './data/networks.js'
 import { importScenarios } from './imports/importRun.js'
 import { type GethScenario, gethScenarios } from './load/gethScenarios.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
@@ -9,6 +9,7 @@ import { isOf, rivalsIn, type Target } from './report/targets.js'
 import { cold } from './scenarios/cold.js'
 import { readsUnderProofs } from './scenarios/disturbedReads.js'
 import { edges } from './scenarios/edges.js'
+import { engineBlocks } from './scenarios/engineBlocks.js'
 import { gas } from './scenarios/gas.js'
 import { gatewayCached } from './scenarios/gatewayRun.js'
 import { fewLogs, manyLogs, rivalBlocks } from './scenarios/logRun.js'
@@ -29,6 +30,7 @@ export const specialScenarios = (gasFolder: string | undefined): readonly Specia
   ...importScenarios,
   stateSize,
   stateStart,
+  engineBlocks,
   gatewayCached,
   memory,
   traceStream,
@@ -119,6 +121,7 @@ export function networkPlans({ http, geth, special }: Plan, options: BenchOption
     const isImported = names.has(`import-${chain}`) || (chain === 'mixed' && isMixedNeeded)
     if (isImported) plans.push(importPlan(chain, options.isQuick))
   }
+  if (names.has('engine')) plans.push(fullBlocks)
   if (names.has('logs') || names.has('logs-many')) plans.push({ kind: 'logs', count: options.logBlocks })
   if (names.has('logs')) plans.push({ kind: 'logs', count: rivalBlocks })
   return [...new Map(plans.map((plan) => [JSON.stringify(plan), plan])).values()]

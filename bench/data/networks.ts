@@ -39,7 +39,7 @@ export interface BenchNetwork {
 export type NetworkPlan =
   | { readonly kind: 'demo' }
   | ({ readonly kind: 'state' } & StateSize)
-  | { readonly kind: 'blocks' | 'logs'; readonly count: number }
+  | { readonly kind: 'blocks' | 'logs' | 'full'; readonly count: number }
   | { readonly kind: 'import'; readonly chain: ImportChainKind; readonly blocks: number }
 
 /**
@@ -48,6 +48,9 @@ export type NetworkPlan =
 export function importPlan(chain: ImportChainKind, isQuick: boolean) {
   return { kind: 'import', chain, blocks: isQuick ? 300 : chain === 'mixed' ? 600 : 1_000 } as const
 }
+
+/** Full blocks of the scenario `engine`; the first ones warm up. */
+export const fullBlocks = { kind: 'full', count: 30 } as const
 
 /** The program of a checkout. */
 export const programOf = (checkout: string) => join(checkout, 'dist/src/main.js')
@@ -65,6 +68,8 @@ interface Recipe {
 
 /** Raised with every change of the chains that `importChains.ts` generates. */
 const importChainsVersion = 3
+/** Raised with every change of the chain that `fullChain.ts` makes. */
+const fullBlocksVersion = 1
 
 function recipeOf(plan: NetworkPlan): Recipe {
   const schema = `schema${schemaVersion}`
@@ -109,6 +114,17 @@ function recipeOf(plan: NetworkPlan): Recipe {
         what: `making a chain of ${plan.count} blocks with logs`,
         seconds: plan.count / 3_300,
         make: synthetic((path) => writeSyntheticLogs(path, plan.count)),
+      }
+    case 'full':
+      return {
+        key: `full${fullBlocksVersion}-${schema}-${plan.count}`,
+        what: `making a chain of ${plan.count} full blocks`,
+        seconds: 15 + plan.count,
+        async make(folder) {
+          // Loaded only when needed, because it needs a compiler and @ethereumjs.
+          const { writeFullBlocks } = await import('./fullChain.js')
+          await writeFullBlocks(folder, plan.count)
+        },
       }
     case 'import': {
       const { chain, blocks } = plan

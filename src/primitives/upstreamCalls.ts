@@ -92,6 +92,12 @@ export const headProofMethod = 'tidegate_headProof'
  */
 export const reportedMethod = 'tidegate_told'
 
+/**
+ * Method for `relay` of a network under a consensus client. Parameters are a whole request as the listener got it; the
+ * answer is that of JSON-RPC.
+ */
+export const engineRequestMethod = 'tidegate_engineRequest'
+
 /** Hashes of transactions that wait for a block, in the order of their announcement. */
 export interface Announced {
   /** Position at which the next ones begin. */

@@ -8,6 +8,7 @@ import { endWithThisProcess } from '../../bench/servers/serverProcess.js'
 import { writeInto } from '../library/folder.js'
 import { Dice } from '../library/property.js'
 import { waitFor } from '../library/until.js'
+import { writeConfig } from '../service/program.js'
 import { startService } from '../service/service.js'
 import { engineClientOf } from './engineClient.js'
 import { type EngineFork, engineForks, type Json } from './enginePayloads.js'
@@ -16,8 +17,8 @@ import { firstTime, inventGenesis, named } from './inventedChain.js'
 import { Programs } from './programs.js'
 import { Report } from './report.js'
 
-/** Seconds of each fork: about fifty blocks, so that branches of a hundred steps part before a fork and after it. */
-const forkSeconds = 600
+/** Seconds of each fork: about twenty blocks, so that a walk of 500 steps comes to all, and branches part before one. */
+const forkSeconds = 240
 const progressMs = 5_000
 
 /** The genesis of a seed, and what its walk needs. */
@@ -80,7 +81,8 @@ export async function besideGethEngine(
   const genesis = writeInto(folder, 'genesis.json', inventEngineChain(options.seed).genesis)
   const geth = await startGethEngine(program, genesis, folder, jwt)
   try {
-    const place = ['--data', join(folder, 'data'), '--network', 'beside', '--genesis', genesis]
+    const config = ['--config', writeConfig(folder, {}), '--data', join(folder, 'data')]
+    const place = [...config, '--network', 'beside', '--genesis', genesis]
     const service = await startService([...place, '--engine-port', '0', '--jwt-secret', jwt, '--no-auth'])
     endWithThisProcess(service.process)
     try {

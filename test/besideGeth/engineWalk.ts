@@ -76,6 +76,7 @@ export class EngineWalk {
   readonly #withheld: Node[] = []
   readonly #invalid: Node[] = []
   #head: Node
+  #highest: Node
   #step = 0
 
   constructor(
@@ -101,6 +102,7 @@ export class EngineWalk {
     this.#forkAt = forkAt
     this.#took = took
     this.#head = { ...genesis, number: 0, parent: undefined, given: undefined }
+    this.#highest = this.#head
     this.#known = [this.#head]
   }
 
@@ -122,14 +124,23 @@ export class EngineWalk {
   }
 
   /** Answers of both; each asked alone, so that the calls of a step have one order. */
-  async #ask(method: string, params: readonly unknown[]): Promise<{ geth: Answer; ours: Answer }> {
+  async #ask(
+    method: string,
+    params: readonly unknown[],
+    isForgotten = false,
+  ): Promise<{ geth: Answer; ours: Answer }> {
     const [geth, ours] = await Promise.all([
       this.#pair.geth.call(method, params),
       this.#pair.ours.call(method, params),
     ])
     const [theirs, own] = [comparedOf(geth), comparedOf(ours)]
     const where = `step ${this.#step}: ${firstDifference(theirs, own) ?? ''}`
-    const verdict: Verdict = isDeepStrictEqual(theirs, own) ? { kind: 'same' } : { kind: 'different', where }
+    const isKnown = isForgotten && isStatus(theirs, 'SYNCING') && isStatus(own, 'INVALID')
+    const verdict: Verdict = isDeepStrictEqual(theirs, own)
+      ? { kind: 'same' }
+      : isKnown
+        ? { kind: 'known', reasons: [forgottenReason] }
+        : { kind: 'different', where }
     this.#took({ method, params }, verdict)
     return { geth, ours }
   }
@@ -139,7 +150,10 @@ export class EngineWalk {
   }
 
   #someParent(): Node {
-    return this.#dice.throw(5) < 3 ? this.#head : this.#one(this.#known.slice(-nearBlocks))
+    const chance = this.#dice.throw(5)
+    // The chain has to come to all forks, whichever heads are chosen meanwhile.
+    if (chance < 3) return this.#highest
+    return chance === 3 ? this.#head : this.#one(this.#known.slice(-nearBlocks))
   }
 
   /** Builds a block on a chosen parent, and gives it, another one that is made of it, or none of both. */
@@ -211,11 +225,14 @@ export class EngineWalk {
     const { geth, ours } = await this.#ask(
       `engine_newPayloadV${versions.newPayload[given.fork]}`,
       payloadParams(given),
+      isEarly(node.parent),
     )
     const [theirs, own] = [geth.result, ours.result].map((result) => (result as Json | undefined)?.status)
-    if (theirs === 'VALID' && own === 'VALID' && !this.#known.some(({ hash }) => hash === node.hash))
+    if (theirs === 'VALID' && own === 'VALID') {
+      if (this.#known.some(({ hash }) => hash === node.hash)) return
       this.#known.push(node)
-    else if (theirs === 'INVALID' && own === 'INVALID') remember(this.#invalid, node)
+      if (node.number > this.#highest.number) this.#highest = node
+    } else if (theirs === 'INVALID' && own === 'INVALID') remember(this.#invalid, node)
   }
 
   /** The status that both agree on. */
@@ -243,10 +260,17 @@ export class EngineWalk {
     }
     const before = this.#head
     const safe = marker()
-    const finalized = this.#dice.throw(3) === 0 ? marker() : zeroHash
+    const chance = this.#dice.throw(8)
+    const finalized = chance < 5 ? zeroHash : chance < 7 ? this.#lastCommon().hash : randomHash(this.#dice)
     const status = await this.#update(head, safe, finalized)
     // go-ethereum moves the head before it refuses the others; both begin again from one head.
     if (status === undefined) await this.#update(before, zeroHash, zeroHash)
+  }
+
+  /** go-ethereum drops blocks beside the finalized one, so it is an ancestor of all blocks that later steps name. */
+  #lastCommon(): Node {
+    const others = [...this.#withheld, ...this.#invalid].flatMap(({ parent }) => parent ?? [])
+    return [...this.#known.slice(-backMax), ...others].reduce(commonAncestor, this.#head)
   }
 
   async #chooseUnknown(): Promise<void> {
@@ -255,7 +279,8 @@ export class EngineWalk {
     const node = list.length > 0 ? this.#one(list) : undefined
     const hash = node === undefined || this.#dice.throw(3) === 0 ? randomHash(this.#dice) : node.hash
     const version = versions.forkchoiceUpdated[this.#forkAt((node ?? this.#head).timestamp)]
-    await this.#ask(`engine_forkchoiceUpdatedV${version}`, [stateOf(hash, zeroHash, zeroHash)])
+    const isForgotten = hash === node?.hash && isEarly(node)
+    await this.#ask(`engine_forkchoiceUpdatedV${version}`, [stateOf(hash, zeroHash, zeroHash)], isForgotten)
   }
 
   async #giveAgain(): Promise<void> {
@@ -288,7 +313,7 @@ export class EngineWalk {
   async #askBodies(): Promise<void> {
     if (this.#dice.throw(2) === 0) {
       const hashes = Array.from({ length: 1 + this.#dice.throw(5) }, () =>
-        this.#dice.throw(4) === 0 ? randomHash(this.#dice) : this.#one(this.#known).hash,
+        this.#dice.throw(4) === 0 ? randomHash(this.#dice) : this.#one(this.#known.slice(-backMax)).hash,
       )
       await this.#ask('engine_getPayloadBodiesByHashV1', [hashes])
       return
@@ -297,6 +322,23 @@ export class EngineWalk {
     const [from, count] = [start, this.#dice.throw(8)].map((value) => `0x${value.toString(16)}`)
     await this.#ask('engine_getPayloadBodiesByRangeV1', [from, count])
   }
+}
+
+/** A sentence of docs/consensus-client.md. */
+export const forgottenReason =
+  'go-ethereum does not remember a block whose time is not above its parent’s, so it answers `SYNCING` to its descendants'
+
+/** Whether a block's time is not above its parent's. */
+const isEarly = (node: Node | undefined): boolean =>
+  node?.parent !== undefined && node.timestamp <= node.parent.timestamp
+
+/** Whether a compared answer has this status, of a payload or of a choice. */
+function isStatus(compared: unknown, status: string): boolean {
+  const { payloadStatus, status: own } = compared as {
+    readonly payloadStatus?: Json
+    readonly status?: string
+  }
+  return (payloadStatus?.status ?? own) === status
 }
 
 const stateOf = (headBlockHash: string, safeBlockHash: string, finalizedBlockHash: string) => ({
@@ -309,6 +351,12 @@ function ancestorOf(node: Node, depth: number): Node {
   let at = node
   for (let left = depth; left > 0 && at.parent !== undefined; left--) at = at.parent
   return at
+}
+
+function commonAncestor(a: Node, b: Node): Node {
+  if (a === b) return a
+  const [lower, higher] = a.number < b.number ? [a, b] : [b, a]
+  return higher.parent === undefined ? higher : commonAncestor(lower, higher.parent)
 }
 
 function childOf(parent: Node, given: Given): Node {

@@ -42,7 +42,7 @@ export const limitsShape = {
   bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
   /**
    * Body of one request of a consensus client. A payload is twice as long in hex as in its block, which has at most 10 MiB
-   * (EIP-7934), or 16 MiB of the largest batches of rollups.
+   * (EIP-7934), or 16 MiB of the largest batches of rollups. The network's own thread parses it, so that no caller waits.
    */
   engineBodyBytesMax: integer(MiB, GiB).default(32 * MiB),
   /**

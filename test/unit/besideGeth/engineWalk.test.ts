@@ -1,9 +1,11 @@
 /** The scripted consensus client of `npm run beside-geth -- --engine`, with an engine of our own in go-ethereum's place. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ChainWriter } from '../../../src/data/store/chainWriter.js'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { parseGenesis } from '../../../src/sources/ingest/blocks/genesis.js'
 import { ChainImporter } from '../../../src/sources/ingest/blocks/importer.js'
 import { BlockMaker } from '../../../src/sources/ingest/develop/blockMaker.js'
@@ -12,6 +14,7 @@ import { callEngine } from '../../../src/sources/ingest/engine/engineMethods.js'
 import type { Answer } from '../../besideGeth/endpoint.js'
 import type { EngineClient } from '../../besideGeth/engineClient.js'
 import { inventEngineChain, walk } from '../../besideGeth/engineMain.js'
+import { forgottenReason } from '../../besideGeth/engineWalk.js'
 import { makeFolder } from '../../library/folder.js'
 import { propertyRuns } from '../../library/property.js'
 
@@ -101,4 +104,8 @@ t.test('another answer is a difference with its step', async (t) => {
     lines.join('\n'),
     /^DIFFERENT engine_newPayloadV\d step \d+: \.status: geth "ACCEPTED", Tidegate "SYNCING"$/m,
   )
+})
+
+t.test('the page of consensus clients has the known difference', async (t) => {
+  t.ok(readFileSync(join(packageRoot(), 'docs/consensus-client.md'), 'utf8').includes(forgottenReason))
 })

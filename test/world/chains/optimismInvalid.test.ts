@@ -166,7 +166,7 @@ const breaches: readonly Breach[] = [
     5,
     'L1 attributes that are short',
     (p) => p.deposit(0, (f) => f.splice(7, 1, rlpBytes(f[7]).subarray(1))),
-    /of a form that is not/,
+    /have an unknown form/,
   ],
   [
     5,

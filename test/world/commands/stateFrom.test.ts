@@ -162,7 +162,7 @@ t.test('what a node cannot tell, or tells wrongly, is refused', async (t) => {
   }, /account pre\(0x0\): the node that reports it knows only its hash; take a node that keeps preimages/)
   await refuses(
     eachSlot((slot) => ({ ...slot, key: null })),
-    /slot 0x\w+ of account 0x\w+: the node that tells/,
+    /slot 0x\w+ of account 0x\w+: the node that reports/,
   )
   await refuses(
     eachAccount((each) => ({ ...each, key: `0x${'11'.repeat(32)}` })),

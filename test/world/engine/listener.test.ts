@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
+import { parsedBytesMax } from '../../../src/operation/process/engine/engineListener.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
 import { payloadOf } from '../../ingest/payloads.js'
@@ -98,6 +99,21 @@ t.test('only a right token is heard, and the public listener has no engine', asy
     t.equal(JSON.parse(text).error.code, -32601, method)
   }
   t.equal((await node.call('admin_nodeInfo')).error?.code, -32601, 'nor has this one other methods')
+})
+
+t.test('a request that is too long for the main thread is answered as a short one', async (t) => {
+  const maker = await ChainMaker.create(genesis)
+  const [one] = (await maker.extendBy(maker.genesis, [{}])) as [MadeBlock]
+  const node = await startNode(t)
+  const padding = 'x'.repeat(parsedBytesMax)
+  const params = [{ ...payloadOf(one), padding }, [], beaconRoot, []]
+  const request = { jsonrpc: '2.0', id: 'long', method: 'engine_newPayloadV4', params }
+  const { text } = await node.send(JSON.stringify(request))
+  t.match(JSON.parse(text), { jsonrpc: '2.0', id: 'long', result: { status: 'VALID' } })
+  const codeOf = async (body: string) => JSON.parse((await node.send(body)).text).error.code
+  t.equal(await codeOf(`{${padding}`), -32700)
+  t.equal(await codeOf(JSON.stringify([padding])), -32600)
+  t.equal(await codeOf(JSON.stringify({ ...request, method: 'eth_chainId' })), -32601)
 })
 
 t.test('bodies, batches and connections are bounded', async (t) => {

@@ -1,5 +1,6 @@
 /** The listeners for consensus clients of `serve`, one for each network under one. */
 import type { Logger } from 'pino'
+import { engineRequestMethod } from '../../../primitives/upstreamCalls.js'
 import type { Config } from '../../config/config.js'
 import type { Edge } from '../../edge/edge.js'
 import type { NetworkSource } from '../networkSource.js'
@@ -36,6 +37,7 @@ export async function openEngines(
         },
         endpoint,
         call: (method, params) => running.calls.relay(method, params),
+        callWhole: (request) => running.calls.relay(engineRequestMethod, request),
         logDefect: (error) => log.error({ network: name, stack: (error as Error).stack }, 'internal error'),
       })
       await listener.listen()

@@ -6,10 +6,12 @@ import { includesFork } from '../../../data/chain/forks.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'
 import { type Address, bytesToBigInt, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
+import { isObject } from '../../../primitives/jsonType.js'
 import { setInterval } from '../../../primitives/timers.js'
 import {
   type Announced,
   dataLimitsMethod,
+  engineRequestMethod,
   type PoolQuestion,
   type SourceCalls,
 } from '../../../primitives/upstreamCalls.js'
@@ -27,6 +29,7 @@ import { SentTransactions } from '../transactions/sentTransactions.js'
 import { hasCellProofs } from './blobs.js'
 import { dataLimitsText, readDataLimits } from './dataLimits.js'
 import { Engine, type EngineEvents } from './engine.js'
+import type { Json } from './engineFields.js'
 import { CallCounts, type EngineFigures } from './engineFigures.js'
 import { callEngine, type EngineService, engineMethods } from './engineMethods.js'
 import { GapFiller } from './gapFiller.js'
@@ -249,11 +252,32 @@ class ConsensusCalls implements SourceCalls {
     }
     const begunMs = performance.now()
     this.#silence.called(begunMs)
-    return this.inTurn(async () => {
-      const answer = await callEngine(this.#service, method, JSON.parse(params))
-      this.#counts.add(method, answer, performance.now() - begunMs)
-      return JSON.stringify(answer)
-    })
+    return this.inTurn(async () =>
+      method === engineRequestMethod
+        ? this.#answerWhole(params, begunMs)
+        : JSON.stringify(await this.#answer(method, JSON.parse(params), begunMs)),
+    )
+  }
+
+  async #answer(method: string, params: unknown, begunMs: number): Promise<Json> {
+    const answer = await callEngine(this.#service, method, params)
+    this.#counts.add(method, answer, performance.now() - begunMs)
+    return answer
+  }
+
+  async #answerWhole(text: string, begunMs: number): Promise<string> {
+    const failed = (code: number, message: string) =>
+      JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })
+    let request: unknown
+    try {
+      request = JSON.parse(text)
+    } catch {
+      return failed(-32700, 'parse error')
+    }
+    const { id = null, method, params = [] } = isObject(request) ? request : {}
+    if (typeof method !== 'string') return failed(-32600, 'invalid request')
+    const { result, error } = await this.#answer(method, params, begunMs)
+    return JSON.stringify({ jsonrpc: '2.0', id, result, error })
   }
 
   figures(gap: GapFiller | undefined): EngineFigures {
