@@ -60,7 +60,7 @@ t.test('help of a command shows each flag with its default', async (t) => {
 
 Checks that the stored chain is whole and that the state of randomly chosen blocks leads
 to the state roots in their headers. Changes nothing, and may run beside a server. Ends
-with status 1 where anything is wrong.
+with status 1 if anything is wrong.
 
 Flags:
   --config FILE   configuration file (JSON); flags override it
