@@ -87,7 +87,8 @@ function checkMembers(
   fork: ForkName,
 ): void {
   const members: readonly (readonly [name: string, value: unknown, isDue: boolean])[] = [
-    ['withdrawals', withdrawals, version > 1 && includesFork(fork, 'shanghai')],
+    // The second version is for blocks of Paris, too.
+    ['withdrawals', withdrawals, version > 2 || (version === 2 && includesFork(fork, 'shanghai'))],
     ['blobGasUsed', fields.blobGasUsed, rules.hasBlobs],
     ['excessBlobGas', fields.excessBlobGas, rules.hasBlobs],
     ['slotNumber', fields.slotNumber, rules.hasAccessList],

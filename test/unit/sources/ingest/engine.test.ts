@@ -7,7 +7,7 @@ import { BlockMaker } from '../../../../src/sources/ingest/develop/blockMaker.js
 import { Engine } from '../../../../src/sources/ingest/engine/engine.js'
 import { callEngine, engineMethods } from '../../../../src/sources/ingest/engine/engineMethods.js'
 import { RejectedBlocks } from '../../../../src/sources/ingest/engine/rejectedBlocks.js'
-import type { ChainMaker, MadeBlock } from '../../../ingest/chainMaker.js'
+import { type ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../../ingest/chainMaker.js'
 import { payloadOf } from '../../../ingest/payloads.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { differences, dumpStore } from '../../../store/storeDump.js'
@@ -261,6 +261,16 @@ t.test(
     t.equal((await give(two)).status, 'VALID')
   },
 )
+
+t.test('a payload with the time of another fork is of that fork', async (t) => {
+  const times = { shanghaiTime: 100, cancunTime: 200, pragueTime: 300 }
+  const maker = await make(t, testGenesis({ ...mergedConfig(), ...times }, { difficulty: '0x0' }))
+  const [made] = (await maker.extendBy(maker.genesis, [{ after: 400 }])) as [MadeBlock]
+  const { call } = await openEngine(t, maker)
+  const early = { ...payloadOf(made), timestamp: '0x1' }
+  t.equal(await call('engine_newPayloadV4', early, [], beaconRoot, []), -38005)
+  t.equal(await call('engine_newPayloadV4', { ...early, withdrawals: null }, [], beaconRoot, []), -32602)
+})
 
 t.test('the transition configuration is that of the genesis; another one is an error', async (t) => {
   const maker = await make(t, merged())
