@@ -12,7 +12,7 @@ import type { Found, SpecialScenario } from './specialScenario.js'
 
 const requests = 100
 /** Starts of a process; each takes some seconds. */
-const startsMax = 4
+const startsMax = 3
 /** A start with its warm-up, two hundred requests and an end. */
 const startSeconds = 3.5
 /** Traces are rare, and no user's first request. */

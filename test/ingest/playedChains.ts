@@ -4,7 +4,8 @@ import type { SubjectsAt } from '../feed/replicaAnswers.js'
 import { killsAll, someOf } from '../library/property.js'
 import { withoutAmsterdam } from './amsterdam.js'
 import { makeAmsterdamReplay, subjectsAt } from './amsterdamReplay.js'
-import { makeOptimismReplay, optimismSubjects, skipsOptimism } from './optimismChain.js'
+import { skipsOptimism } from './optimismChain.js'
+import { makeOptimismReplay, optimismSubjects } from './optimismServed.js'
 import { makeReplayedChain, type PlayedBlock, type PlayOptions, type ReplayedChain } from './replayedChain.js'
 
 export interface PlayedChain {

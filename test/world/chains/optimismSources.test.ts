@@ -7,13 +7,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { compareAnswers } from '../../feed/replicaAnswers.js'
 import { atHead } from '../../feed/replicaCluster.js'
-import {
-  makeOptimismReplay,
-  type OptimismBlock,
-  optimismBlocks,
-  optimismSubjects,
-  skipsOptimism,
-} from '../../ingest/optimismChain.js'
+import { type OptimismBlock, optimismBlocks, skipsOptimism } from '../../ingest/optimismChain.js'
+import { makeOptimismReplay, optimismSubjects } from '../../ingest/optimismServed.js'
 import type { PlayedBlock } from '../../ingest/replayedChain.js'
 import { Steps } from '../../ingest/steppedReplay.js'
 import { makeFolder } from '../../library/folder.js'

@@ -10,13 +10,8 @@ import { RecoveredKeys } from '../../../src/execution/evm/transactions/recovered
 import { bytesToHex, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { VerifyError, verify } from '../../../src/verify/verify.js'
 import { TracedChain } from '../../chains/tracedChains.js'
-import {
-  type Json,
-  type OptimismBlock,
-  optimismBlocks,
-  serveOptimism,
-  skipsOptimism,
-} from '../../ingest/optimismChain.js'
+import { type Json, type OptimismBlock, optimismBlocks, skipsOptimism } from '../../ingest/optimismChain.js'
+import { serveOptimism } from '../../ingest/optimismServed.js'
 import { makeFolder } from '../../library/folder.js'
 import { type Witness, witnessState } from '../../library/witnessState.js'
 import { storePathOf } from '../../service/program.js'

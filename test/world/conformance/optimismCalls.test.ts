@@ -16,9 +16,9 @@ import {
   type OptimismCall,
   optimismBlocks,
   optimismCalls,
-  serveOptimism,
   skipsOptimism,
 } from '../../ingest/optimismChain.js'
+import { serveOptimism } from '../../ingest/optimismServed.js'
 import { someOf } from '../../library/property.js'
 import type { RpcAnswer } from '../../service/service.js'
 

@@ -19,7 +19,8 @@ import {
   storeInput,
   testGenesis,
 } from '../../ingest/chainMaker.js'
-import { makeOptimismReplay, skipsOptimism } from '../../ingest/optimismChain.js'
+import { skipsOptimism } from '../../ingest/optimismChain.js'
+import { makeOptimismReplay } from '../../ingest/optimismServed.js'
 import type { PlayedBlock } from '../../ingest/replayedChain.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
 import { oneToKill, propertyRuns } from '../../library/property.js'
