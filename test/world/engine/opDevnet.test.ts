@@ -17,6 +17,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../../src/primitives/bytes.js'
+import { skipsOptimism } from '../../ingest/optimismChain.js'
 import { waitFor } from '../../library/until.js'
 import { call, type Rollup, signerKey, startRollup, timeOf } from '../../service/opRollup.js'
 
@@ -24,6 +25,10 @@ const { OPNODE, OPBATCHER, OPGETH } = process.env
 /** A well-known key of test tools. */
 const depositor = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const portal = '0x00000000000000000000000000000000000d0001'
+const notRun =
+  OPNODE === undefined || OPBATCHER === undefined
+    ? 'OPNODE=PATH and OPBATCHER=PATH run it; OPGETH=PATH compares'
+    : skipsOptimism
 const payee: Hex = '0x00000000000000000000000000000000000abcde'
 
 const blockAt = (origin: string, number: string | number) =>
@@ -85,9 +90,8 @@ async function act({ l1, sequencer, verifier }: Rollup): Promise<void> {
 }
 
 for (const data of ['calldata', 'blobs'] as const) {
-  t.test(`op-node and op-batcher, with batches as ${data}`, async (t) => {
-    if (OPNODE === undefined || OPBATCHER === undefined)
-      return t.pass('not run: OPNODE=… and OPBATCHER=… name the programs, OPGETH=… one to compare with')
+  t.test(`op-node and op-batcher, with batches as ${data}`, { skip: notRun }, async (t) => {
+    if (OPNODE === undefined || OPBATCHER === undefined) throw new Error('skipped')
     const rollup = await startRollup(t, data, { node: OPNODE, batcher: OPBATCHER, geth: OPGETH })
     const { l1, sequencer, verifier } = rollup
     await act(rollup)
@@ -108,8 +112,8 @@ for (const data of ['calldata', 'blobs'] as const) {
     }
     await mustAgree(t, rollup, Number(number))
     // The origin of the newest blocks leaves L1, and op-node builds them again on another.
-    const origin = (await call(sequencer.node, 'optimism_syncStatus')).unsafe_l2
-    await call(l1.origin, 'anvil_reorg', [3, []])
+    const { head_l1, unsafe_l2: origin } = await call(sequencer.node, 'optimism_syncStatus')
+    await call(l1.origin, 'anvil_reorg', [head_l1.number - origin.l1origin.number + 2, []])
     await waitFor(
       'another block at the same number',
       async () => {
