@@ -10,9 +10,7 @@ import { type PricedKind, pricedKinds } from './pricedKinds.js'
 import { type Found, onDemo, type SpecialScenario } from './specialScenario.js'
 
 /** Time for each kind of call in a short run. */
-const secondsQuick = 0.08
-/** No kind needs more: a price is a ratio of the means of hundreds of calls. */
-const secondsMax = 0.15
+const secondsQuick = 0.06
 
 /** A kind of call, its charge and its CPU time. */
 export interface PricedCall {
@@ -37,14 +35,10 @@ const leftPattern = /"units";r=(\d+)/
 const connectionsUsual = 8
 const connectionsOfLong = 2
 
-function secondsOfKind(isQuick: boolean, seconds: number): number {
-  return isQuick ? secondsQuick : Math.min(seconds, secondsMax)
-}
-
 export const prices: SpecialScenario = {
   name: 'prices',
   title: 'CPU time for a unit, by what is asked',
-  seconds: ({ isQuick, seconds }) => 5 + pricedKinds.length * 2 * secondsOfKind(isQuick, seconds),
+  seconds: ({ isQuick, seconds }) => 5 + pricedKinds.length * 2 * (isQuick ? secondsQuick : seconds),
   run: (context) =>
     onDemo(
       context,
@@ -53,7 +47,7 @@ export const prices: SpecialScenario = {
         const calls: PricedCall[] = []
         for (const [at, kind] of pricedKinds.entries()) {
           const url = server.keyedUrls[at] as string
-          calls.push(await measurePrice(server, url, kind, secondsOfKind(isQuick, seconds)))
+          calls.push(await measurePrice(server, url, kind, isQuick ? secondsQuick : seconds))
         }
         const outcome = pricesOutcome(calls)
         return { ...outcome, own: { ...outcome.own, ...server.memory() } }

@@ -1,5 +1,5 @@
-/** This package: its folder, the files that the build makes, and its version. */
-import { existsSync, readFileSync } from 'node:fs'
+/** This package: its folder, and the files that the build makes. */
+import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startedFiles } from './startedFiles.js'
@@ -28,21 +28,3 @@ export function startedUrl(name: StartedFile): URL {
 export function builtPath(path: string): string {
   return resolve(packageRoot(), 'dist', path)
 }
-
-const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
-  version: string
-}
-
-export { version }
-
-/** The answer of `web3_clientVersion`: `Tidegate/v0.1.0/linux-x64/node20.20.2`. */
-export const clientVersion = `Tidegate/v${version}/${process.platform}-${process.arch}/node${process.versions.node}`
-
-/** The release of anvil whose answers those of a developer chain have the form of. */
-export const anvilVersion = '1.7.1'
-
-/**
- * The same on a developer chain. Hardhat's helpers, Ignition and others refuse every name that does not begin with that
- * of a test chain, of which anvil's has the most methods here.
- */
-export const developerClientVersion = `anvil/v${anvilVersion} ${clientVersion}`

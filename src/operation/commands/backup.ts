@@ -22,7 +22,7 @@ import {
 import { schemaVersion } from '../../data/store/tables.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { isThere, makeFolder } from '../../primitives/files.js'
-import { version } from '../../primitives/packageRoot.js'
+import { version } from '../../primitives/version.js'
 import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
 import { bar, createProgressView, logLine, type ProgressView } from '../process/progressView.js'
 import { type Io, untilInterrupted } from '../process/terminal.js'

@@ -106,7 +106,7 @@ function commandsOf(group: string): Command[] {
 
 // Loaded late, so that an error here is reported like any other failure.
 async function readVersion(): Promise<string> {
-  return (await import('../../primitives/packageRoot.js')).version
+  return (await import('../../primitives/version.js')).version
 }
 
 function describe(error: unknown): string {

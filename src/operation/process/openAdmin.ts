@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { freeBytesAt } from '../../data/store/lmdb/environment.js'
 import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
-import { clientVersion, version } from '../../primitives/packageRoot.js'
+import { clientVersion, version } from '../../primitives/version.js'
 import type { Allowances } from '../../serving/access/allowances.js'
 import {
   createKey,

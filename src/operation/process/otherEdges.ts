@@ -1,6 +1,6 @@
 import { UsageError } from '../../primitives/faults.js'
-import { clientVersion } from '../../primitives/packageRoot.js'
 import { callSource, type SourceCallName } from '../../primitives/upstreamCalls.js'
+import { clientVersion } from '../../primitives/version.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import type { JobOwner, Jobs } from '../../serving/pool/jobs.js'
 import type { Pool } from '../../serving/pool/pool.js'

@@ -16,7 +16,6 @@ import {
 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import { isObject } from '../../../primitives/jsonType.js'
-import { anvilVersion, developerClientVersion } from '../../../primitives/packageRoot.js'
 import {
   type Announced,
   coinbaseMethod,
@@ -27,6 +26,7 @@ import {
   type SourceCalls,
   type ToolPrefix,
 } from '../../../primitives/upstreamCalls.js'
+import { anvilVersion, developerClientVersion } from '../../../primitives/version.js'
 import { AccountSigning } from './accountSigning.js'
 import type { BlockMaker } from './blockMaker.js'
 import { type ChainClock, clockSeconds } from './chainClock.js'
