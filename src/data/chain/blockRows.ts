@@ -202,6 +202,13 @@ export class BlockRowsReader {
     this.#types = types
   }
 
+  /** Drops the blocks in memory: the store may have removed some. */
+  forget(): void {
+    this.#kept.clear()
+    this.#last = undefined
+    this.#view = undefined
+  }
+
   /** A block; undefined if it is unknown. Throws NotHeldError if only a part of it is stored. */
   read(hash: Hash32): BlockRows | undefined {
     const held = this.#held(hash, undefined)

@@ -58,6 +58,9 @@ export class Chain extends ChainBlocks {
     if (stored === undefined || (isSame && marked === this.#markerKey)) return
     this.#markerKey = marked
     this.parts.readOldest()
+    // The store forgets blocks of a run of empty blocks that is taken back.
+    const isTakenBack = stored.number < this.#current.number
+    if (isTakenBack && this.#store.readByHand?.() !== undefined) this.parts.forgetBlocks()
     this.#current = this.#readHead(this.#current.generation + 1)
     if (!isSame) for (const listener of this.#listeners) listener()
   }

@@ -126,6 +126,11 @@ export class ChainParts {
     this.readReady()
   }
 
+  forgetBlocks(): void {
+    this.answers.clear()
+    this.rows.forget()
+  }
+
   readReady(): void {
     const { first = 0, last = -1 } = this.store.readReadyRange?.() ?? {}
     this.readyFrom = last < first ? Number.POSITIVE_INFINITY : first

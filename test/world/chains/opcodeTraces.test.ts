@@ -140,11 +140,12 @@ function withoutEnds(logged: readonly LoggedStep[], wanted: readonly Step[]): Lo
   return kept
 }
 
-/** The slot and value that an instruction uses. */
+/** The slot and value that an instruction uses; as in go-ethereum, one that could not be paid uses none. */
 function slotOf({ op, stack, error }: LoggedStep, next: Step | undefined): [string, string] | undefined {
   const word = (text: string | undefined) => `0x${(text ?? '0x0').slice(2).padStart(64, '0')}`
+  if (error !== undefined) return undefined
   if (op === 'SSTORE' && stack.length > 1) return [word(stack.at(-1)), word(stack.at(-2))]
-  if (op === 'SLOAD' && stack.length > 0 && error === undefined) {
+  if (op === 'SLOAD' && stack.length > 0) {
     return [word(stack.at(-1)), word(next?.stack.at(-1))]
   }
   return undefined

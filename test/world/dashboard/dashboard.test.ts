@@ -117,7 +117,10 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see(/eth_getProof\tdemo\t[\d,]+\t100 %\t0\t[\d.]+ (?:µs|ms|s)\t/)
     await visit.see(/eth_getBalance\tdemo\t[\d,]+\t[\d.]+ %\t(?!0\t)[\d,]+\t/)
     await visit.see(/-32602\teth_getBalance\tdemo\t[1-9]/, 'main')
-    await visit.see(/eth_getBalance\tdemo\tdemo \([0-9a-f]{12}\)\t.+\t-32602: .+\t\[\]/, 'main')
+    await visit.see(
+      /eth_getBalance\tdemo\tlatest \(\d+\)\tdemo \([0-9a-f]{12}\)\t.+\t-32602: .+\t\[\]/,
+      'main',
+    )
     await visit.see(/demo \([0-9a-f]{12}\)\t[1-9][\d,]*\t[1-9]/, 'main')
     await visit.fill('combobox', 'Method', 'eth_getProof')
     await visit.see(/^(?![\s\S]*refused requests)[\s\S]*calls/, '.chart')
@@ -154,7 +157,9 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params: looping })
       await served.service.post(`/v3/${served.key}`, body)
     }
-    await visit.see(/eth_call\tdemo\tdemo \([0-9a-f]{12}\)\t[\d.]+ m?s\t-32000: .+\t\[\{"data":"0x5b5f56"/)
+    await visit.see(
+      /eth_call\tdemo\tlatest \(\d+\)\tdemo \([0-9a-f]{12}\)\t[\d.]+ m?s\t-32000: .+\t\[\{"data":"0x5b5f56"/,
+    )
     await visit.page.click('[aria-label="Slow calls"] button')
     await visit.see('"data": "0x5b5f56"', '.answer')
     t.strictSame(visit.faults, [])

@@ -70,7 +70,8 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
           response.on('end', () => resolve(bytes))
           response.on('error', reject)
         })
-        sent.on('error', reject)
+        // A connection that the server has closed since its last answer.
+        sent.on('error', (error) => (sent.reusedSocket ? resolve(overHttp(body)) : reject(error)))
         sent.end(body)
       })
     const roads: Readonly<Record<string, readonly Road[]>> = {
