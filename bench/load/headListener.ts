@@ -1,4 +1,9 @@
+import { setTimeout } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+
+/** A gateway may listen before it has its first block: attempts to subscribe, and the pause between two. */
+const triesMax = 300
+const pauseMs = 100
 
 /** The heads that a server sends over a WebSocket, with the time of each message. */
 export class HeadListener {
@@ -17,9 +22,16 @@ export class HeadListener {
     const socket = new WebSocket(url, { perMessageDeflate: false })
     const listener = new HeadListener(socket)
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-    socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
-    const answer = await new Promise((resolve) => socket.once('message', resolve))
-    if (!/"result":"0x/.test(String(answer))) throw new Error(`${url} has no newHeads: ${String(answer)}`)
+    for (let tries = 1; ; tries++) {
+      socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
+      const answer = String(await new Promise((resolve) => socket.once('message', resolve)))
+      if (/"result":"0x/.test(answer)) break
+      if (tries >= triesMax) {
+        socket.terminate()
+        throw new Error(`${url} has no newHeads: ${answer}`)
+      }
+      await setTimeout(pauseMs)
+    }
     socket.on('message', (data) => listener.#take(String(data)))
     return listener
   }

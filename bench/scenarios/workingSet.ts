@@ -42,10 +42,11 @@ async function follow(context: RunContext): Promise<Found> {
   const entry = { name: 'gateway', kind: 'gateway', upstreams: [{ url: `${proxy.url}/made` }] }
   const gateway = await startTidegate(folder, [], { ...options, moreNetworks: [entry] })
   const urls = [new URL('/made', archive.said).href, gateway.said]
-  const listener = await HeadListener.open(`${gateway.said.replace('http', 'ws')}/ws`)
+  let listener: HeadListener | undefined
   const wallet = walletOf(0)
   let failures = 0
   try {
+    listener = await HeadListener.open(`${gateway.said.replace('http', 'ws')}/ws`)
     let before = 0
     for (let number = 1; number <= headsBefore + heads; number++) {
       if (number === headsBefore + 1) {
@@ -68,7 +69,7 @@ async function follow(context: RunContext): Promise<Found> {
       note: `${heads} heads, ${values.length} values read at each, compared with the upstream's; calls: ${methods}`,
     }
   } finally {
-    listener.close()
+    listener?.close()
     await gateway.stop()
     proxy.stop()
     await archive.stop()
