@@ -120,7 +120,7 @@ t.test(
     const follower = await startMember(t, cluster, replicaOf(cluster), absent)
     await steps.next(chain.heads.length)
     await atHead(chain.heads.at(-1) as MadeBlock, [writer, follower])
-    t.equal((await healthOf(follower)).status, 'ok')
+    await waitFor('the follower to be well', async () => (await healthOf(follower)).status === 'ok')
   },
 )
 
