@@ -103,12 +103,19 @@ function nodeFlags(folder: string, { l1, beacon, port, engine, jwt }: NodePlan):
       ? ['--l1.beacon.ignore']
       : [`--l1.beacon=http://127.0.0.1:${beacon}`, `--l1.beacon.slot-duration-override=${blockSeconds}`]
   return [
-    ...['--l1', l1, '--l1.rpckind=standard', '--l1.trustrpc=false', ...data],
-    ...['--l1.http-poll-interval=1s', '--l1.epoch-poll-interval=6s'],
-    ...['--l2', engine, '--l2.jwt-secret', jwt, '--l2.enginekind', 'geth'],
-    ...['--rollup.config', join(folder, 'rollup.json')],
-    ...['--rollup.l1-chain-config', join(folder, 'l1-chain-config.json')],
-    ...['--rpc.addr', '127.0.0.1', '--rpc.port', String(port)],
+    `--l1=${l1}`,
+    '--l1.rpckind=standard',
+    '--l1.trustrpc=false',
+    ...data,
+    '--l1.http-poll-interval=1s',
+    '--l1.epoch-poll-interval=6s',
+    `--l2=${engine}`,
+    `--l2.jwt-secret=${jwt}`,
+    '--l2.enginekind=geth',
+    `--rollup.config=${join(folder, 'rollup.json')}`,
+    `--rollup.l1-chain-config=${join(folder, 'l1-chain-config.json')}`,
+    '--rpc.addr=127.0.0.1',
+    `--rpc.port=${port}`,
   ]
 }
 

@@ -84,7 +84,7 @@ export interface ReadyRange {
   readonly form: number
   readonly first: number
   readonly last: number
-  /** Of the rows of all these blocks. */
+  /** Bytes of the rows of all these blocks. */
   readonly bytes: number
 }
 

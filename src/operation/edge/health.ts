@@ -183,7 +183,7 @@ function nodeEntries(
 /** A name that is a host; others, such as a replica's `feed`, say nothing of an address. */
 const hostForm = /[.:]/
 
-/** What is left of addresses in a sentence: of nodes that are not known yet. */
+/** Addresses of nodes that have no name yet, as errors write them. */
 const addresses =
   /\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s,;)]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:]+\](?::\d+)?|\b[\w-]+(?:\.[\w-]+)+:\d+\b|(?<=\b(?:upstream|node) )[\w-]+(?:\.[\w-]+)+/gi
 

@@ -61,7 +61,9 @@ export async function chainQuestions(ask: Ask, isOver: () => boolean): Promise<r
   const reads = [
     about(accounts, 'eth_getBalance', (account) => [account, 'latest']),
     about(slots, 'eth_getStorageAt', ([contract, slot]) => [contract, slot, 'latest']),
-    ...['eth_blockNumber', 'eth_chainId', 'eth_gasPrice'].map((method) => [callBody(method, [])]),
+    [callBody('eth_blockNumber', [])],
+    [callBody('eth_chainId', [])],
+    [callBody('eth_gasPrice', [])],
   ]
   return inTurn([
     ...reads,

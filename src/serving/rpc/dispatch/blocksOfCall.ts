@@ -7,8 +7,15 @@ import type { Member } from './batch.js'
 
 /** Names of parameters that are a block, or an object with one. A filter has a range. */
 const blockNames: ReadonlySet<string> = new Set([
-  ...['block', 'newestBlock', 'blockHash', 'blockNumber', 'stateContext'],
-  ...['startNumber', 'endNumber', 'startHash', 'endHash'],
+  'block',
+  'newestBlock',
+  'blockHash',
+  'blockNumber',
+  'stateContext',
+  'startNumber',
+  'endNumber',
+  'startHash',
+  'endHash',
 ])
 
 const tags: ReadonlySet<string> = new Set(blockTags)
@@ -38,7 +45,7 @@ export function blocksOfCall(
   return found.length === 0 ? undefined : found.join(' to ')
 }
 
-/** Of a value as a caller wrote it, or of a decoded one: a BlockId, or the bytes of a hash. */
+/** The text for a value as a caller wrote it, or for a decoded one: a BlockId, or the bytes of a hash. */
 function blockText(value: unknown, head: number): string | undefined {
   if (value === 'latest') return `latest (${head})`
   if (value instanceof Uint8Array) return bytesToHex(value)
@@ -53,7 +60,7 @@ function blockText(value: unknown, head: number): string | undefined {
   return isObject(named) ? undefined : blockText(named, head)
 }
 
-/** Of the filter of a search. */
+/** The text for the range in the filter of a search. */
 function rangeText(value: unknown, head: number): string | undefined {
   if (!isObject(value)) return undefined
   const { blockHash, fromBlock, toBlock } = value

@@ -131,7 +131,7 @@ export class SignedHead {
     }
   }
 
-  /** Of the beacon nodes. */
+  /** Figures of the beacon nodes. */
   figures(): UpstreamFigures[] {
     return this.#nodes.figures()
   }
