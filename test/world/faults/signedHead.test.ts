@@ -215,9 +215,11 @@ for (const kind of someOf(kinds, 1)) {
       })),
     )
     t.match(network.chain.upstreams[3], { head: slot, blocksBehind: Number }, 'the last slot of the first')
-    const metrics = await admin.metrics()
     const labels = `network="dev",upstream="beacon node ${new URL(first.url).host}"`
-    t.equal(metrics.get(`tidegate_upstream_answering{${labels}}`), 0)
+    // Figures are published each second; what /health says, at once.
+    await waitFor('the figure', async () => {
+      return (await admin.metrics()).get(`tidegate_upstream_answering{${labels}}`) === 0
+    })
     await colluders.extend(3)
     t.equal(await hashOf(service, 'latest'), chain.tip.hash)
     const balance = await service.call('eth_getBalance', [`0x${'5a'.repeat(19)}a1`, 'latest'])
