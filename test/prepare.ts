@@ -1,8 +1,8 @@
 /**
- * Runs before the tests: imports the demo chain, and the recorded one where it lies beside the package, into stores
- * that tests read, finds who sent the demo chain's transactions, and writes what methods declare. The import is a test in
- * itself, so it is made anew whenever the program or a chain has changed; the heads that come out are compared in `rpc/`
- * and `conformance/` with those that independent code computed.
+ * Runs before the tests. Imports the demo chain, and the recorded chain if it is beside the package, into stores that
+ * tests read. Finds the senders of the demo chain's transactions, and writes the declarations of methods. The import is
+ * a test in itself, so it runs again whenever the program or a chain has changed. Tests in `rpc/` and `conformance/`
+ * compare the heads with those of independent code.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

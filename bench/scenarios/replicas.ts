@@ -1,7 +1,7 @@
 /**
- * A writer that plays a chain and publishes it in a real PostgreSQL, and two replicas: the time from the writer's head
- * to theirs, reads of both at the same time, and blocks that a new store takes from the database beside an import of
- * these blocks. Both of the latter have one core.
+ * A writer that plays a chain and publishes it in a real PostgreSQL, and two replicas. Measures the time from the
+ * writer's head to theirs, and reads of both at the same time. Also compares the blocks that a new store takes from the
+ * database with an import of these blocks, on one core each.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

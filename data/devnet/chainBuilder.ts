@@ -1,9 +1,9 @@
 /**
  * Makes one block after another on top of genesis: header fields by the rules of the fork, execution, roots.
  *
- * Owns heads, uncles and total difficulty. Knows nothing of what the blocks are about; that is the story's affair.
- * No work is proven: `mixHash` and `nonce` of the proof-of-work blocks are hashes of the block's number, and so are
- * the randomness and beacon roots of the later ones. Everything else is as the protocol wants it.
+ * Owns heads, uncles and total difficulty. The story owns the content of blocks. There is no proof of work: `mixHash`,
+ * `nonce`, and the randomness and beacon roots of later blocks are hashes of the block's number. Everything else
+ * follows the protocol.
  */
 import {
   type Block,

@@ -75,8 +75,8 @@ export async function createEngine(genesis: Genesis, kzg: KZG): Promise<Engine> 
   const stateManager = new MerkleStateManager({ common })
   await stateManager.generateCanonicalGenesis(parseGethGenesisState(genesis as unknown as GethGenesis))
   const blockchain = new KnownBlocks()
-  // Made under the newest fork: a machine of before Prague never gets the code for the BLS precompiles, and then
-  // calls to them revert for ever.
+  // Made under the newest fork. A machine made before Prague never gets the code for the BLS precompiles, and then
+  // calls to them always revert.
   const vm = await createVM({ common, stateManager, blockchain, setHardfork: true })
   common.setHardforkBy({ blockNumber: 0, timestamp: Number(genesis.timestamp) })
   const { number, gasLimit, difficulty, timestamp, extraData, coinbase } = genesis

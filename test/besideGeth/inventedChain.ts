@@ -1,7 +1,7 @@
 /**
- * A chain by a seed, made by the block maker of developer chains: from the Merge to Amsterdam, a fork every few blocks,
- * with random programs in its genesis and random transactions of all types but blobs. Times are fixed, so that a seed
- * makes the same chain each time.
+ * A chain from a seed, made by the block maker of developer chains, from the Merge to Amsterdam with a fork every few
+ * blocks. Its genesis has random programs; its transactions are random, of all types but blobs. Times are fixed, so
+ * that a seed makes the same chain each time.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'

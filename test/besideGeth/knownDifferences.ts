@@ -1,6 +1,6 @@
 /**
- * What differs on purpose. The reason of each is a sentence of the page that lists it, which a test compares, so that
- * neither says what the other does not.
+ * Differences on purpose. The reason of each is a sentence of the page that lists it. A test compares both lists, so
+ * that neither lacks an entry of the other.
  */
 import type { Endpoint, Exchange } from './endpoint.js'
 

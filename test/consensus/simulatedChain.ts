@@ -1,6 +1,6 @@
 /**
- * A beacon chain as light clients see it, with real BLS keys: 512 of them sign for each period, 16 of which are others
- * than before. States and bodies have only the parts that light clients are shown; the rest of their trees is zero.
+ * A beacon chain as light clients see it, with real BLS keys. 512 keys sign for each period, of which 16 are new.
+ * States and bodies have only the parts that light clients get; the rest of their trees is zero.
  */
 import { createHash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'

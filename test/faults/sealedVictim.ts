@@ -1,6 +1,6 @@
 /**
- * What a victim has besides its calls, while others attack: subscriptions to the heads and logs of a chain of its own, to
- * which it sends transactions, and submissions to a rollup network with their statuses.
+ * Actions of a victim besides its calls, while others attack. It subscribes to the heads and logs of its own chain, to
+ * which it sends transactions. It also submits to a rollup network, and reads statuses.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Wallet } from 'ethers'

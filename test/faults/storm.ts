@@ -1,10 +1,10 @@
 /**
- * A storm of upstreams: five honest nodes, of which three lag, beside four that lie, over a chain that reorganises up to
- * 64 deep every few steps. Owns its course, and the looks of a client, each of which compares what is served with the
- * chain itself.
+ * A storm of upstreams: five honest nodes, of which three lag, and four that lie. Their chain reorganises up to 64
+ * blocks deep every few steps. Owns the steps of the storm, and the checks of a client, which compare each answer with
+ * the chain itself.
  *
- * A short storm, as in CI, counts in steps, and makes one only after the nodes were asked for their heads: on a slow
- * machine blocks come slower, too. A long one (`STORM_SECONDS=600`) counts in seconds.
+ * A short storm, as in CI, counts in steps. A step comes only after the nodes were asked for their heads: on a slow
+ * machine blocks come slower, too. A long storm (`STORM_SECONDS=600`) counts in seconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'

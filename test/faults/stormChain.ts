@@ -140,8 +140,8 @@ export class StormChain {
   }
 
   /**
-   * How long ago a block stopped to be the newest, in steps and in ms; a block that never was one is as old as what
-   * came with it.
+   * Time since the block stopped being the newest, in steps and in ms. A block that never was the newest has the age of
+   * the newest block of its step.
    */
   age(block: StormBlock): { readonly steps: number; readonly ms: number } {
     const last = this.#lastTip.get(block.hash) ?? block.bornAt - 1

@@ -214,8 +214,8 @@ function findBinaries(): string[] {
 }
 
 /**
- * PostgreSQL does not run as root. If the user that runs it cannot enter a package's folder, as in root's home, makes
- * an accessible copy (60 MB), which is kept for the next runs.
+ * PostgreSQL does not run as root. Its user may be unable to enter the package's folder, as in root's home. Then this
+ * makes an accessible copy (60 MB), which stays for the next runs.
  */
 function enterable(folder: string): string {
   if (process.getuid?.() !== 0) return folder

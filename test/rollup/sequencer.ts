@@ -1,6 +1,6 @@
 /**
- * A sequencer for tests: a real HTTP server on loopback, on a thread of its own, that stores accepted transactions
- * (also over a restart) and records every arrival.
+ * A sequencer for tests: a real HTTP server on loopback, on a thread of its own. It stores accepted transactions (also
+ * over a restart) and records every arrival.
  */
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'

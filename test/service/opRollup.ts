@@ -1,6 +1,6 @@
 /**
- * A rollup of the OP Stack from real programs (`../shared/engine/op-node`): Tidegate is the L1 and the engine of a sequencer
- * and a verifier, and op-batcher writes batches to L1.
+ * A rollup of the OP Stack from real programs (`../shared/engine/op-node`). Tidegate is the L1, and the engine of a
+ * sequencer and a verifier. op-batcher writes batches to L1.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, openSync, readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Ethereum's state tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests): one transaction on a
- * given state, and for each fork the state root and the hash of the logs that follow.
+ * Ethereum's state tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests). A case is one
+ * transaction on a given state. For each fork it has the expected state root and hash of the logs.
  */
 
 import { blobBaseFee } from '../../src/data/chain/feeMarket.js'

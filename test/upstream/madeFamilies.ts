@@ -1,6 +1,6 @@
 /**
- * Chains of families whose code is not available, made by the rules in their documentation: 25 blocks, each with the
- * family's types of transactions, and the state of {@link stateOf}. It uses no code from src.
+ * Chains of families whose code is not available, made by the rules in their documentation. A chain has 25 blocks, each
+ * with the family's types of transactions, and the state of {@link stateOf}. It uses no code from src.
  */
 import { createMPT } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'

@@ -45,8 +45,8 @@ export type BlockTag = (typeof blockTags)[number]
 /**
  * A block id from a caller, before it is looked up: by number, by tag, or by hash (EIP-1898).
  *
- * - `number` is a safe integer. A number that a caller may write but no chain can reach (2^53 − 1 up to 2^63 − 1)
- *   becomes 2^53 − 1, which is beyond any head.
+ * - `number` is a safe integer. Callers may also write 2^53 − 1 up to 2^63 − 1. Such a number becomes 2^53 − 1, which
+ *   is beyond any head.
  * - `requireCanonical` requests a fault if the hash names a block outside the canonical chain.
  */
 export type BlockId =

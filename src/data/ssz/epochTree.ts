@@ -1,7 +1,7 @@
 /**
- * SSZ trees for the history before the Merge: the accumulator of an epoch, which is the root of `List[HeaderRecord,
- * 8192]` over the hash and total difficulty of each block, and proofs of headers in it (Portal Network, legacy
- * history). Owns trees and proofs; does not decide which accumulators are trusted.
+ * SSZ trees for the history before the Merge: accumulators of epochs, and proofs of headers in them (Portal Network,
+ * legacy history). An accumulator is the root of `List[HeaderRecord, 8192]` over the hash and total difficulty of each
+ * block. Owns trees and proofs; does not decide which accumulators are trusted.
  */
 import {
   BranchNode,

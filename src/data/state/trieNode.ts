@@ -19,8 +19,8 @@ import {
 import { Slab } from '../../primitives/slab.js'
 
 /**
- * Reads the node of a trie with this hash at `path` (a nibble per byte): its RLP, or the node with the others of its
- * row. Undefined if it is not stored.
+ * Reads the trie node with this hash at `path` (a nibble per byte). Returns its RLP, or the node together with the
+ * other nodes of its row. Undefined if it is not stored.
  */
 export type NodeReader = (hash: Uint8Array, path: Uint8Array) => Uint8Array | TrieNode | undefined
 /** Called with each new node that is referred to by hash: its RLP, and the node with the known nodes below it. */

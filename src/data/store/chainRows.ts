@@ -111,9 +111,9 @@ export function firstHeaderOf(identity: ChainIdentity): number {
 }
 
 /**
- * A chain that anvil made. Its genesis header has the root of an empty state, though there are accounts; and a header
- * need not follow from its parent's (base fee, gas limit, timestamp), because callers set these at will. Blocks are
- * executed and compared as on any chain.
+ * A chain that anvil made. Its genesis header has the root of an empty state, although there are accounts. Callers
+ * choose base fee, gas limit and timestamp, so these need not follow from the parent's header. Blocks are executed and
+ * compared as on any chain.
  */
 export interface Development {
   /** The real root of the genesis state, hex; a gateway does not know it and has the root in the header. */
@@ -348,8 +348,8 @@ export interface ChainRows {
   /** Account after canonical block `number`. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined
   /**
-   * Numbers of canonical blocks that changed an account (also one of its slots), at most `limit`: ascending from
-   * `from` on, or descending from it with `isBackward`.
+   * Numbers of canonical blocks that changed an account or one of its slots, at most `limit`. They ascend from `from`
+   * on, or descend from it with `isBackward`.
    */
   readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[]
   /** Value after canonical block `number`. */

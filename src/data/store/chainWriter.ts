@@ -255,8 +255,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Removes some of the history that is older than the store keeps, and stores some of the ready answers that it lacks;
-   * each commit does so too. Returns whether there is more. Call it only while no batch is open and no commit is under way.
+   * Removes some expired history, and stores some of the missing ready answers. Each commit does the same. Returns
+   * whether there is more. Call it only while no batch is open and no commit is under way.
    */
   cutHistory(): boolean {
     this.commit(() => undefined)
@@ -319,9 +319,9 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes a caller's change part of the state after the head, whose header stays; `code` is new code by its hash, `nodes`
-   * are new trie nodes of a store whose tries are no rows. Throws OperatorError where the store cannot go back by one
-   * block.
+   * Applies a caller's change to the state after the head; the head's header stays. `code` is new code by its hash.
+   * `nodes` are new trie nodes, for a store whose tries are no rows. Throws OperatorError if the store cannot unwind
+   * one block.
    */
   changeByHand(
     change: Omit<ChangeByHand, 'number'>,

@@ -1,7 +1,7 @@
 /**
- * Changes to the state after the head that callers of a developer chain make by hand. Owns their rows, and how a change
- * becomes part of the state after a block: the block is written again with it, under the same hash, so history, tries
- * and undo records need no form of their own.
+ * Changes to the state after the head that callers of a developer chain make by hand. Owns their rows and how they are
+ * applied. The block is written again with the change, under the same hash. So history, tries and undo records need no
+ * form of their own.
  *
  *   meta  'changeByHand' ‖ block number ‖ index → msgpack {@link ChangeByHand}
  */

@@ -203,8 +203,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Moves the lowest canonical blocks above genesis and below `number` to the side blocks, some thousand at a time,
-   * because their numbers are no longer certain. Returns whether there are more.
+   * Moves canonical blocks above genesis and below `number` to the side blocks, some thousand at a time, lowest first.
+   * Their numbers are no longer certain. Returns whether there are more.
    */
   moveAsideBelow(number: number): boolean {
     const range = { start: numberKey(1), end: numberKey(number), limit: movedMax }
@@ -290,8 +290,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Stores parts of blocks, and adds the canonical blocks from number `first` to `last` to the log index, if their logs
-   * are complete; all in one transaction.
+   * Stores parts of blocks in one transaction. Also adds the canonical blocks `first` to `last` to the log index, if
+   * their logs are complete.
    */
   fillLogs(parts: readonly FetchedParts[], first: number, last: number): void {
     this.commit(() => {

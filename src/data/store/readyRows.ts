@@ -64,8 +64,8 @@ const sharedValueMax = 2_000
 const pageBytes = 4_096
 
 /**
- * part (1 byte) ‖ block number (8) ‖ index (4). Rows of blocks are together: most are in pages of their own, so that the
- * pages of their keys are few, and stay in the processor's caches.
+ * part (1 byte) ‖ block number (8) ‖ index (4). Rows of one block are neighbours. Most rows fill pages of their own, so
+ * the pages of keys are few and stay in the processor's caches.
  */
 export function writeReadyKey(key: Uint8Array, number: number, part: ReadyPart, index: number): void {
   key[0] = parts[part]

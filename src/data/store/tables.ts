@@ -85,9 +85,9 @@ const tableNames = {
    */
   held: 'held',
   /**
-   * block hash ‖ 0 for the block, 1 for its receipts → how it is verified (0: roots cover it; 1: one upstream reported
-   * it; 2: a quorum did) ‖ JSON in the upstream's form. Gateways to chains of other families only. Older stores lack
-   * it, as for `held`.
+   * block hash ‖ 0 for the block, 1 for its receipts → verification (1 byte) ‖ JSON in the upstream's form.
+   * Verification is 0 if roots cover the row, 1 if one upstream reported it, 2 if a quorum did. Gateways to chains of
+   * other families only. Older stores lack it, as for `held`.
    */
   reported: 'reported',
   /**

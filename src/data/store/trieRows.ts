@@ -1,6 +1,6 @@
 /**
- * The tries of a chain by owner and path: applies the changes of a block, reverts them, and reads tries after any block
- * that is kept. Owns the keys and versions of rows; trieRow.ts owns their content.
+ * The tries of a chain by owner and path. Applies the changes of a block, reverts them, and reads tries after any
+ * stored block. Owns the keys and versions of rows; trieRow.ts owns their content.
  *
  *   trie         owner ‖ path → the row as it is at the head: form ‖ block that made it (6 bytes) ‖ body
  *                owner ‖ path ‖ 0 ‖ block → the row before that block, if the block removed it, or had no room for it

@@ -1,7 +1,7 @@
 /**
- * Data of the active frames: their EVM memory and its gas, the reason why the current instruction cannot be executed,
- * and the data that the last inner frame returned. Frames are records in linear memory (frame.ts), so that call depth
- * takes no native stack.
+ * Data of the active frames. Each has its EVM memory and the gas for it, the fault of the current instruction, and the
+ * return data of the last inner frame. Frames are records in linear memory (frame.ts), so that call depth takes no
+ * native stack.
  */
 import { Failure, Frame } from './frame'
 import { blockBytes, releaseBlock, takeBlock } from './heap'

@@ -1,7 +1,7 @@
 /**
- * The settings of one run of a command: the configuration file (see `file.ts`), overridden by command line flags, as
- * one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo network. Opens no
- * store; commands pass the values on. Other modules import only this file of `config`.
+ * The settings of one run of a command, as one frozen value with absolute paths. Flags of the command line override the
+ * configuration file (see `file.ts`). Owns the layout of the data folder and the embedded demo network. Opens no store;
+ * commands pass the values on. Other modules import only this file of `config`.
  *
  *   DIR/node/node.mdb             API keys, and transactions submitted to rollup networks
  *   DIR/node/rollup-NAME.writer   locked by the process that serves a rollup network

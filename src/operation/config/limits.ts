@@ -41,8 +41,9 @@ export const limitsShape = {
   /** Unfinished bodies of all connections together: 51 of the largest. Keeps slow senders from filling the memory. */
   bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
   /**
-   * Body of one request of a consensus client. A payload is twice as long in hex as in its block, which has at most 10 MiB
-   * (EIP-7934), or 16 MiB of the largest batches of rollups. The network's own thread parses it, so that no caller waits.
+   * Body of one request of a consensus client. Hex makes a payload twice as long as its block. A block has at most 10
+   * MiB (EIP-7934), or 16 MiB for the largest batches of rollups. The network's own thread parses it, so that no caller
+   * waits.
    */
   engineBodyBytesMax: integer(MiB, GiB).default(32 * MiB),
   /**
@@ -57,25 +58,27 @@ export const limitsShape = {
   /** Time for one request, batch or not. geth's write deadline, after which clients have given up. */
   requestMsMax: milliseconds(100).default(requestMsDefault),
   /**
-   * Time that the start waits for the sources of networks before it listens. A store that an earlier run left is open within
-   * it, and a mistake in the configuration shows and ends the start; a node that is away keeps nobody waiting for longer.
+   * Time that the start waits for the sources of networks before it listens. It is enough to open a store of an earlier
+   * run, and to find a mistake in the configuration, which ends the start. The start does not wait longer for nodes
+   * that are down.
    */
   startMsMax: milliseconds(100).default(4_000),
   /**
-   * Time to fetch one thing from the nodes of a gateway or of a forked chain: two thirds of a request's time, so that an answer
-   * or the refusal still arrives. A node that never answers is left within it.
+   * Time to fetch one thing from the nodes of a gateway or of a forked chain. Two thirds of a request's time, so that
+   * an answer or the refusal still arrives. A node that never answers is abandoned within it.
    */
   fetchMsMax: milliseconds(100).default(20_000),
   /**
-   * CPU time, for each listening thread, in which a new server asks itself the main methods before it listens: V8 then has
-   * compiled what the first requests of users run. It takes at most twice this time. More would delay the start; 0: off.
+   * CPU time, for each listening thread, in which a new server calls its main methods before it listens. So V8 has
+   * compiled the code for the first requests of users. The warm-up takes at most twice this time. More would delay the
+   * start; 0: off.
    */
   warmUpMs: integer(0, 60_000).default(2_000),
   /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**
-   * Niceness of these threads above the edge's, on Linux; 0: the same, for where other processes keep all cores busy, beside
-   * which nicer threads would hardly run. See pool/jobPool.ts.
+   * Niceness of these threads above the edge's, on Linux. 0: the same, for machines whose other processes use all
+   * cores, where nicer threads would hardly run. See pool/jobPool.ts.
    */
   poolNiceness: integer(0, 19).default(10),
   /**
@@ -94,8 +97,9 @@ export const limitsShape = {
   /** Rendered answers kept in memory, all networks together: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
   /**
-   * Newest blocks of a network whose JSON, and that of their transactions and receipts, is stored ready to be sent: nearly an
-   * hour of a chain with a block in 12 s, and more than its two epochs up to finality. Most reads are of these blocks. 0: none.
+   * Number of newest blocks of a network for which the JSON of block, transactions and receipts is stored. Nearly an
+   * hour of a chain with a block in 12 s, and more than its two epochs up to finality. Most reads are of these blocks.
+   * 0: none.
    */
   readyBlocks: integer(0, 1_000_000).default(256),
   /** Bytes of that on disk, per network: 365 blocks of 250 transactions, at 0.7 MB each. */
@@ -139,7 +143,7 @@ export const limitsShape = {
   /** Gas of a simulation, all its blocks together. geth's cap, which also decides how much an open message gets. */
   simulationGasMax: integer(21_000, 1_000_000_000_000).default(50_000_000),
   /**
-   * Time of one trace, the reading of its answer included: six times geth's, because a whole block is one trace, and
+   * Time of one trace, including the reading of its answer. Six times geth's, because a whole block is one trace. It is
    * within `requestMsMax`, which also counts.
    */
   traceMsMax: milliseconds(10).default(30_000),
@@ -148,8 +152,8 @@ export const limitsShape = {
   /** Traces that wait: each may take seconds, so more would not be answered in time. */
   traceWaitingMax: integer(1).default(100),
   /**
-   * Traces by tracers in JavaScript that run at once, of one key half of them: each has a thread of its own, of up to
-   * 150 MB besides the memory of its execution.
+   * Number of traces by tracers in JavaScript that run at once, half of them of one key. Each has a thread of its own,
+   * of up to 150 MB besides the memory of its execution.
    */
   scriptsMax: integer(1, 256).default(2),
   /** Such traces that wait: each keeps its place for as long as `traceMsMax`, so that more would not be answered. */

@@ -14,8 +14,8 @@ import type { OpenNetwork } from './openNetwork.js'
 
 interface HealthPage {
   /**
-   * 200, or 503 if the server is about to stop or no request can be answered: no network has a readable head or a
-   * working queue, or the server accepts no keys.
+   * 200, or 503 if the server is about to stop or can answer no request. That is so if no network has a readable head
+   * or a working queue, or if the server accepts no keys.
    */
   readonly status: number
   readonly body: string

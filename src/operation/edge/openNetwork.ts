@@ -265,7 +265,7 @@ async function supplyInto(
 
 /**
  * The answer of `eth_syncing`. A network counts as syncing if its source failed, or if its nodes do not answer or
- * cannot be followed: its chain may have further blocks.
+ * cannot be followed. Its chain may have further blocks.
  */
 function syncProgress(
   { syncing, failure, upstreams }: SourceState,

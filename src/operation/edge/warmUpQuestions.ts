@@ -1,6 +1,6 @@
 /**
- * What a server asks itself before it listens: the main methods, with parameters from the newest blocks of a chain, so that
- * rows are read as for users. Owns the choice of methods and parameters.
+ * Calls of a server to itself before it listens. They use the main methods, with parameters from the newest blocks of a
+ * chain, so that rows are read as for users. Owns the choice of methods and parameters.
  */
 import { toQuantity } from '../../primitives/bytes.js'
 import { largest } from '../../primitives/extremes.js'

@@ -1,6 +1,6 @@
 /**
- * `tidegate serve`: opens the parts that exist once per process (keys, pool, sources, rollups) and the edges, answers
- * until it is interrupted, and closes everything in order.
+ * `tidegate serve`: opens the edges, and the parts that exist once per process: keys, pool, sources, rollups. Answers
+ * until it is interrupted, then closes everything in order.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'

@@ -2,8 +2,8 @@
  * Leases of units of the quotas that several processes share. Owns the leases, reports and returns of this process.
  * PostgreSQL makes the sums (`exchange_lease`), and `access/unitLeases.ts` counts spent units.
  *
- * While the database does not answer, each key gets units at the rate of its last lease: its quota, divided by the
- * processes that had one. Units spent meanwhile are reported afterwards.
+ * While the database does not answer, each key gets units at the rate of its last lease. That rate is its quota,
+ * divided by the processes that had a lease. Units spent meanwhile are reported afterwards.
  */
 
 import { randomUUID } from 'node:crypto'

@@ -72,9 +72,9 @@ const leaseWaitMs = 100
 const usualUnits = 1_000
 
 /**
- * Units of one lease: a tenth of the burst or the units of one second, whichever is more. For a daily quota at most a
- * thousandth of it, or {@link usualUnits} if that is more, but then at most a tenth of the quota. So all processes
- * together lease little more than they soon spend.
+ * Units of one lease: a tenth of the burst or the units of one second, whichever is more. With a daily quota, a lease
+ * is at most a thousandth of it, or {@link usualUnits} if that is more. It is never more than a tenth of the quota. So
+ * all processes together lease little more than they soon spend.
  */
 export function leaseUnits({ perSecond, burst, perDay }: UnitQuota): number {
   const ofRate = perSecond === undefined ? Number.POSITIVE_INFINITY : Math.max(perSecond, burst / 10)

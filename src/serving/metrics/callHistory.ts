@@ -1,7 +1,7 @@
 /**
- * The calls of the last day, a point per minute: calls by network and method with their times, errors by network, method
- * and code, refusals, units of keys, and ages of heads. Owns the two files that keep them across restarts: lines of JSON, a point each. Once the
- * first file has the points of a day, it replaces the second. A process that dies loses a minute.
+ * The calls of the last day, a point per minute. A point has calls and times by network and method, errors by code,
+ * refusals, units of keys, and ages of heads. Owns the two files that keep them across restarts: lines of JSON, a point
+ * each. Once the first file has the points of a day, it replaces the second. A process that dies loses a minute.
  */
 import { readFileSync, renameSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'

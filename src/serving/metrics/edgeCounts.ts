@@ -1,7 +1,7 @@
 /**
- * Counts of one edge, in memory that all threads share: only the edge writes its part, and the main thread reads all
- * parts when metrics are read. Owns the layout. A count is one addition to an array of numbers, so that a stored answer
- * is counted in some nanoseconds. `metrics.ts` makes names, labels and samples.
+ * Counts of one edge, in memory that all threads share. Only the edge writes its part. The main thread reads all parts
+ * when metrics are read. Owns the layout. A count is one addition to an array of numbers, so that a stored answer is
+ * counted in some nanoseconds. `metrics.ts` makes names, labels and samples.
  */
 import { bucketOf, durationBuckets } from '../../primitives/durationBuckets.js'
 import { type RefusalReason, refusalReasonNames } from '../../primitives/refusalReasons.js'
@@ -22,7 +22,7 @@ function sizeBucketOf(bytes: number): number {
 }
 
 /**
- * One in this many calls without a job is timed, and counts as this many: two readings of the clock take up to a tenth
+ * One in this many calls without a job is timed, and counts as this many. Two readings of the clock take up to a tenth
  * of the time of such a call. Calls that wait for a job are all timed.
  */
 const timedOneIn = 16

@@ -1,6 +1,6 @@
 /**
- * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at regular times, and the
- * newest sample is compared with older ones.
+ * Rates and quantiles of the last seconds, from counters. Counters are sampled at regular times, and the newest sample
+ * is compared with older ones.
  */
 import { bucketSeconds } from '../../primitives/durationBuckets.js'
 import type { EdgeCounts, MethodCounts } from './edgeCounts.js'

@@ -60,8 +60,8 @@ export interface Queued {
 }
 
 /**
- * Time in which used time loses half its weight. Long enough that a key which repeats calls of five seconds stays
- * behind keys with calls of milliseconds; short enough that after a minute the five seconds count as less than 0.1.
+ * Time in which used time loses half its weight. Long enough that a key with repeated calls of five seconds stays
+ * behind keys with calls of milliseconds. Short enough that after a minute the five seconds count as less than 0.1.
  */
 const halfLifeMs = 10_000
 
@@ -70,18 +70,18 @@ const usedMsMin = 0.01
 
 /**
  * Weighted time below which an idle key is forgotten. One thread adds up to at most 14,400 ms of weighted time (a
- * half-life divided by ln 2), so at most that many keys per thread are remembered.
+ * half-life divided by ln 2). So at most that many keys per thread are remembered.
  */
 const forgottenMs = 1
 
 /**
- * A bounded queue that shares threads by time: the next item is from the key whose items have recently used the least
- * time for its weight, running ones included; within the key from the class with the least time; and of these the
- * oldest. So however many items of one key wait, another key's first item comes next, and a key whose items take
- * seconds comes after keys whose items take milliseconds.
+ * A bounded queue that shares threads by time. The next item is from the key that has recently used the least time for
+ * its weight, running items included. Within the key it is from the class with the least time; of these it is the
+ * oldest. So however many items of one key wait, another key's first item comes next. A key whose items take seconds
+ * comes after keys whose items take milliseconds.
  *
- * Recently used time is a sum that halves every {@link halfLifeMs}. So keys cannot save up time by being idle, old
- * use is forgotten, and waiting keys move forward while others are served.
+ * Recently used time is a sum that halves every {@link halfLifeMs}. So keys cannot save up time by being idle, old use
+ * is forgotten, and waiting keys move forward while others are served.
  *
  * If too much waits, the newest item of the key with the most is dropped, so no key can fill a class.
  */
@@ -220,8 +220,8 @@ export class FairQueue<T extends Queued & Linked<T>> {
   }
 
   /**
-   * Whether a running item should give its place to a waiting one: the other key, or for the same key the other
-   * class, has used less than half its time. With a smaller difference two equal keys would keep interrupting each
+   * Whether a running item should give its place to a waiting one. The other key must have used less than half its
+   * time; for the same key, the other class. With a smaller difference two equal keys would keep interrupting each
    * other. A long item gives its place only to a long item.
    */
   isOutranked(item: T): boolean {

@@ -61,8 +61,8 @@ export interface PoolOptions<J extends JobTable<J>> {
   /** JavaScript heap of a thread; a job that needs more fails and its thread is replaced. */
   readonly heapBytesMax: number
   /**
-   * Grace of a job that was asked to stop. After this time its caller gets the fault; after this much CPU time its
-   * thread is ended, because a thread that waits for a core cannot stop.
+   * Grace of a job that was asked to stop. After this time its caller gets the fault. After this much CPU time its
+   * thread is ended: a thread that waits for a core cannot stop.
    */
   readonly graceMs: number
   /** Priority of the threads as in `os.setPriority`; 0 is the edge's own. */

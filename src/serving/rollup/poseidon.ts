@@ -67,8 +67,8 @@ function readElement(source: BigInt64Array): bigint {
 }
 
 /**
- * In this version a partial round adds a constant to its third lane only. The constants of the other two lanes, which
- * it does not cube, go through the matrix and are added to the constants of the next round.
+ * In this version a partial round adds a constant to its third lane only. The other two lanes are not cubed. Their
+ * constants go through the matrix and are added to the constants of the next round.
  */
 function writeConstants(): void {
   const { roundConstants } = poseidonSmall

@@ -7,9 +7,9 @@
  *   RECEIVED ⇄ SENT → ACCEPTED
  *       └───────┴───→ REJECTED → RECEIVED (the same transaction again)
  *
- * Submissions of one key never change the outcome of another key's transaction: a row belongs to the key that
- * submitted it, and order, replacement, places and records are by key and sender. A row is one transaction with its
- * signature, which the hash does not cover: a wrong signature takes no place from the right one.
+ * Submissions of one key never change the outcome of another key's transaction. A row belongs to the key that submitted
+ * it. Order, replacement, places and records are by key and sender. A row is one transaction with its signature, which
+ * the hash does not cover: a wrong signature takes no place from the right one.
  *
  * Every decision is made within the store's transaction that writes its result, so concurrent submissions see each
  * other. Listeners are called with a change once it is on disk.

@@ -1,9 +1,8 @@
 /**
  * The messages of one WebSocket that wait to be passed to the library, in their order. A message longer than
- * {@link sentBytesMax} goes in fragments (RFC 6455, section 5.4), each in a turn of {@link sendSlices}, as parts of
- * answers over HTTP do; no other message comes between them. So one long answer delays no other connection, and the
- * library copies one fragment at a time. Owns the order; what a client may leave unread is limited by its
- * {@link Socket}.
+ * {@link sentBytesMax} goes in fragments (RFC 6455, section 5.4), with no other message between them. Each is sent in a
+ * turn of {@link sendSlices}, like parts of answers over HTTP. So one long answer delays no other connection, and the
+ * library copies one fragment at a time. Owns the order; {@link Socket} limits the unread bytes of a client.
  */
 import { Fifo } from '../../primitives/fifo.js'
 import type { Place } from '../../primitives/timeSlices.js'

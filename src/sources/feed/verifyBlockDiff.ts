@@ -67,11 +67,7 @@ export class BlockDiffVerifier {
     this.#parts = new BlockParts(schedule, this.#senders)
   }
 
-  /**
-   * The whole block diff for these `parts`. Throws {@link BlockDiffError} that names the block and the difference:
-   * number or parent; root of transactions, uncles, withdrawals or receipts; bloom; an account, slot or code that is
-   * missing, superfluous or out of order; the state root; a sender.
-   */
+  /** The whole block diff for these `parts`. Throws {@link BlockDiffError} that names the block and the difference: */
   verifyBlockDiff(previous: PreviousState, parts: BlockDiffParts): BlockDiff {
     const name = { text: `the block after ${previous.number}` }
     try {

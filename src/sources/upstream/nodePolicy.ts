@@ -1,7 +1,7 @@
 /**
- * All that is known of one node: whether it is in service, why and until when it is not asked, its batch size, the
- * methods that it lacks, its budget, its lies, and its rank among other nodes. Callers report outcomes. Owns neither
- * connections nor retries.
+ * The state and policy of one node. Is it in service, when may it be asked again, and how large are batches? Which
+ * methods does it lack, what are its budget, lies and rank? Callers report outcomes. Owns neither connections nor
+ * retries.
  */
 import { putNewest } from '../../primitives/putNewest.js'
 import { Budget } from './budget.js'
@@ -46,8 +46,8 @@ const hedgeMsDefault = 250
  */
 const batchSizes = [1, 3, 10, 100, 1_000] as const
 /**
- * Time after which a refused batch size is tried again, and a refused method, which is avoided meanwhile: the node's
- * operator may have changed the limit, or upgraded the node.
+ * Time after which a refused batch size or method is tried again. The node's operator may have changed the limit, or
+ * upgraded the node.
  */
 const refusedMs = 600_000
 /**
@@ -319,8 +319,8 @@ export class NodePolicy {
   }
 
   /**
-   * The cost of asking this node; the lowest is best. Its median latency in ms, times 1 to 21 for its errors, times one
-   * plus the number of blocks that its head is behind, times ten for each unforgiven lie.
+   * The cost of asking this node; the lowest is best. It is the median latency in ms, times 1 to 21 for errors. That is
+   * multiplied by one plus the number of blocks behind, and by ten for each unforgiven lie.
    */
   cost(blocksBehind: number): number {
     const latencyMs = this.#latency(0.5) ?? unknownLatencyMs

@@ -1,7 +1,7 @@
 /**
  * Asks one node, without trusting it. Owns its connection, the batches of a turn, and whether a failed call is sent
- * again in another form; {@link NodePolicy} has what is known of the node. Does not own the truth: the caller checks the
- * answers and reports lies ({@link NodePolicy.accuse}).
+ * again in another form. {@link NodePolicy} owns the state of the node. Callers check the answers and report lies
+ * ({@link NodePolicy.accuse}).
  */
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { textOf } from '../../primitives/jsonType.js'

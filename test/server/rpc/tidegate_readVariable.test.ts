@@ -1,6 +1,6 @@
 /**
- * Every variable of the demo network's contracts, at several blocks, against what their own code returns: the code
- * of the contract runs on storage taken from the store, and its getters know nothing of layouts.
+ * Compares every variable of the demo network's contracts, at several blocks, with the result of its getter. The getter
+ * runs on storage of the store, and does not use layouts.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The chains of the Amsterdam fork, as far as they follow from their access lists: blocks are made from the lists, so
- * that no contract runs here. What is kept of the lists, and who checks them.
+ * The chains of the Amsterdam fork, with blocks made from their access lists, so that no contract runs here. Tests
+ * which parts of the lists are stored, and who checks them.
  */
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'

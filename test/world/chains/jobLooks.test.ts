@@ -1,7 +1,7 @@
 // @shares
 /**
- * Jobs that others interrupt ask often whether to stop: how much CPU time passes at most between two looks, on real
- * blocks, in everything that a job does, not only while contracts run.
+ * Jobs must often check whether they should stop. Measures the highest CPU time between two checks, on real blocks, in
+ * all parts of a job, also outside contracts.
  */
 import { join } from 'node:path'
 import t from 'tap'

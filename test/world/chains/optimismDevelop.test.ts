@@ -1,7 +1,7 @@
 // @shares
 /**
- * Blocks of the OP Stack that are made here, over many orders of forks: an import takes them, and accounts have got what
- * receipts say of fees. Skipped where the chains of op-geth are absent, whose contracts they need.
+ * Blocks of the OP Stack that are made here, over many orders of forks. An import accepts them, and the balances of
+ * accounts match the fees of receipts. Skipped without the chains of op-geth, whose contracts the test needs.
  */
 import { join } from 'node:path'
 import t from 'tap'

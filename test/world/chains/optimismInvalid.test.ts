@@ -1,7 +1,7 @@
 // @shares
 /**
- * Blocks of an OP Stack chain that each break one rule, made from valid ones: all are refused by the name of the rule, and
- * the head does not move. Skipped where the chain is absent.
+ * Blocks of an OP Stack chain that each break one rule, made from valid ones. All are refused by the name of the rule,
+ * and the head does not move. Skipped without the chain.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * What an OP Stack chain answers that can be checked without it: proofs of deposits, of other transactions and of receipts
- * before and since Canyon; witnesses, simulations and traces. Skipped where the chain is absent.
+ * Answers of an OP Stack chain that can be checked without the chain. Checks proofs of deposits, other transactions and
+ * receipts before and since Canyon, witnesses, simulations and traces. Skipped without the chain.
  */
 import t from 'tap'
 import { decodeHeader } from '../../../src/data/chain/header.js'

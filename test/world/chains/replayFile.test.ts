@@ -179,7 +179,8 @@ t.test(
     const rival = await branch(3, 3)
     const plan = task(2, [{ after: 5, back: 2, file: write('rival.rlp', rival) }])
     const at = (number: number) => trunk[number - 1] as MadeBlock
-    // Blocks 4 and 5 of the branch have no more than 5 of the trunk, block 6 of the trunk no more than 6 of the branch.
+    // Blocks 4 and 5 of the branch have no more total difficulty than block 5 of the trunk. Block 6 of the trunk has no
+    // more than block 6 of the branch.
     const expected = hashesOf([at(2), at(3), at(4), at(5), rival[2] as MadeBlock, at(7), at(8)])
     t.strictSame((await play(plan)).heads, expected)
     t.strictSame((await play(plan)).heads, expected)

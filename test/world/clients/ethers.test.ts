@@ -65,8 +65,8 @@ for (const [name, connect] of [
 }
 
 /**
- * ethers looks for new blocks from the first look at the head after it asked for the receipt, and of several blocks
- * between two looks it acts on the first alone. So each block comes once it has looked.
+ * ethers begins to look for new blocks at its first read of the head after it asked for the receipt. Of several blocks
+ * between two reads it acts on the first alone. So each block comes after a read of ethers.
  */
 t.test('a payment that comes is waited for', async (t) => {
   const { origin, hash, blockHash, play } = await playPayment(t)

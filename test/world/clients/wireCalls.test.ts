@@ -1,8 +1,8 @@
 // @shares
 /**
- * Calls as clients of other languages put them on the wire, from lists of what their functions send: go-ethereum's
- * ethclient and gethclient, web3.py, Hardhat's network with a url, and of what reads whole chains: ethereum-etl,
- * Blockscout's indexer and Otterscan's pages.
+ * Calls as clients of other languages send them, from lists of their functions. The clients are go-ethereum's ethclient
+ * and gethclient, web3.py, and Hardhat's network with a url. Others read whole chains: ethereum-etl, Blockscout's
+ * indexer and Otterscan's pages.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

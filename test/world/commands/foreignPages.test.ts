@@ -1,6 +1,8 @@
 // @shares
-/** What web pages of other origins can do where no key is needed: nothing, unless the operator
- * names their origin, or the chain is a developer's. */
+/**
+ * Access of web pages from other origins to a server without keys. They can do nothing, unless the operator names their
+ * origin, or the chain is a developer chain.
+ */
 import t from 'tap'
 import { startDeveloper } from '../../service/developerChain.js'
 import { fixtureConfig } from '../../service/fixtures.js'

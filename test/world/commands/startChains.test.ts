@@ -1,6 +1,6 @@
 /**
- * Stores that begin at blocks of other chains than the demo one: a chain of token transfers and exchanges, and an OP Stack
- * chain that op-geth made. From there on they answer as the archive that executed all blocks.
+ * Stores that begin at blocks of other chains than the demo chain: token transfers and exchanges, and an OP Stack chain
+ * of op-geth. From their first block on, they answer like the archive that executed all blocks.
  */
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,6 +1,6 @@
 /**
- * Networks that begin at a block of the demo chain, with the state after it: whatever is asked of that block and later
- * ones is answered as by the archive that executed all blocks, and what was before has the error of removed history.
+ * Networks that begin at a block of the demo chain, with the state after it. Questions about this block and later ones
+ * are answered as by the archive that executed all blocks. Earlier blocks have the error of removed history.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Stores that begin with a state which nodes tell: page by page, from where a fetch was killed, with all that nodes may
- * tell wrongly refused, and the block vouched for.
+ * Stores that begin with a state from nodes. The state is fetched page by page, and continues after a kill. All wrong
+ * answers of nodes are refused, and the block is confirmed.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

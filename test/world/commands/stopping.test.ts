@@ -169,8 +169,8 @@ t.test('a server without the program systemd-notify serves, and says so once', a
 })
 
 /**
- * Runs the program on a terminal, which goes once the server has said all, and prints whether SIGHUP ended it, and whether a
- * line of JSON came.
+ * Runs the program on a terminal, which closes once the server has printed all its lines. Prints whether SIGHUP ended
+ * the program, and whether it wrote a line of JSON.
  */
 const terminal = `
 import os, pty, signal, sys

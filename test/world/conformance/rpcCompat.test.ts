@@ -1,7 +1,8 @@
 // @shares
 /**
- * Replays recorded exchanges of other clients against this one, where the recordings lie beside the package
- * (`../shared/conformance`: `run.mjs`, and `rpc-compat` with genesis, chain and one folder of recordings a method).
+ * Replays recorded exchanges of other clients against this server, if the recordings are beside the package
+ * (`../shared/conformance`). These are `run.mjs`, and `rpc-compat` with genesis, chain and one folder of recordings for
+ * each method.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -1,7 +1,7 @@
 // @shares
 /**
  * Every block of the demo chain and of the recorded chain, simulated on its parent from the messages of its
- * transactions: others made these blocks, so that their roots say what a simulation must come to.
+ * transactions. Other programs made these blocks, so their roots are the expected results of a simulation.
  */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'

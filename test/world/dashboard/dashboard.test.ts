@@ -449,8 +449,8 @@ async function shownCharts(visit: Visit): Promise<unknown> {
 }
 
 /**
- * In the page: tables that are cut off without a way to scroll and a shadow that says so, cells that hide a part of
- * their text, charts with neither lines nor a sentence.
+ * Finds faults of layout in the page: cut-off tables without a scrollbar and a shadow, cells that hide a part of their
+ * text. Also finds charts with neither lines nor a sentence.
  */
 const misfits = `(() => {
   const found = []

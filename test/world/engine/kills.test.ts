@@ -1,7 +1,7 @@
 // @alone it kills processes
 /**
- * A node under a consensus client is killed at random moments between a block and the choice of it: the chain stays
- * whole, its head is one that was chosen, and the client goes on. `KILLS=200` for a longer run.
+ * A node under a consensus client is killed at random moments between a block and its choice as head. The chain stays
+ * whole, its head is a chosen block, and the client continues. `KILLS=200` for a longer run.
  */
 import { join } from 'node:path'
 import t from 'tap'

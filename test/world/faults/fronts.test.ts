@@ -1,6 +1,6 @@
 /**
- * Upstreams as they are in the world, by rows, and whatever asks them, by columns: no honest node is called a liar, what
- * it can give is given, and the start takes at most ten seconds where it answers at all.
+ * Upstreams with the faults of real systems, by rows, and the functions that use them, by columns. No honest node is
+ * called a liar, all its available data are served, and the start takes at most ten seconds if it answers.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

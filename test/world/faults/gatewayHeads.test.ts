@@ -31,8 +31,8 @@ async function open(t: Test, node: WeatherNode): Promise<WeatherNode> {
 }
 
 /**
- * No node here is silent: those that stop refuse connections. On a busy machine the answers for a branch of 65 blocks,
- * all of which this process gives, take seconds; with less time each attempt would fail, and the next begin anew.
+ * No node here is silent: stopped nodes refuse connections. This process gives all answers for a branch of 65 blocks,
+ * which take seconds on a busy machine. With less time each attempt would fail, and the next would begin again.
  */
 const nodeMs = 60_000
 

@@ -1,6 +1,7 @@
 /**
- * A hostile load against the program as its operator runs it: every method, subscriptions, pages, both transports, all at
- * once, with parameters that are made worse at random. Whatever comes, no turn of the event loop takes long. `HOSTILE_SECONDS=300` makes it longer, `HOSTILE=calls,pages` chooses parts, SEED repeats a run.
+ * A hostile load on the program as an operator runs it. Calls every method, subscriptions and pages over both
+ * transports at once, with parameters that are changed at random. No turn of the event loop takes long.
+ * `HOSTILE_SECONDS=300` makes it longer, `HOSTILE=calls,pages` chooses parts, SEED repeats a run.
  */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'

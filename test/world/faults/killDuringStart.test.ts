@@ -1,6 +1,6 @@
 /**
- * An import of a state that is killed at any moment: there is no store until it is whole, a server takes none, and the next
- * import makes it.
+ * An import of a state is killed at any moment. Until the import is complete there is no store, and a server refuses
+ * it. The next import completes it.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'

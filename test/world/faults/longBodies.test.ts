@@ -1,6 +1,6 @@
 /**
- * Long requests over each road: no turn of the listening thread takes long, by the CPU time of that thread, while many
- * connections send bodies of 2 MB at once.
+ * Long requests over each road, while many connections send bodies of 2 MB at once. No turn of the listening thread
+ * takes long, by the CPU time of that thread.
  */
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'

@@ -72,9 +72,9 @@ async function followHeads(t: Test, service: Service): Promise<() => string[]> {
 }
 
 /**
- * Checks every entry of the log against those before it, and its end against the canonical chain: none is lost, doubled
- * or reordered, and none was written by a writer that had been replaced. `reported` are heads of a replica: all of them
- * stand in the log, in this order.
+ * Checks every entry of the log against those before it, and its end against the canonical chain. No entry is lost,
+ * doubled or reordered, and none is of a replaced writer. `reported` are heads of a replica: all of them are in the
+ * log, in this order.
  */
 async function checkLog(
   t: Test,

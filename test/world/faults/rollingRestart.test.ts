@@ -1,6 +1,7 @@
 /**
- * Two servers are restarted in turn while clients ask: behind nginx and HAProxy as the documentation configures them, and
- * by clients that know both and keep their connections. No request fails, and WebSockets end as the documentation says.
+ * Two servers restart in turn while clients send requests, behind nginx and HAProxy as the documentation configures
+ * them. Other clients know both servers and keep their connections. No request fails, and WebSockets end as the
+ * documentation says.
  */
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'

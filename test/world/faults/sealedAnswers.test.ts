@@ -1,6 +1,6 @@
 /**
- * Two keys on the whole program: whatever one asks, however long the answers are and however its calls end, the other gets
- * the same answers as before, byte for byte. `DOSE=20` has more of each attack, SEED repeats a run.
+ * Two keys on the whole program. One sends any calls, with long answers and with all kinds of ends. The other gets the
+ * same answers as before, byte for byte. `DOSE=20` has more of each attack, SEED repeats a run.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

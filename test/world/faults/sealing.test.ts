@@ -1,9 +1,10 @@
 /**
- * What one key does changes nothing of what another one gets: a victim asks a fixed set of calls before, during and after
- * attacks of each kind and of all kinds at once, on every thread of the pool, and is answered the same byte for byte. Its
- * subscriptions get each message once, in order, and its submissions to a rollup keep their statuses. `SEAL_SECONDS=60`
- * makes each attack longer, `SEAL_LANES` stronger, `SEAL=scripts,calls` chooses, `SEAL_EDGES=2` has two threads listen;
- * SEED repeats a run.
+ * Calls of one key never change the answers of another key. A victim sends a fixed set of calls before, during and
+ * after attacks. Attacks are of one kind or of all kinds, on every thread of the pool. Its answers stay the same, byte
+ * for byte. Its subscriptions get each message once, in order. Its submissions to a rollup keep their statuses.
+ *
+ * `SEAL_SECONDS=60` makes each attack longer, `SEAL_LANES` stronger. `SEAL=scripts,calls` chooses attacks,
+ * `SEAL_EDGES=2` starts two edges, SEED repeats a run.
  */
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -61,8 +62,8 @@ class Victim {
   }
 
   /**
-   * Asks everything alone, as long as beside an attack: what differs by itself is not taken for an attack, and times
-   * beside one are not those of code that runs for the first time.
+   * Sends all calls without an attack, for as long as an attack lasts. So differences without an attack are known, and
+   * times beside an attack are not those of cold code.
    */
   async learn(t: Test): Promise<void> {
     this.#expected = await this.#askAll([])

@@ -1,7 +1,8 @@
 /**
- * What waits for clients that do not read, or do not end what they write, is charged: the memory of the program, as the
- * operating system counts it, grows by no more than the program itself has counted, within 10 %. One kind of attack after
- * the other, and all at once where `KILLS` asks for more, on both transports. Buffers of the operating system are not the program's. SEED repeats a run.
+ * Waiting data of clients that do not read, or that do not finish their requests, are charged. The memory of the
+ * program, by the operating system, grows by no more than its own count, within 10 %. Runs one kind of attack after the
+ * other, and all at once if `KILLS` asks for more, on both transports. Buffers of the operating system are not the
+ * program's. SEED repeats a run.
  */
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'

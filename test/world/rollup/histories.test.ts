@@ -1,11 +1,12 @@
 // @shares
 /**
- * Random histories of two keys, of which one submits what may harm the other: dearer ones at the same sender and nonce,
- * lower nonces, the same hash with another signature, and what the sequencer never answers. What the first was answered a
- * hash for reaches the sequencer, and is judged by what is in it alone.
+ * Random histories of two keys, of which one submits transactions that may harm the other. These are higher fees at the
+ * same sender and nonce, lower nonces, or the same hash with another signature. The sequencer never answers some of
+ * them. Each acknowledged transaction of the other key gets to the sequencer, and its outcome depends on its content
+ * alone.
  *
- * `RUNS=20` plays 2,000 in each kind of store, in a minute of CPU time. Many histories are played on one queue at once, which
- * is what a server has, and shares the commits.
+ * `RUNS=20` plays 2,000 in each kind of store, in a minute of CPU time. Many histories are played on one queue at once,
+ * as on a server, and share the commits.
  */
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'

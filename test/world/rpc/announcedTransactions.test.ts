@@ -35,8 +35,8 @@ async function subscribe(t: Test, service: Service, ...params: unknown[]) {
 }
 
 /**
- * Resolves once the node is listened to, so that what it gets from now on is announced: until then it gets one more
- * transaction in place of the one before, which takes twice its fees.
+ * Resolves once the node announces transactions to the subscriber. Until then it gets one more transaction with twice
+ * the fees, in place of the one before.
  */
 function isListening(anvil: AnvilNode, reported: () => unknown[]): Promise<boolean> {
   let fees = 10n ** 10n

@@ -1,7 +1,6 @@
 /**
- * Every method over every way to ask it: whatever the transport, the edge and the origin of a network's chain, the
- * answer is the one that the first edge of an archive gives over HTTP. A new method is asked as well: without an
- * example the test fails.
+ * Every method over every transport, edge and origin of a network's chain. The answer equals that of the first edge of
+ * an archive over HTTP. A new method without an example fails the test.
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

@@ -96,8 +96,8 @@ t.test('every tag of every method means the pinned block', async (t) => {
 })
 
 /**
- * Result or error of an answer. The hash of a message that cannot start is that of a transaction with the most gas
- * there may be, which follows from the head or from what stands for it.
+ * Result or error of an answer. For a message that cannot start, the hash is that of a transaction with the highest
+ * possible gas. That gas depends on the head, or on the block in place of it.
  */
 function outcomeOf({ result, error }: RpcAnswer): object {
   if (error === undefined) return { result }

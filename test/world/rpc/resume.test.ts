@@ -180,9 +180,9 @@ function isDirect(steps: readonly Step[]): boolean {
 }
 
 /**
- * Where a client stands in `walk`, every step that one who was never cut off has taken, after a connection that it
- * began at or after step `position`: it has first gone straight to where the others stood, and then taken each step
- * with them. Undefined where it has not; `position` where it was cut off before it had caught up.
+ * Position of a client in `walk`, which has every step of a client that was never cut off. The client's connection
+ * began at or after step `position`. It must first go straight to the position of the others, and then take each step
+ * with them. Undefined if it did not; `position` if it was cut off before that.
  */
 function positionAfter(walk: readonly Step[], position: number, { start, steps }: Connection) {
   let found: number | undefined

@@ -1,8 +1,10 @@
 /**
- * Families of chains whose blocks are not executed here, each a spread of another with what differs. Sources: op-geth
- * and the specifications of the OP Stack, OffchainLabs' go-ethereum, bor and PIP-74, bnb-chain/bsc, coreth and ACP-194,
- * celo-org's and mantlenetworkio's op-geth, scroll-tech's go-ethereum, docs.linea.build, docs.gnosischain.com; as of
- * November 2026.
+ * Families of chains whose blocks are not executed here. Each is a spread of another family with what differs. Sources,
+ * as of November 2026:
+ *
+ * - op-geth and the specifications of the OP Stack; celo-org's and mantlenetworkio's op-geth
+ * - OffchainLabs' and scroll-tech's go-ethereum; docs.linea.build; docs.gnosischain.com
+ * - bor and PIP-74; bnb-chain/bsc; coreth and ACP-194
  */
 import { allParts, ethereum } from './ethereum.js'
 import type { ChainFamily, FamilyCalls } from './family.js'

@@ -32,9 +32,9 @@ const formMask = 3
 const contentAt = 7
 
 /**
- * The first byte of a row: form ‖ two check bits for the ages of older versions ‖ two check bits for this byte and the
- * block number or age behind it. They detect one wrong bit in the data that no hash covers. Only a walk over all rows
- * checks the first two.
+ * The first byte of a row: form ‖ two check bits for ages ‖ two check bits for numbers. The first two cover the ages of
+ * older versions. The other two cover this byte and the block number or age behind it. Check bits detect one wrong bit
+ * in the data that no hash covers. Only a walk over all rows checks the first two.
  */
 function firstByte(form: number, ages: number, value: Uint8Array, end: number): number {
   let sum = form

@@ -38,10 +38,10 @@ const chunkBytes = 2 ** 20
 const lookMs = 200
 
 /**
- * Copies a store as it is at one moment, without its free pages, to the new file `to`; other processes may read and
- * write it meanwhile. The copy is on disk when this resolves. Until then the store cannot reuse pages that become free,
- * so it grows by all that is written. Rejects with OperatorError if the store cannot be read or the copy not be
- * written, and with the reason of `stop` once that is aborted: then the store is read no more.
+ * Copies a snapshot of a store, without its free pages, to the new file `to`. Other processes may read and write the
+ * store meanwhile. The copy is on disk when this resolves. Until then the store cannot reuse pages that become free, so
+ * every write makes it larger. Rejects with OperatorError if the store cannot be read or the copy cannot be written.
+ * Rejects with the reason of `stop` once that is aborted, and then stops reading the store.
  */
 export async function copyStore(
   store: { readonly path: string; readonly mapBytes: number },

@@ -7,10 +7,10 @@
  *   audit   sequence number from 1 (8 bytes) → [atMs, actor, action, key id or null, detail, hash]
  *   meta    'auditHead' → [sequence number, hash] of the newest entry
  *
- * hash = SHA-256(hash of the entry before (32 zero bytes before the first) ‖ msgpack of [sequence number, atMs, actor,
- * action, key id or null, detail]). An entry that was changed, removed or moved no longer fits its neighbours. Entries
- * removed at the end no longer fit `auditHead`. An attacker who can write the store can also compute a new chain.
- * Against that the operator keeps the newest hash elsewhere.
+ * The hash of an entry is SHA-256(previous hash ‖ msgpack of the row without its hash). The hash before the first entry
+ * is 32 zero bytes. An entry that was changed, removed or moved no longer fits its neighbours. Entries removed at the
+ * end no longer fit `auditHead`. An attacker who can write the store can also compute a new chain. Against that the
+ * operator keeps the newest hash elsewhere.
  */
 import { createHash } from 'node:crypto'
 import type { RootDatabase } from 'lmdb'

@@ -1,6 +1,6 @@
 /**
- * The states within a block, from its access list (EIP-7928): the values in the list, on top of what the state before the
- * block has of the list's accounts and slots.
+ * The states within a block, from its access list (EIP-7928). Values of the list cover those of the state before the
+ * block.
  */
 import type { AccountAccess, BlockAccessList, IndexedValue } from '../../../data/chain/blockAccessList.js'
 import { type Account, emptyAccount, isEmptyAccount } from '../../../data/state/account.js'

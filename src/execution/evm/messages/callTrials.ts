@@ -1,9 +1,9 @@
 /**
- * Short calls and estimates at the head, executed on the calling thread. Passing one to the pool takes longer, for the
- * edge and for a thread, than most run: through the pool a token transfer takes the server four times the CPU
- * (scenarios `call-balance`, `estimate-token`). It is not known in advance which are short, so each is *tried*. It runs
- * until its budget is used up (one budget for all runs of an estimate), and then starts again on the pool. Owns the
- * budget; rules, prices and faults are those of {@link Execution}, by the same functions.
+ * Short calls and estimates at the head, executed on the calling thread. Passing a call to the pool takes longer than
+ * most calls run. Through the pool a token transfer takes the server four times the CPU (scenarios `call-balance`,
+ * `estimate-token`). The length of a call is not known in advance, so each call is *tried*. It runs until its budget is
+ * used up, and then starts again on the pool. All runs of an estimate share one budget. Owns the budget; rules, prices
+ * and faults are those of {@link Execution}, by the same functions.
  */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'

@@ -1,8 +1,8 @@
 /**
- * The precompiled contracts of every fork, all synchronous: {@link precompileRuns} and {@link precompileNumbers} for a
- * {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the gas of each contract. The
- * computations are in the other files of this folder, the forks in data/chain/protocolContracts.ts. All gas is computed
- * before the input is read.
+ * The precompiled contracts of every fork, all synchronous. {@link precompileRuns} and {@link precompileNumbers} are
+ * for a {@link KernelHost}, {@link refusalReason} gives the message of a refused input. Owns the gas of each contract.
+ * The computations are in the other files of this folder, the forks in data/chain/protocolContracts.ts. All gas is
+ * computed before the input is read.
  */
 import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'

@@ -93,7 +93,7 @@ export class RequestContext implements JobOwner {
   }
 
   /**
-   * Charges for a call that is about to start. Returns the fault if the caller cannot pay, or may not call `method`; a
+   * Charges for a call that is about to start. Returns the fault if the caller cannot pay, or may not call `method`. A
    * method that is not allowed costs the same as an invalid call.
    */
   pay(units: number, method?: string): Fault | undefined {

@@ -1,15 +1,14 @@
 /**
  * HTTP and WebSockets on uWebSockets.js. Owns its routes, its settings and the listening socket.
  *
- * Facts about the library: Requests of one connection are answered in order. A request that arrives while an earlier
+ * Facts about the library. Requests of one connection are answered in order. A request that arrives while an earlier
  * one waits for a job or sends a long answer ends the connection. `Expect: 100-continue` is answered before a handler
  * is called. All requests of one read are handled without a pause.
  *
- * A WebSocket ends without a close code for text that is not UTF-8, for frames that break the protocol, and for
- * messages over the library's own limit. It also does so when nothing arrives within its idle time. An unfinished
- * message stays in its memory, up to that limit, and is not reported. Data that is left unsent within the drain handler
- * is never sent. A connection that was ended counts as over once the close frame is sent. The library waits at most
- * 16 s for the client's close frame.
+ * Some WebSockets end without a close code. Causes are text that is not UTF-8, frames that break the protocol, messages
+ * over the library's own limit, and silence for the idle time. An unfinished message stays in the library's memory, up
+ * to that limit, and is not reported. Data left unsent in the drain handler is never sent. A connection that was ended
+ * counts as closed once the close frame is sent. The library waits at most 16 s for the client's close frame.
  */
 
 import type {

@@ -1,6 +1,6 @@
 /**
- * Shared by all sources of blocks: imports the blocks of a file at full speed, counts them, and names the file and the
- * byte in every fault. Owns neither the order of blocks nor their timing.
+ * Shared by all sources of blocks: imports the blocks of a file at full speed, counts them, and names file and byte in
+ * every fault. Owns neither the order of blocks nor their timing.
  */
 
 import { stat } from 'node:fs/promises'

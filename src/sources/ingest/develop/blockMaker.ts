@@ -362,8 +362,8 @@ export class BlockMaker {
   }
 
   /**
-   * Empty blocks on the head, without system calls, at times `step` seconds apart: at most `most`, and as many as differ
-   * no more than blocks of a run do (emptyRuns.ts). Undefined if the next block has to be executed.
+   * Empty blocks on the head, without system calls, at times `step` seconds apart. At most `most`, and as many as
+   * differ no more than blocks of a run do (emptyRuns.ts). Undefined if the next block has to be executed.
    */
   emptyRun(timestamp: number, step: number, most: number): EmptyRun | undefined {
     const draft = this.#draft(timestamp)

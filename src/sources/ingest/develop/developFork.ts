@@ -1,7 +1,7 @@
 /**
- * The source of a developer chain on top of a block of another chain. The nodes of that chain are asked for what the
- * chain lacks, each value is proved against the root of that block, and all is stored. Owns the begin of such a chain;
- * its blocks are made as on any developer chain.
+ * The source of a developer chain on top of a block of another chain. It asks nodes of that chain for missing values,
+ * proves each against the root of that block, and stores them. Owns the begin of such a chain; its blocks are made as
+ * on any developer chain.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import type { ChainIdentity } from '../../../data/store/chainRows.js'

@@ -34,8 +34,8 @@ import type { ForkPlan } from '../thread/messages.js'
 import type { ForkedWriter } from './forkedStore.js'
 
 /**
- * Most rounds of fetching for one piece of work. A round fetches all that the last run lacked, so this bounds the
- * longest chain of values of which each is known by the one before, as a walk over a linked list of a contract is.
+ * Limit of fetching rounds for one piece of work. A round fetches all values that the last run lacked. So this bounds
+ * the longest chain of values of which each depends on the one before, such as a linked list of a contract.
  */
 const roundsMax = 1_024
 /**

@@ -1,6 +1,6 @@
 /**
- * The store of a developer chain on top of a block of another chain: that of a gateway, whose head is made here. Proved
- * trie nodes and those of own blocks stand in one table by their hashes, so a walk from any own state root ends at a
+ * The store of a developer chain on top of a block of another chain: a gateway's store, whose head is made here. Proved
+ * trie nodes and those of own blocks are in one table by their hashes. So a walk from any own state root ends at a
  * proved value. Owns the rows of own blocks and of changes by hand; forkedNodes.ts fetches.
  */
 import { decodeHeader } from '../../../data/chain/header.js'

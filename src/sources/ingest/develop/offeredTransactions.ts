@@ -1,6 +1,6 @@
 /**
- * Offers waiting transactions to a block that is built, as go-ethereum's miner does. One that does not fit the rest of
- * the block, or breaks a rule there, is left out with the later ones of its sender; the block goes on with others.
+ * Offers waiting transactions to a block that is built, as go-ethereum's miner does. A transaction that does not fit or
+ * breaks a rule is left out, with the later ones of its sender. The block continues with others.
  */
 import type { ForkName } from '../../../data/chain/forks.js'
 import type { Offers } from '../../../execution/evm/blocks/executeBlock.js'

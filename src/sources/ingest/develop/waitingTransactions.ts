@@ -89,8 +89,8 @@ export class WaitingTransactions {
   }
 
   /**
-   * Transactions that can run at these fees, in wei per gas and per blob gas: by arrival, but each after the one with
-   * the previous nonce.
+   * Transactions that can run at these fees, in wei per gas and per blob gas. Ordered by arrival, but each after the
+   * one with the previous nonce.
    */
   ready(baseFee: bigint, blobBaseFee: bigint): readonly SentTransaction[] {
     const senders = new Map<string, Map<bigint, readonly [tx: SentTransaction, arrival: number]>>()

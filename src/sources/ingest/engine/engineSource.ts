@@ -1,6 +1,6 @@
 /**
- * The source of a network under a consensus client: opens the store at its genesis or where it was left, and answers the
- * client's calls one after the other. Owns the order of calls, and the report of a client that is silent.
+ * The source of a network under a consensus client. Opens the store at its genesis or where it was left, and answers
+ * the client's calls one after the other. Owns the order of calls, and the report of a silent client.
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'

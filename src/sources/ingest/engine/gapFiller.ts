@@ -22,8 +22,8 @@ import type { GapFigures } from './engineFigures.js'
 import type { RejectedBlocks } from './rejectedBlocks.js'
 
 /**
- * Payloads whose parents are not stored, in memory until they are. Nodes have the newest blocks some seconds later than
- * a consensus client; 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
+ * Limit of payloads in memory whose parents are not stored yet. Nodes have the newest blocks some seconds later than a
+ * consensus client. 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
  */
 export const receivedMax = 16
 /** Headers per request, as for signed heads. */

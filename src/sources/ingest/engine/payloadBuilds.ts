@@ -1,6 +1,6 @@
 /**
- * Blocks that are built for a consensus client, by their payload ids. Owns when a block is built: at once, and again when
- * it is asked for, if transactions came in between and its parent is still the head.
+ * Blocks that are built for a consensus client, by their payload ids. Owns when a block is built: at once, and again
+ * when the client requests it. It is built again only if transactions came in between and its parent is still the head.
  */
 import { type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'

@@ -150,8 +150,8 @@ export class Replica {
   }
 
   /**
-   * Throws BlockDiffError if the block breaks a rule that an importer checks before execution: its header does not
-   * follow from its parent's, it is too long, or an uncle is invalid.
+   * Throws BlockDiffError if the block breaks a rule that an importer checks before execution. These are: the header
+   * follows from its parent's, the block is not too long, and its uncles are valid.
    */
   #checkRules(block: BlockDiff, header: Header, previous: PreviousState): void {
     const store = this.#store

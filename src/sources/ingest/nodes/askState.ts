@@ -1,6 +1,6 @@
 /**
- * Questions about the state after a block. They name it by its hash (EIP-1898), of which there is one; a node that takes
- * numbers alone is asked by number, where it may have another block.
+ * Questions about the state after a block. They identify the block by its hash (EIP-1898), which is unique. A node that
+ * takes only numbers is asked by number, where it may have another block.
  */
 import { bytesToHex, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { RlpError } from '../../../primitives/rlp.js'

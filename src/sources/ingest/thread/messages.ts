@@ -338,8 +338,8 @@ export interface ImportedEpoch {
   /** Whether the accumulator is in a list of trusted ones. */
   readonly isTrusted: boolean
   /**
-   * Link of its blocks: genesis is the first, the first follows the previous epoch, the last is an ancestor of a
-   * gateway's head, or none of these is known.
+   * Link of its blocks. `genesis`: the first block is genesis. `previous`: the first follows the previous epoch.
+   * `head`: the last is an ancestor of a gateway's head. `none`: no link is known.
    */
   readonly link: 'genesis' | 'previous' | 'head' | 'none'
 }
@@ -371,8 +371,8 @@ export type IngestMessage =
   | {
       readonly type: 'failed'
       /**
-       * `defect`: a bug of the program; `operator`: the operator can remove the cause; `room`: the store takes no
-       * writes until there is room, but can be read; `store`: the store is broken for this process.
+       * `defect`: a bug of the program. `operator`: the operator can remove the cause. `room`: the disk is full, so
+       * that the store can only be read. `store`: the store is broken for this process.
        */
       readonly fault: 'defect' | 'operator' | 'room' | 'store'
       readonly message: string

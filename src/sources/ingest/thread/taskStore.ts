@@ -11,8 +11,8 @@ import type { IngestStore } from './messages.js'
 
 /**
  * Opens the store of a task for writing, or makes it from the task's genesis. `complete` may change a genesis before it
- * is stored, or find one if there is no file. Throws OperatorError for an unusable genesis or store, for a store in
- * which no blocks are executed, and if genesis, store and task name different chains.
+ * is stored, or find one if there is no file. Throws OperatorError for an unusable genesis or store, and for a store in
+ * which no blocks are executed. Also throws it if genesis, store and task name different chains.
  */
 export async function openTaskStore(
   task: IngestStore,

@@ -1,8 +1,8 @@
 // @alone it closes the pool of the demo network, which its support module opens once
 /**
- * Calls that are recognised by their layout and read from their bytes are answered as those that are parsed: the same
- * requests in random spellings to both, over sockets as well, and what is paid, counted, logged and traced for them, and
- * their limits and turns. SEED repeats a run.
+ * Calls that are recognised by their layout, and read from their bytes, get the same answers as parsed calls. Sends the
+ * same requests in random spellings to both, over sockets as well. Compares payments, counts, logs, traces, limits and
+ * turns. SEED repeats a run.
  */
 import t, { type Test } from 'tap'
 import { allotCounts, EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'

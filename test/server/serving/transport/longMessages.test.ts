@@ -1,6 +1,6 @@
 /**
- * Long messages of WebSockets go in fragments, a part in each turn of the event loop: others are served between them, and
- * events and answers of the same connection keep their order and their bytes.
+ * Long messages of WebSockets go in fragments, one in each turn of the event loop. Other clients are served between
+ * them. Events and answers of the same connection keep their order and their bytes.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'

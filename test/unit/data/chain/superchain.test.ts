@@ -1,6 +1,6 @@
 /**
- * The chains of the Superchain's registry (ethereum-optimism/superchain-registry): facts of all its files in
- * `superchain/configs` as of Jovian, as `config`s in the form that op-geth makes of them.
+ * The chains of the Superchain's registry (ethereum-optimism/superchain-registry). Facts of all its files in
+ * `superchain/configs` as of Jovian, as `config`s in op-geth's form.
  */
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/forks.js'

@@ -189,7 +189,7 @@ async function compareProof(
   }
 }
 
-/** Flips a bit of a row of a block that was left, which has to be noticed; returns how many rows that were: 0 or 1. */
+/** Flips a bit in a row of an unwound block. A reader must detect that. Returns the number of changed rows: 0 or 1. */
 function countDamaged(store: ChainWriter, dice: number): number {
   const rows = [...store.allTries().sideRows()].filter(({ content }) => content.length > 0)
   const row = rows[dice % Math.max(1, rows.length)]

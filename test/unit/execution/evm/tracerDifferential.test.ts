@@ -1,7 +1,8 @@
 /**
- * All tracers on generated code that fails in every way, at every fork: the opcode logger beside @ethereumjs, each tracer
- * beside the others, and faults by the rules of go-ethereum's interpreter (core/vm/interpreter.go), which decide from the
- * error alone whether an instruction was refused or ran. `RUNS=20 SEED=1` compares twenty times as many messages.
+ * All tracers on generated code that fails in every way, at every fork. Compares the opcode logger with @ethereumjs,
+ * and each tracer with the others. Faults follow the rules of go-ethereum's interpreter (core/vm/interpreter.go). They
+ * decide from the error alone whether an instruction was refused or ran. `RUNS=20 SEED=1` compares twenty times as many
+ * messages.
  */
 import t from 'tap'
 import { type ForkName, includesFork } from '../../../../src/data/chain/forks.js'

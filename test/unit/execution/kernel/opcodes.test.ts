@@ -1,6 +1,6 @@
 /**
- * Every opcode at every fork, beside a list written from the specifications: whether it exists, its gas, how many words it
- * takes and leaves, and how it fails. Prices that depend on operands are in a list of their own.
+ * Every opcode at every fork, beside a list written from the specifications. Compares whether it exists, its gas, its
+ * stack words, and its failures. Prices that depend on operands are in a list of their own.
  */
 import t, { type Test } from 'tap'
 import { type ForkName, forkNames, includesFork } from '../../../../src/data/chain/forks.js'

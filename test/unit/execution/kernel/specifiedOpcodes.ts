@@ -5,8 +5,8 @@
 import type { ForkName } from '../../../../src/data/chain/forks.js'
 
 /**
- * From a fork on: the constant gas, and all gas where each operand is zero, no account is warm but the contract, which owns
- * nothing, and all other accounts and slots are empty.
+ * From a fork on: the constant gas, and the whole gas in a reference case. There each operand is zero, only the
+ * contract is warm, and its balance and all other accounts and slots are empty.
  */
 export type Price = readonly [since: ForkName, constant: number, whole: number]
 

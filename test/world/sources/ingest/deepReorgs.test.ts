@@ -1,8 +1,8 @@
 // @shares
 // @clock it counts batches, which become smaller where answers take long
 /**
- * Reorganisations of a gateway's chain by any depth: within `historyBlocks` it takes the new branch from the common
- * ancestor on, beyond it begins anew at the new head; no block of the dead branch has a number then.
+ * Reorganisations of a gateway's chain by any depth. Within `historyBlocks` it takes the new branch from the common
+ * ancestor on; beyond that it begins again at the new head. No block of the old branch then has a number.
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

@@ -1,7 +1,7 @@
 // @shares
 /**
- * What keeps a gateway current fails at each question, in each way: reading a head then rejects, and no promise that was
- * made for it rejects unheard, which would end the thread.
+ * Each question that keeps a gateway current fails, in each form. Reading a head then rejects. No other promise rejects
+ * without a handler, which would end the thread.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Witnesses that lack a part, and such with a wrong one: a node with the first kind is asked for no more of them, and for
- * all else as before; only who told the second kind lied.
+ * Witnesses that lack a part, and witnesses with a wrong part. A node with the first kind gets no more requests for
+ * witnesses, but all others as before. Only the second kind is a lie.
  */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'

@@ -2,9 +2,9 @@
  * `base ^ exponent % modulus` for moduli of up to 256 bytes. Written in AssemblyScript; only `modexp.ts`, one folder
  * up, calls it.
  *
- * A modulus is m · 2^s with m odd. The power is computed modulo m by Montgomery's multiplication (Koç, Acar, Kaliski,
- * "Analyzing and comparing Montgomery multiplication algorithms", 1996, FIOS) on limbs of 32 bits, because
- * WebAssembly's widest product has 64 bits. Modulo 2^s it is computed by truncated products. The Chinese remainder
+ * A modulus is m · 2^s with m odd. The power modulo m is computed by Montgomery's multiplication, on limbs of 32 bits,
+ * because WebAssembly's widest product has 64 bits. The form is FIOS (Koç, Acar, Kaliski, "Analyzing and comparing
+ * Montgomery multiplication algorithms", 1996). Modulo 2^s it is computed by truncated products. The Chinese remainder
  * theorem combines both. Numbers of one word of 64 bits, where loops would take most of the time, have functions of
  * their own. All numbers have an even number of limbs, the least significant first.
  */
