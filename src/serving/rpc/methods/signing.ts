@@ -51,7 +51,7 @@ async function askSigner(
   return new UncacheableResult(await upstreamCalls.relay(method, sent))
 }
 
-/** What a run of {@link fillMethods} takes besides the network and the parameters. */
+/** The arguments of a run of {@link fillMethods} after the network and the parameters. */
 type RestOfRun =
   Parameters<typeof fillMethods.eth_fillTransaction.run> extends [unknown, unknown, ...infer R] ? R : never
 
@@ -60,7 +60,7 @@ function senderOf({ message }: CallObject): Uint8Array {
   return message.from
 }
 
-/** The transaction with what was missing, as EIP-2718 bytes without a signature, and its nonce. */
+/** The transaction with all missing members filled in, as EIP-2718 bytes without a signature, and its nonce. */
 async function fill(
   network: Network,
   call: CallObject,
