@@ -1,4 +1,4 @@
-/** The page of developer chains says which methods anvil and this program have; both are asked. */
+/** The page of developer chains lists the methods of anvil and of this program; both are called. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,5 +1,5 @@
 // @shares
-/** Replays what go-ethereum answered of the demo chain to methods that came later than the others. */
+/** Replays go-ethereum's answers about the demo chain for the newest methods. */
 import t from 'tap'
 import { recordingOf, replay } from '../../conformance/gethReplay.js'
 import { someOf } from '../../library/property.js'
@@ -11,8 +11,8 @@ const recording = recordingOf('methods.jsonl.gz')
 const { skip } = recording
 
 /**
- * go-ethereum's estimates stop once they are within 1.5% of the least gas, which is what they are here: five of its
- * drafts have more gas.
+ * go-ethereum's estimates stop within 1.5% of the least gas; here they are the least gas. So five of its drafts have
+ * more gas.
  */
 const passed = /\n838 passed, 5 failed/
 const drafts = /\neth_fillTransaction: 77 passed, 5 failed/

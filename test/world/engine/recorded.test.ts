@@ -1,7 +1,7 @@
 // @alone it starts a node for each of twenty files
 /**
- * Replays what a scripted consensus client asked go-ethereum over the Engine API (`../shared/engine`), file by file
- * against a new node. Skipped where the recordings are absent.
+ * Replays the calls of a scripted consensus client to go-ethereum over the Engine API (`../shared/engine`), file by
+ * file against a new node. Skipped without the recordings.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import t from 'tap'
 import { inTime } from '../../library/until.js'
 import { engineRecordings, startEngine, withoutEngineRecordings } from '../../service/engineNode.js'
 
-/** go-ethereum ends the search for an estimate when it is 1.5 % too high; ours goes on to the exact gas. */
+/** go-ethereum ends the search for an estimate when it is 1.5 % too high; ours continues to the exact gas. */
 const otherwise = [/ eth_estimateGas /]
 
 const files = existsSync(engineRecordings)
