@@ -26,7 +26,7 @@ part() {
 part subjects 'every file, with all subjects of each kind' env RUNS=2 node $tests --all
 part packages 'Hardhat, forge, web3.py, starknet.py and the packed program, as they are installed' \
   env HARDHAT=1 FORGE=1 WEB3PY=1 STARKNETPY=1 PACKAGE=1 node $tests \
-  test/world/clients/{hardhat,forge,web3py,starknetpy}.test.ts \
+  test/world/clients/{besideTools,hardhat,forge,web3py,starknetpy}.test.ts \
   test/world/commands/{package,firstHour}.test.ts
 part node 'Node.js 22 and 24' test/otherNode.sh 22 24
 part random 'random tests, ten times as many cases' env RUNS=10 node $tests test/unit test/world/chains test/server/fuzz

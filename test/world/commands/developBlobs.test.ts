@@ -82,6 +82,32 @@ t.test('blobs come with proofs of blobs or of cells, before Osaka and from it on
   }
 })
 
+t.test('a transaction whose block leaves the chain waits again with its blobs', async (t) => {
+  const { service } = await startDeveloper(t, { genesis: testGenesis(mergedConfig()) })
+  const chainId = Number((await service.call('eth_chainId')).result)
+  const raw = await account.signTransaction({
+    type: 'eip4844',
+    chainId,
+    nonce: 0,
+    to: account.address,
+    gas: 21_000n,
+    maxFeePerGas: 10n ** 10n,
+    maxPriorityFeePerGas: 1n,
+    maxFeePerBlobGas: 10n ** 9n,
+    blobVersionedHashes: [versionedHash],
+    sidecars: [sidecar],
+  })
+  const { result: sent } = await service.call('eth_sendRawTransaction', [raw])
+  await service.call('evm_setAutomine', [false])
+  for (const last of [2, 3]) {
+    await service.call('anvil_reorg', [1, []])
+    t.match((await service.call('eth_getTransactionByHash', [sent])).result, { blockNumber: null })
+    await service.call('evm_mine')
+    const { result: receipt } = await service.call('eth_getTransactionReceipt', [sent])
+    t.match(receipt, { status: '0x1', type: '0x3', blockNumber: `0x${last}` })
+  }
+})
+
 /** The same transaction with a sidecar of version 1 (EIP-7594): each of 128 cells of a blob of zeros has the same proof. */
 function withCellProofs(raw: Hex): Hex {
   const [fields, blobs, commitments] = decodeRlpList(hexToBytes(raw).subarray(1)) as RlpItem[]

@@ -210,10 +210,10 @@ export class BlockMaker {
     return found
   }
 
-  /** Queues a transaction of a block that was taken back, if it can still run. */
-  takeAgain(raw: Uint8Array, timestamp: number): void {
+  /** Queues a transaction of a block that left the chain, with its blobs, if it can still run. */
+  takeAgain(bytes: Uint8Array, timestamp: number): void {
     try {
-      this.take(raw, timestamp)
+      this.take(this.waiting.asSent(bytes), timestamp)
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
     }

@@ -9,7 +9,7 @@ import type { BlockName } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { readBody } from '../../../execution/evm/blocks/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
-import { FaultError, InvalidBlockError, OperatorError } from '../../../primitives/faults.js'
+import { InvalidBlockError, OperatorError } from '../../../primitives/faults.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import type { Block } from '../blocks/block.js'
 import { BadBlockError, type ChainImporter } from '../blocks/importer.js'
@@ -227,14 +227,7 @@ export class Engine {
   /** Transactions of blocks that left the chain wait again, unless the new branch has them. */
   #giveBack(transactions: readonly Uint8Array[]): void {
     const { maker } = this.#parts
-    for (const raw of transactions) {
-      try {
-        maker.take(raw, Number(maker.head.timestamp) + 1)
-      } catch (error) {
-        // The transaction is in the new branch, has lost its blobs, or is forced by the protocol.
-        if (!(error instanceof FaultError)) throw error
-      }
-    }
+    for (const bytes of transactions) maker.takeAgain(bytes, Number(maker.head.timestamp) + 1)
   }
 }
 
