@@ -70,8 +70,8 @@ export interface Rivals {
 }
 
 /**
- * Measures a scenario. Rejects where an answer is an error or null, where the other node's answer differs, or where a
- * connection fails.
+ * Measures a scenario. Rejects if an answer is an error or null, if the other node's answer differs, or if a connection
+ * fails.
  */
 export async function measureHttp(
   scenario: Scenario,

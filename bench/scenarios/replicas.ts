@@ -21,7 +21,7 @@ import { type Found, type RunContext, Skipped, type SpecialScenario } from './sp
 
 const name = 'fed'
 const schema = 'bench_fed'
-/** Much faster than public chains, and far from what two cores can do. */
+/** Much faster than public chains, and far below the limit of two cores. */
 const intervalMs = 50
 /** Blocks that are played: enough for a p99. The first of them are not timed, as the replicas still apply those before. */
 const playedWhole = 520

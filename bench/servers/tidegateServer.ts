@@ -80,7 +80,7 @@ export async function startTidegate(
   }
 }
 
-/** Creates keys in the folder where the server reads them. */
+/** Creates keys in the folder from which the server reads them. */
 async function makeKeys(
   folder: string,
   names: readonly string[],

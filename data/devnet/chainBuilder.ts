@@ -25,7 +25,7 @@ import { createEngine, type Engine } from './engine.js'
 import { blockTimestamp, forkBlocks, gasLimitTarget } from './forks.js'
 import type { Genesis } from './genesis.js'
 
-/** What the story decides about a block. */
+/** The choices of the story for a block. */
 export interface BlockRequest {
   readonly coinbase: Account
   readonly extraData: string
@@ -34,7 +34,7 @@ export interface BlockRequest {
   readonly withdrawals: readonly WithdrawalData[]
 }
 
-/** A block with what its execution gave. */
+/** A block with the results of its execution. */
 export interface MinedBlock {
   readonly block: Block
   readonly result: RunBlockResult

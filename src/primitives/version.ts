@@ -1,4 +1,4 @@
-/** The version of this program. Its file is read where the version is used, and not at each start of a process. */
+/** The version of this program. Its file is read at the first use of the version, not at each start of a process. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from './packageRoot.js'

@@ -1,4 +1,4 @@
-/** Calls by chance: small programs, in accounts of the chain or in overrides, with all that may stand beside a call. */
+/** Random calls: small programs, in accounts of the chain or in overrides, with all optional members of a call. */
 import type { Dice } from '../library/property.js'
 import type { Question } from './endpoint.js'
 import { type FactBlock, type Facts, quantity } from './facts.js'
@@ -130,7 +130,7 @@ class Calls {
   }
 }
 
-/** Nothing where geth holds no state. */
+/** No questions if geth has no state. */
 export function callQuestions(facts: Facts, count: number, dice: Dice): Question[] {
   if (facts.withState.length === 0) return []
   const calls = new Calls(facts, dice)

@@ -1,4 +1,4 @@
-/** Compares two answers to a question, after what is known to differ was evened out. */
+/** Compares two answers to a question, after known differences are removed. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Exchange } from './endpoint.js'
 import { knownDifferences } from './knownDifferences.js'
@@ -12,7 +12,7 @@ export type Verdict =
   /** `where`: the first place at which they differ. */
   | { readonly kind: 'different'; readonly where: string }
 
-/** `endpoint`: geth, for what is known by asking it again. */
+/** `endpoint`: geth, for known differences that need another question. */
 export async function compare(exchange: Exchange, endpoint: Endpoint): Promise<Verdict> {
   if (isDeepStrictEqual(exchange.geth, exchange.ours)) return { kind: 'same' }
   let evened = exchange
@@ -37,7 +37,7 @@ export async function compare(exchange: Exchange, endpoint: Endpoint): Promise<V
 
 const shownLength = 120
 
-/** A path and both values there; undefined where all is the same. */
+/** A path and both values there; undefined if all is equal. */
 export function firstDifference(geth: unknown, ours: unknown, path = ''): string | undefined {
   if (isDeepStrictEqual(geth, ours)) return undefined
   if (isObject(geth) && isObject(ours) && Array.isArray(geth) === Array.isArray(ours)) {

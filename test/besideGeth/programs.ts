@@ -2,7 +2,7 @@
 import { bytesToHex, concatBytes, hexToBytes, toMinimalBytes } from '../../src/primitives/bytes.js'
 import type { Dice } from '../library/property.js'
 
-/** What an operand stands for, from the deepest to the topmost one. */
+/** The kind of an operand, from the deepest to the topmost one. */
 type Operand = 'word' | 'slot' | 'offset' | 'size' | 'address' | 'gas' | 'value' | 'salt' | 'number'
 
 type Instruction = readonly [code: number, operands: readonly Operand[], results: number]
@@ -57,7 +57,7 @@ const endings: readonly Instruction[] = [
 /** Creation code of a contract of 32 bytes, the first of which is ADD. */
 const creation = hexToBytes('60015f5360205ff3')
 
-/** `Error(string)` with the text `no`, as reverts of Solidity have it, in memory from 0 on; 100 bytes. */
+/** `Error(string)` with the text `no`, in the form of Solidity's reverts, in memory from 0 on; 100 bytes. */
 const reason = concatBytes(
   hexToBytes('08c379a0'),
   hexToBytes('20'.padStart(64, '0')),
@@ -69,7 +69,7 @@ export class Programs {
   readonly #dice: Dice
   readonly #addresses: readonly string[]
 
-  /** `addresses`: what programs name, without those of precompiled contracts. */
+  /** `addresses`: addresses for programs, without those of precompiled contracts. */
   constructor(dice: Dice, addresses: readonly string[]) {
     this.#dice = dice
     this.#addresses = addresses
@@ -81,7 +81,7 @@ export class Programs {
     const add = ([code, operands, results]: Instruction) => {
       for (const operand of operands) parts.push(push(this.#operand(operand)))
       parts.push(Uint8Array.of(code))
-      // What stays on the stack is mostly stored, so that it shows.
+      // The rest of the stack is usually stored, so that it shows.
       if (results > 0 && this.#dice.throw(4) === 0)
         parts.push(push(this.#operand('slot')), Uint8Array.of(0x55))
     }

@@ -34,7 +34,7 @@ const mapBytes = 2 ** 28
 /** Told of each block that was executed: its gas, and the CPU time of its import, in microseconds. */
 export type OnBlock = (gasUsed: number, cpuMicros: number) => void
 
-/** Runs a test on a new store at `storePath`. Returns what is not as the test says. */
+/** Runs a test on a new store at `storePath`. Returns the difference from the expected result. */
 export async function runChainTest(
   test: JsonChainTest,
   storePath: string,
@@ -71,7 +71,7 @@ async function importInto(
     const { outcome } = await importer.importAsHead(block)
     const { user, system } = process.cpuUsage(before)
     onBlock?.(Number(block.header.gasUsed), user + system)
-    // One beside the chain is executed only when its branch becomes the heavier one: the head tells.
+    // A block beside the chain is executed only when its branch becomes the heavier one; the head shows that.
     return expectException === undefined || outcome === 'side' ? undefined : `is taken: ${expectException}`
   } catch (error) {
     if (!(error instanceof BadBlockError || error instanceof InvalidBlockError)) throw error

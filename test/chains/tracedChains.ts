@@ -1,4 +1,4 @@
-/** The demo chain and the recorded one, with what their traces are compared with. */
+/** The demo chain and the recorded one, with the data to compare their traces with. */
 import { existsSync } from 'node:fs'
 import { ChainReader } from '../../src/data/store/chainReader.js'
 import { BlockReplays, type ReplayedBlock } from '../../src/execution/evm/blocks/blockReplay.js'

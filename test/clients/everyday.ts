@@ -1,4 +1,4 @@
-/** What every client is asked first, and what has to come out of it: facts of the demo chain, by code of others. */
+/** The first calls of every client, and their expected answers: facts of the demo chain, by the code of others. */
 import { encodeCall } from '../../data/devnet/abi.js'
 import { addressOf, blocks, examples, headBlock, hex } from '../rpc/demoChain.js'
 import { baseFeeOf, expectedTransaction } from '../rpc/transactionOracle.js'

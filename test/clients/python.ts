@@ -1,15 +1,15 @@
-/** Finds a Python that has a package of a client, or installs it into a folder that goes when the test ends. */
+/** Finds a Python that has a package of a client, or installs it into a folder that the end of the test removes. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { makeFolder } from '../library/folder.js'
 import { runScript } from './runScript.js'
 
 interface PythonPackage {
-  /** What imports it. */
+  /** A statement that imports it. */
   readonly test: string
   /** As pip knows it, with its version. */
   readonly pinned: string
-  /** Of the environment; 1 has it installed. */
+  /** Variable of the environment; with 1 it is installed. */
   readonly variable: string
   readonly megabytes: number
 }

@@ -38,7 +38,7 @@ const typedData = {
   message: { text: 'ahoy' },
 }
 
-/** Parameters of each method. All are called in this order, so that each finds what it needs. */
+/** Parameters of each method. All are called in this order, so that each finds the data that it needs. */
 export const toolCalls: Readonly<
   Record<string, (ask: Ask) => readonly unknown[] | Promise<readonly unknown[]>>
 > = {

@@ -1,10 +1,10 @@
-/** A node with the Beacon API over real HTTP, of a simulated chain; it lies, stalls and fails as told. */
+/** A node with the Beacon API over real HTTP, of a simulated chain. A test makes it lie, stall and fail. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fine, type Weather } from '../upstream/weatherNode.js'
 import type { Sent, SimulatedChain, UpdateParts } from './simulatedChain.js'
 
-/** What nodes of one chain have, which may be shared by several. */
+/** Data of the nodes of one chain, which several may share. */
 export class BeaconView {
   readonly chain: SimulatedChain
   /** Newest ones; absent: the node has none. */
@@ -37,7 +37,7 @@ export class BeaconView {
   }
 }
 
-/** Members of `/eth/v1/config/spec` that tell a network's forks. */
+/** Members of `/eth/v1/config/spec` with a network's forks. */
 function specOf({ network }: SimulatedChain): Record<string, string> {
   const never = '18446744073709551615'
   const forks = network.forks.flatMap(({ name, epoch, version }) => [
@@ -57,7 +57,7 @@ type Change = (sent: Sent, path: string) => Sent
 export class BeaconServer {
   view: BeaconView
   weather: (path: string) => Weather = () => fine
-  /** What becomes of each answer. */
+  /** The change of each answer. */
   change: Change = (sent) => sent
   /** Whether it has nothing but JSON. */
   hasSsz = true

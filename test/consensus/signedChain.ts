@@ -1,4 +1,4 @@
-/** The consensus layer of a chain of blocks that a test makes: signs those that it is told to, at real beacon servers. */
+/** The consensus layer of a chain of blocks that a test makes: signs chosen blocks, at real beacon servers. */
 import type { Test } from 'tap'
 import { hexToBytes } from '../../src/primitives/bytes.js'
 import { slotsPerPeriod } from '../../src/sources/consensus/network.js'
@@ -12,7 +12,7 @@ export interface SignedBlock {
   readonly hash: string
 }
 
-/** Slot of block 0: in the middle of a period, so that no test reaches the next one. */
+/** Slot of block 0: in the middle of a period, so that each test stays within it. */
 const firstSlot = 3 * slotsPerPeriod + 1_000
 /** Slots between the clock and the newest block. */
 const spareSlots = 4_000
@@ -33,7 +33,7 @@ export class SignedChain {
     this.view = new BeaconView(new SimulatedChain(simulatedNetwork(genesisTime, epochs), hashAt))
   }
 
-  /** Has a block signed, and another one final; only the first counts where there is no other. */
+  /** Signs a block, and finalizes another one; only the first counts if there is no other. */
   sign(block: SignedBlock, final?: SignedBlock, participants?: number): number {
     const finalized = final && this.slotOf(final)
     const attested = this.slotOf(block)
@@ -48,7 +48,7 @@ export class SignedChain {
     return this.view.checkpoint(this.slotOf(block))
   }
 
-  /** The slot whose beacon block names this execution block; a new one where none does yet. */
+  /** The slot whose beacon block has this execution block; a new one if there is none yet. */
   slotOf({ hash }: SignedBlock): number {
     const known = [...this.#hashes].find(([, each]) => each === hash)?.[0]
     if (known !== undefined) return known

@@ -42,7 +42,7 @@ const keysPerPeriod = 16
 type Types = (typeof lightClientTypes)[FormName]
 type CommitteeValue = ReturnType<typeof syncCommittee.read>
 
-/** What a beacon node sends: a value of the type of its form. */
+/** An answer of a beacon node: a value of the type of its form. */
 export interface Sent {
   readonly form: FormName
   readonly ssz: Uint8Array
@@ -122,7 +122,7 @@ export class SimulatedChain {
     this.executionHash = executionHash
   }
 
-  /** Says what is final in the state of a slot, before anything else is asked of it. */
+  /** Sets the finalized slot in the state of a slot; call it before any other use of that state. */
   finalize(slot: number, finalized: number): void {
     this.#finalized.set(slot, finalized)
   }

@@ -9,7 +9,7 @@ import { writeConfig } from '../service/program.js'
 import { serveDemo } from '../service/servedDemo.js'
 import type { Service } from '../service/service.js'
 
-/** What an operator knows of a server. */
+/** The data of a server that an operator knows. */
 export interface Dashboard {
   readonly service: Service
   /** Of the admin listener. */
@@ -33,7 +33,7 @@ export async function serve(t: Test): Promise<Served> {
   return { ...(await dashboardOf(service, dataDir)), config }
 }
 
-/** What a server says of its dashboard. */
+/** A server's own address of its dashboard. */
 export async function dashboardOf(service: Service, dataDir: string): Promise<Dashboard> {
   const found = () => service.lines.flatMap((line) => /dashboard is at (\S+);/.exec(line)?.[1] ?? [])[0]
   const url = await waitFor('the address of the dashboard', found)

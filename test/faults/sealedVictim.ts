@@ -28,7 +28,7 @@ async function ask(url: string, method: string, params: unknown): Promise<unknow
 /** Time between two transactions: some in each block. */
 const sendMs = 300
 
-/** Subscriptions to `newHeads` and `logs`; what came is compared with the chain. */
+/** Subscriptions to `newHeads` and `logs`; their events are compared with the chain. */
 export class VictimStreams {
   readonly #url: string
   readonly #socket: WebSocket
@@ -84,7 +84,7 @@ export class VictimStreams {
     }
   }
 
-  /** Each head and log up to the present head came once, in order, as the chain has it. */
+  /** Expects each head and log up to the present head once, in the order of the chain. */
   async expectAll(t: Test, when: string): Promise<void> {
     const head = Number(await ask(this.#url, 'eth_blockNumber', []))
     const { newHeads, logs } = this.#events

@@ -1,6 +1,6 @@
 /**
- * Entry of a thread that attacks the server with one key, in one way, until it is ended. It tells how many attacks it
- * made, so that a test can say that there were some.
+ * Entry of a thread that attacks the server with one key, by one kind of attack, until it is ended. It reports the
+ * number of its attacks, so that a test can check that there were some.
  */
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +16,7 @@ export interface SealingAttack {
   readonly key: string
   readonly kind: AttackKind
   readonly seed: number
-  /** Requests under way at once. */
+  /** Requests at the same time. */
   readonly lanes: number
 }
 
@@ -224,7 +224,7 @@ if (port !== null) {
     for (;;) {
       await attacker.once()
       port.postMessage('attacked')
-      // For what a server refuses at once.
+      // For calls that a server refuses at once.
       await sleep(1)
     }
   }

@@ -39,14 +39,14 @@ const ageMsMax = 5_000
 const ageStepsMax = (2 * ageMsMax) / stepMs
 /** Longest wait of one step for a service that is behind. */
 const keepUpMsMax = 30_000
-/** Longest time for which honest nodes may be held off, in all. */
+/** Longest total pause of honest nodes. */
 const heldOffSecondsMax = 10
 
-/** Kinds of what is wrong, each told once: what is wrong at one look is so at many. */
+/** Kinds of faults, each reported once: a fault at one check is usually there at many. */
 const wrongsMax = 20
 
 export interface LookOptions {
-  /** Share of looks at which the head may be too old; 1 % where absent. */
+  /** Share of checks at which the head may be too old; absent: 1 %. */
   readonly lateShareMax?: number
   /** Whether an error is a right answer to a question about the chain as it is. */
   readonly mayFail: (message: string) => boolean
@@ -72,7 +72,7 @@ export class Storm {
   /** Of the chain that the nodes have. */
   readonly genesisPath: string
   readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, lost: 0, orphansRefused: 0 }
-  /** What was wrong, as sentences, by their words. */
+  /** The faults, as sentences, by their words. */
   readonly #wrongs = new Map<string, string>()
   /** The head at the last look. */
   #seen: StormBlock | undefined
@@ -105,7 +105,7 @@ export class Storm {
     return [...this.liars, ...this.honest].map(({ node }) => node.url)
   }
 
-  /** Rages around a service that has these nodes for upstreams, looks at it all the while, and tests what was seen. */
+  /** Runs the storm around a service with these nodes as upstreams, checks it all the time, and tests the results. */
   async rage(service: Service, options: LookOptions): Promise<void> {
     const t = this.#t
     await reachesTip(service, this.chain)
@@ -165,10 +165,7 @@ export class Storm {
     return takenBack
   }
 
-  /**
-   * A machine that is busy with other things makes the storm slower, not the service late. Whether it is late, the
-   * looks tell.
-   */
+  /** A busy machine makes the storm slower, not the service late. The checks decide whether the service is late. */
   async #keptUp(service: Service): Promise<void> {
     const endMs = performance.now() + keepUpMsMax
     while (performance.now() < endMs && service.process.exitCode === null) {
@@ -194,7 +191,7 @@ export class Storm {
         this.#ask(service, options),
         this.#askForOrphan(service, options),
       ]
-      // A connection ends without an answer where either end was kept from its core for long.
+      // A connection ends without an answer if either end did not get its core for long.
       for (const { status } of await Promise.allSettled(asked)) if (status === 'rejected') this.looks.lost++
       this.looks.count++
       await pause
@@ -215,7 +212,7 @@ export class Storm {
 
   async #lookAtHealth(service: Service, { lateShareMax }: LookOptions): Promise<void> {
     const { isWell, isBehind, text } = await this.#health(service)
-    // Who may be late says so.
+    // A service that may be late reports that.
     if (!isWell && !(isBehind && lateShareMax !== undefined)) this.#wrong(`/health says ${text}`)
   }
 
@@ -302,7 +299,7 @@ export class Storm {
     if (this.#wrongs.size < wrongsMax && !this.#wrongs.has(kind)) this.#wrongs.set(kind, what)
   }
 
-  /** For how long honest nodes were not asked because they were said to lie, as the log tells. */
+  /** Time for which honest nodes were not asked because of alleged lies, from the log. */
   #heldOffSeconds({ said }: Service): number {
     const names = new Set(this.honest.map(({ node }) => node.url.slice('http://'.length)))
     const held = [...said.err.matchAll(/(127\.0\.0\.1:\d+) lied: (.*?); it is not asked for ([\d.]+) s/g)]

@@ -71,7 +71,7 @@ export async function startPostgres(t: Test, options: PostgresOptions = {}): Pro
   return postgres
 }
 
-/** A new PostgreSQL with `settings` in its configuration, which the caller must end. It flushes what it commits. */
+/** A new PostgreSQL with `settings` in its configuration, which the caller must end. It flushes its commits. */
 export async function launchPostgres(
   settings: readonly string[] = [],
   options: PostgresOptions = {},

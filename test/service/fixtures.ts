@@ -22,7 +22,7 @@ export const patientLimits = {
   executionMsMax: 300_000,
   traceMsMax: 600_000,
   poolNiceness: 0,
-  // A thousand servers would take half an hour of CPU for it; `commands/warmUp.test.ts` has it on.
+  // Warming up a thousand servers would take half an hour of CPU; `commands/warmUp.test.ts` turns it on.
   warmUpMs: 0,
   // A mistake must end the start within this time.
   startMsMax: 60_000,

@@ -17,7 +17,7 @@ import { type Service, startService } from './service.js'
 const scripts = join(engineRecordings, 'op-node')
 /** A well-known key of test tools. */
 const batcherKey = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
-/** Signs what the sequencer gossips; the genesis of L1 names it. Its account has ether. */
+/** Signs the blocks that the sequencer gossips; the genesis of L1 has its address. Its account has ether. */
 export const signerKey: Hex = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 /** Without a boot node, op-node looks up the names of public ones. */
 const bootNode =
@@ -125,7 +125,7 @@ function gossipFlags(folder: string, name: string, port: number): readonly strin
   return [...alone, ...paths, '--p2p.discovery.path', 'memory', '--p2p.listen.tcp', String(port)]
 }
 
-/** Keeps the blobs that pass on their way to L1, and serves them as a beacon node does. */
+/** Stores the blobs on their way to L1, and serves them like a beacon node. */
 function startBlobs(t: Test, folder: string, { l1, rpc, beacon, time }: BlobPorts): void {
   // Its packages are those of the repository.
   const copies = join(packageRoot(), 'dist/opDevnet')

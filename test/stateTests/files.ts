@@ -1,4 +1,6 @@
-/** Where state tests come from: JSON files, folders of them, and `.tar.gz` archives, which are read as they unpack. */
+/**
+ * Sources of state tests: JSON files, folders of them, and `.tar.gz` archives, which are read while they are unpacked.
+ */
 import { createReadStream, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'

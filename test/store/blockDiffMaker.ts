@@ -1,4 +1,4 @@
-/** Block diffs of random content, for tests of what a store does with them. */
+/** Block diffs of random content, for tests of stores. */
 import fc from 'fast-check'
 import type { BlockDiff, Change } from '../../src/data/store/blockDiff.js'
 import { encodeTrieRow } from '../../src/data/store/layouts/trieRow.js'

@@ -34,7 +34,7 @@ export function planOfLoudness(isLoud: boolean): BlockPlan {
   return { transactions: [{ data, gasLimit: 4_000_000n }] }
 }
 
-/** What a client that stops reading under a policy subscribes to; conflation is for heads alone. */
+/** The streams of a client that stops reading under a policy; conflation is for heads alone. */
 export function stoppedStreams(policy: Policy): StreamParams[] {
   if (policy !== 'conflate') return [['newHeads'], ['logs', { policy, queueBytes }]]
   return [

@@ -19,14 +19,14 @@ function read(page: string): string {
   return readFileSync(join(packageRoot(), page), 'utf8')
 }
 
-/** A page without what it quotes: blocks of code and words in backticks. */
+/** A page without quotations: blocks of code and words in backticks. */
 function readProse(page: string): string {
   return read(page)
     .replace(/^```[\s\S]*?^```$/gm, '')
     .replace(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''))
 }
 
-/** Where a page's links lead within the repository: a path, and an anchor on it or ''. */
+/** Targets of a page's links within the repository: a path, and an anchor on it or ''. */
 function linksOf(page: string): { readonly path: string; readonly anchor: string }[] {
   return [...readProse(page).matchAll(/\]\(([^)\n]+)\)/g)]
     .map(([, target = '']) => target)

@@ -247,7 +247,7 @@ export class BlockRowsReader {
     return this.#view
   }
 
-  /** The receipts of a block that was read here, which has them from then on; undefined where it was never executed. */
+  /** The receipts of a block that was read here; the block caches them. Undefined if it was never executed. */
   readReceipts(rows: BlockRows): ReceiptList | undefined {
     if (rows.receipts !== undefined) return rows.receipts
     rows.receipts = this.#store.readReceiptList(rows.hash)

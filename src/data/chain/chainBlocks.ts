@@ -166,8 +166,8 @@ export abstract class ChainBlocks {
   }
 
   /**
-   * The oldest stored blocks with state, receipts, bodies and tries, as of the newest head, whatever this view's head
-   * is.
+   * The oldest stored blocks with state, receipts, bodies and tries, as of the newest head, independent of this view's
+   * head.
    */
   get oldest(): OldestKept {
     return this.parts.oldest
@@ -424,7 +424,7 @@ export abstract class ChainBlocks {
     return this.parts.store.readReceipts(hash) ?? this.#withoutReceipts(hash)
   }
 
-  /** Undefined for a block that was not executed. Throws NotHeldError where its receipts are not stored. */
+  /** Undefined for a block that was not executed. Throws NotHeldError if its receipts are not stored. */
   #withoutReceipts(hash: Hash32): undefined {
     const header = this.readHeader(hash)
     if (header === undefined || !this.parts.store.isCanonical(header.number, hash)) return undefined
@@ -467,7 +467,10 @@ export abstract class ChainBlocks {
     return reported ?? (header && this.#render((json) => writeHeader(json, header, hash)))
   }
 
-  /** Whether transactions wait for the next block, or a caller has set something for it, so that it differs from what follows from the head. */
+  /**
+   * Whether transactions wait for the next block, or a caller has set a value of it. Then the block does not follow
+   * from the head alone.
+   */
   get hasSetNext(): boolean {
     const { next, hasPending = false } = this.parts.store.readByHand?.() ?? {}
     return next !== undefined || hasPending

@@ -270,8 +270,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   /**
-   * Counts a slot that is not stored. Returns whether there were so many in this account that stored nodes must
-   * suffice.
+   * Counts a slot that is not stored. Returns true after many misses in this account: then stored nodes must suffice.
    */
   #hasMissedMany(address: Address, number: number): boolean {
     if (this.#missedAt !== number || this.#missed.size >= walkedAccountsMax) this.#missed.clear()

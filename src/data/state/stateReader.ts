@@ -129,7 +129,7 @@ export class StateReader {
 const views = new WeakMap<PendingBlock, StateView>()
 
 /**
- * The state after the block of waiting transactions that a developer chain could make now; undefined where none waits.
+ * The state after the block of waiting transactions that a developer chain could make now; undefined if none waits.
  * Valid until the head or that block changes.
  */
 export function pendingState(store: ChainRows): StateView | undefined {

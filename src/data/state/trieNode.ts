@@ -214,7 +214,7 @@ function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8A
   const payload = (pathBytes === 1 ? 1 : rlpLength(pathBytes)) + last
   const target = targetFor(rlpLength(payload))
   let at = writeRlpHeader(target, 0, listBase, payload)
-  // One byte of a path is below 0x80, and stands for itself.
+  // One byte of a path is below 0x80, and is its own RLP.
   if (pathBytes > 1) at = writeRlpHeader(target, at, empty, pathBytes)
   at = writePath(target, at, path, node instanceof Leaf)
   if (node instanceof Leaf) at = writeRlpBytes(target, at, node.value)

@@ -274,7 +274,7 @@ export class ChainReader implements ChainRows {
     return inRun?.is(hash) ? inRun : undefined
   }
 
-  /** Runs of empty blocks; undefined where nothing was set by hand. */
+  /** Runs of empty blocks; undefined if nothing was set by hand. */
   protected get runs(): EmptyRuns | undefined {
     const byHand = this.readByHand()
     return byHand && this.#emptyRuns.of(byHand.revision)

@@ -143,7 +143,7 @@ export interface ByHand {
   /** Number of changes in the store that no other client can verify. */
   readonly changes: number
   readonly next?: NextBlock
-  /** Whether the store has a block of what waits; it is valid on its parent, until the next change. */
+  /** Whether the store has a block of the waiting transactions. It is valid on its parent, until the next change. */
   readonly hasPending?: boolean
 }
 
@@ -278,7 +278,7 @@ export interface ChainRows {
    * blocks are Ethereum's.
    */
   readReported?(hash: Hash32, part: ReportedPart): ReportedJson | undefined
-  /** The blocks with ready answers; this and the next three are absent where no answers are stored. */
+  /** The blocks with ready answers; this and the next three are absent if no answers are stored. */
   readReadyRange?(): { readonly first: number; readonly last: number }
   /** Number of the canonical block with this hash. */
   readNumber?(hash: Hash32): number | undefined
@@ -305,9 +305,9 @@ export interface ChainRows {
   readTrieRow?(key: Uint8Array, number?: number): TrieRow | undefined
   /** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
   readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
-  /** Undefined if no caller has set anything; absent, as the next two, where no block is made here. */
+  /** Undefined if no caller has set anything; absent, as the next two, if no block is made here. */
   readByHand?(): ByHand | undefined
-  /** Undefined where no transaction waits for the block after the head. */
+  /** Undefined if no transaction waits for the block after the head. */
   readPending?(): PendingBlock | undefined
   /** Changes of the state that callers made, in order of their blocks. */
   changesByHand?(): Iterable<ChangeByHand>
@@ -362,7 +362,7 @@ export interface ChainRows {
   slotsOfAt(address: Address, number: number): Iterable<readonly [Hash32, Uint8Array]>
 }
 
-/** Where a light client of the consensus layer resumes after a restart. */
+/** Point at which a light client of the consensus layer resumes after a restart. */
 export interface SignedCheckpoint {
   /** Root of a finalized beacon block, 32 bytes. */
   readonly root: Uint8Array

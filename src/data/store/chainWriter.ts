@@ -2,7 +2,7 @@
  * The only writer of a network's store: applies block diffs, unwinds them, and stores blocks of branches that are not
  * canonical. Every call is one transaction, or part of a batch of several calls. So a store always ends with a whole
  * block, even if the process dies. Rows wait in memory until the commit (writeBuffer.ts). A batch is written while the
- * caller goes on, mostly by lmdb's own thread (commitRows.ts).
+ * caller continues, mostly by lmdb's own thread (commitRows.ts).
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -236,7 +236,7 @@ export class ChainWriter extends ChainReader {
     const timestamp = run.timestamp + (run.last - first) * run.step
     const header = new RunHeaders(run.header).at(run.last, timestamp, parentHash).slice()
     this.commit(() => {
-      // Readers look for runs only where something was set by hand.
+      // Readers look for runs only if something was set by hand.
       this.putByHand({})
       if (run.last > first)
         putRun(this.tables.meta, first, { ...run, last: run.last - 1 }, hashes.subarray(0, -hashBytes))
@@ -304,12 +304,12 @@ export class ChainWriter extends ChainReader {
     )
   }
 
-  /** Sets what callers of a developer chain want of its next block. */
+  /** Sets the values that callers of a developer chain want in its next block. */
   writeNextBlock(next: NextBlock | undefined): void {
     this.commit(() => this.putByHand({ next }))
   }
 
-  /** Stores the block that could be made now of what waits; undefined: none. */
+  /** Stores the block that could be made now of the waiting transactions; undefined: none. */
   writePending(block: BlockDiff | undefined): void {
     this.commit(() => {
       if (block === undefined) this.tables.meta.removeSync(metaKeys.pendingBlock)
@@ -368,7 +368,7 @@ export class ChainWriter extends ChainReader {
     readUndo: (number: number) => this.readUndo(number),
   }
 
-  /** `next` stays where it is not named; a pending block is not valid any more. */
+  /** `next` is unchanged if it is not given; a pending block is not valid any more. */
   protected putByHand({
     added = 0,
     hasPending = false,
@@ -422,8 +422,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes all writes of `work` one transaction, which is on disk when this returns. If `work` throws, what it wrote
-   * before is stored. If a write throws, the store stays as it was.
+   * Makes all writes of `work` one transaction, which is on disk when this returns. If `work` throws, its earlier
+   * writes are stored. If a write throws, the store stays as it was.
    */
   writeTogether(work: () => void): void {
     this.beginBatch()

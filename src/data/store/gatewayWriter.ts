@@ -91,7 +91,7 @@ export interface FetchedBlock extends FetchedParts {
 
 /** Data that comes with a new head besides its headers. */
 export interface HeadNews {
-  /** Changes of a block; undefined if they are not known: then no value proved before it holds after it. */
+  /** Changes of a block; undefined if they are unknown: then values proved before the block are not valid after it. */
   readonly changesOf: (header: CanonicalHeader) => BlockChanges | undefined
   /** State that was proved after the last of the headers. */
   readonly proved: readonly ProvedState[]

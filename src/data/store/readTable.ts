@@ -48,7 +48,7 @@ export function isRowBuffer(table: ReadTable): table is RowBuffer {
   return 'storedRange' in table
 }
 
-/** Runs a read at once and returns what it returns. */
+/** Runs a read at once and returns its result. */
 export type ReadGuard = <T>(read: () => T) => T
 
 /** Wraps tables so that every read, and every step of a range, goes through `guard`. */

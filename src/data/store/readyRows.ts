@@ -113,7 +113,7 @@ function storedBytes(row: Uint8Array): number {
   return length <= sharedValueMax ? length : pageBytes * Math.ceil(length / pageBytes)
 }
 
-/** All rows of a block. The row of the block itself comes last: it says how many transactions and bytes there are. */
+/** All rows of a block. The row of the block itself comes last: it has the numbers of transactions and bytes. */
 export function readyRowsOf(
   number: number,
   { hash, senders }: Pick<StoredBlock, 'hash' | 'senders'>,
@@ -142,7 +142,10 @@ interface ReadyTables {
   readonly blocks: ReadTable
 }
 
-/** What a commit leaves: the head, the oldest block whose body and receipts are stored, and how many blocks it adds. */
+/**
+ * The result of a commit: the head, the oldest block whose body and receipts are stored, and the number of added
+ * blocks.
+ */
 export interface CommittedBlocks {
   readonly head: number
   readonly oldest: number

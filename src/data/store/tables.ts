@@ -136,7 +136,7 @@ export const metaKeys = {
   checkpoint: Buffer.from('checkpoint'),
   /** msgpack {@link ByHand}; only developer chains on which a caller has set something. */
   byHand: Buffer.from('byHand'),
-  /** msgpack {@link BlockDiff}: the block that could be made now of what waits; developer chains only. */
+  /** msgpack {@link BlockDiff}: the block that could be made now of the waiting transactions; developer chains only. */
   pendingBlock: Buffer.from('pendingBlock'),
   /** block ‖ index of a change to the state after it that a caller made → msgpack {@link ChangeByHand}. */
   changesByHand: Buffer.from('changeByHand'),

@@ -95,7 +95,7 @@ export function replaceTries(
     const isRemoved = content.length === 0
     if (before === undefined ? isRemoved : equalBytes(before.content, content)) continue
     const older = before && !isRemoved ? olderThan(content, before, number, key.length) : undefined
-    // The past row is written before the row that it leaves: in the other order, pages are less full.
+    // The past row is written before the row that it comes from: in the other order, pages are less full.
     const pastKey = before && older === undefined ? historyKey(pastPrefix(key), number) : undefined
     if (pastKey !== undefined) rows.add(pastKey, pastRow(before as TrieVersions, number))
     rows.add(key, isRemoved ? undefined : currentRow({ from: number, content, older: older ?? noBytes }))

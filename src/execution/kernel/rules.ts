@@ -1,7 +1,7 @@
 /**
  * The rules that differ between forks: opcodes, their gas, and their stack use. Owns the table of opcodes and the
- * prices that depend on more than the opcode. Source: yellow paper, appendices G and H; rows and prices name their
- * EIP where there is one.
+ * prices that depend on more than the opcode. Source: yellow paper, appendices G and H; rows and prices name their EIP,
+ * if any.
  */
 import { opcodeTable } from './layout'
 

@@ -1,4 +1,4 @@
-/** `dev`: writes the genesis of a developer chain where there is none, and serves it. */
+/** `dev`: writes the genesis of a developer chain if there is none, and serves it. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -28,7 +28,7 @@ export interface NetworkConfig {
   /** Times of forks that are missing in the genesis or in the table of public networks. */
   readonly forks: { readonly amsterdamTime?: number | undefined }
   readonly source: SourceConfig | undefined
-  /** Where the source's blocks are published. */
+  /** Destination of the source's published blocks. */
   readonly publish: PublishConfig | undefined
   /** How much history is kept, for a network that executes blocks. */
   readonly history: HistoryConfig

@@ -172,7 +172,7 @@ export interface Config extends DataConfig, AsInFile {
 
 export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
-  /** Absolute, in the order given; a folder stands for its archives, by name. */
+  /** Absolute, in the given order; a folder means its archives, sorted by name. */
   readonly chainPaths: readonly string[]
   /** Whether they are archives (era1, ere). */
   readonly areArchives: boolean

@@ -109,7 +109,7 @@ const archiveShape = {
   genesis: chainShape.genesis.unwrap(),
   /** Origin of new blocks; absent: only imported blocks are served. */
   source: sourceSchema.optional(),
-  /** Where the blocks of this network's source are published, for replicas. */
+  /** Destination of the published blocks of this network's source, for replicas. */
   publish: publishSchema.optional(),
   /** How much history is kept; older data is removed as blocks come. */
   history: historySchema.prefault({}),

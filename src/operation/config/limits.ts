@@ -25,8 +25,8 @@ export const burstSeconds = 10
 
 export const limitsShape = {
   /**
-   * Compute units (rpc/contexts/price.ts) that each API key may spend per second; 100,000 are one core. Where absent, no
-   * limit: a private node is shared with nobody.
+   * Compute units (rpc/contexts/price.ts) that each API key may spend per second; 100,000 are one core. Absent: no
+   * limit, for a private node.
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),
   /**
@@ -86,7 +86,10 @@ export const limitsShape = {
    * hundreds at once takes the edge from others.
    */
   proofWaitingMax: integer(1).default(256),
-  /** Calls, estimates and access lists that wait: as many as of proofs; of those that run to their time limit, minutes. */
+  /**
+   * Calls, estimates and access lists that wait. The same number as of proofs; if all run to their time limit, they
+   * take minutes.
+   */
   executeWaitingMax: integer(1).default(256),
   /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
   slotsWaitingMax: integer(1).default(100),
@@ -124,8 +127,8 @@ export const limitsShape = {
   /** Storage keys of one eth_getProof. geth's limit; the answer for as many has about 8 MB. */
   proofKeysMax: integer(1, 100_000).default(1_024),
   /**
-   * Characters of typed data that a developer chain signs, as JSON: ten times the longest orders that wallets sign. A number
-   * of so many digits takes the thread that makes blocks 10 ms, one of 4,000,000 half a minute.
+   * Characters of typed data that a developer chain signs, as JSON: ten times the longest orders that wallets sign. A
+   * number with this many digits takes the thread that makes blocks 10 ms; 4,000,000 digits take half a minute.
    */
   typedDataCharsMax: integer(KiB, 4 * MiB).default(128 * KiB),
   /** Proofs kept in memory, all networks together: 4,600 of an account and 3 slots, at 7 KB each. */
@@ -158,7 +161,7 @@ export const limitsShape = {
   scriptsMax: integer(1, 256).default(2),
   /** Such traces that wait: each keeps its place for as long as `traceMsMax`, so that more would not be answered. */
   scriptsWaitingMax: integer(1).default(20),
-  /** One WebSocket message; where absent, the default of transport/wire.ts. */
+  /** One WebSocket message; absent: the default of transport/wire.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: as many as may wait for a thread. */
   socketCallsMax: integer(1, 100_000).default(256),
@@ -166,7 +169,7 @@ export const limitsShape = {
   socketUnsentBytesMax: integer(MiB).default(32 * MiB),
   /** Unread answers and waiting messages of all WebSockets together: as many bytes as `bufferedBodyBytesMax`. */
   socketBufferedBytesMax: integer(MiB).default(256 * MiB),
-  /** Open WebSockets: 50 MB where all are idle, at 2.5 kB each. */
+  /** Open WebSockets: 50 MB if all are idle, at 2.5 kB each. */
   socketsMax: integer(1).default(20_000),
   /** Open WebSockets of one key: half of all, so that one user cannot shut out the others. */
   socketsPerKeyMax: integer(1).default(10_000),

@@ -200,8 +200,8 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
 }
 
 /**
- * Warms up the server, and sets back what was counted meanwhile. Does not fail: a server that could not warm up answers
- * its first requests more slowly.
+ * Warms up the server, and resets the counts of that time. Does not fail: a server that could not warm up answers its
+ * first requests more slowly.
  */
 async function warmUpUncounted(
   { config, counts, usage, log }: EdgeOptions,
@@ -241,7 +241,7 @@ function jobsOfClients(jobs: NetworkJobs): NetworkJobs {
   }
 }
 
-/** Whether the source fetches what its store lacks. */
+/** Whether the source fetches data that its store lacks. */
 function mayLack({ gateway, fork }: NetworkConfig): boolean {
   return gateway !== undefined || fork !== undefined
 }

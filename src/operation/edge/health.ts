@@ -180,7 +180,7 @@ function nodeEntries(
 
 // Callers see nodes by number: names have hosts and ports, which only the log and the admin API show.
 
-/** A name that is a host; others, such as a replica's `feed`, say nothing of an address. */
+/** A name that is a host; others, such as a replica's `feed`, are no address. */
 const hostForm = /[.:]/
 
 /** Addresses of nodes that have no name yet, as errors write them. */

@@ -16,7 +16,7 @@ const fullBlocksMax = 2
 const perMethodMax = 64
 /** Calls of a batch: as many as a page sends when it loads. */
 const batchCalls = 20
-/** Slots of a contract: the first ones, where Solidity places variables. */
+/** Slots of a contract: the first ones, in which Solidity places variables. */
 const slotsPerContract = 8
 
 interface TransactionJson {

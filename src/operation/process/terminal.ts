@@ -37,7 +37,7 @@ export function onInterrupt(stop: (signal: NodeJS.Signals) => void): () => void 
 /**
  * Does the work of a command, to which Ctrl-C and SIGTERM are the signal `stop`. Work that is stopped closes the stores
  * that it reads, removes incomplete files and rejects. Then the process prints `outcome` and ends by the signal that it
- * got: a shell ends a script only where its program ended so.
+ * got. A shell ends a script only if its program ended in this way.
  */
 export async function untilInterrupted<T>(
   io: Pick<Io, 'err'>,

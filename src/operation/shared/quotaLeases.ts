@@ -19,7 +19,7 @@ import {
 } from '../../serving/access/unitLeases.js'
 import type { SharedKeys } from './sharedKeys.js'
 
-/** Time between two checks for keys that need units: at most 20 statements a second, whatever the number of keys. */
+/** Time between two checks for keys that need units: at most 20 statements a second, for any number of keys. */
 const exchangeMs = 50
 /** After this long without an answer, keys continue at the rate of their last leases. */
 const answerMs = 1_000

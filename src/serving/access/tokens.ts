@@ -92,7 +92,7 @@ export class Tokens {
     this.#dateMs = dateMs
   }
 
-  /** The key that a token names, whatever its state; `address` is the client's. */
+  /** The key that a token names, in any state; `address` is the client's. */
   check(token: string, address: string): TokenCheck {
     const parsed = parseToken(token)
     if (parsed === undefined) return refused('tokenMalformed')

@@ -109,7 +109,7 @@ export class UsageCounter {
     this.take()
   }
 
-  /** The counts since the last call of this; undefined if there are none. */
+  /** The counts since the last call of this function; undefined if there are none. */
   take(): UsageReport | undefined {
     if (this.#isPaused) return undefined
     const used = this.#networks.flatMap((network) => network.take())

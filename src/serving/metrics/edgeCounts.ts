@@ -141,7 +141,7 @@ export class EdgeCounts {
     return ((methods + 1) * methodWords * networks + rest + figureNames.length) * 8
   }
 
-  /** What to add to the slots of methods for this network; one that is not listed counts as the first. */
+  /** Offset of this network's slots of methods; an unlisted network counts as the first. */
   slotsFrom(network: string): number {
     return Math.max(this.#networks.indexOf(network), 0) * this.#networkWords
   }

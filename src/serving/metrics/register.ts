@@ -1,6 +1,6 @@
 /**
- * Metrics whose figures have other owners and are read when the metrics are, and their text in the format of
- * Prometheus, version 0.0.4.
+ * Metrics and their text in the format of Prometheus, version 0.0.4. The figures have other owners, and are read
+ * together with the metrics.
  */
 
 type Labels = Readonly<Record<string, string | number>>

@@ -41,7 +41,7 @@ export interface StoreFigures {
   readonly bytes: number
   /** Free bytes of its disk; undefined if unknown. */
   readonly freeBytes: number | undefined
-  /** Threads that have it open for reading. */
+  /** Threads that have the store open for reading. */
   readonly readers: number
 }
 

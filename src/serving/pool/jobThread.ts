@@ -78,7 +78,7 @@ export class JobThread {
     return readCpuMsOf(this.#schedstat)
   }
 
-  /** Settles when it has loaded its code, or has failed to. */
+  /** Settles when the thread has loaded its code, or failed to load it. */
   get loaded(): Promise<void> {
     return this.#loaded.promise
   }

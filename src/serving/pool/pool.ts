@@ -40,7 +40,7 @@ import { PoolTally, retryMsMin } from './poolTally.js'
 import { ThreadSet } from './threadSet.js'
 
 const timedOut: Fault = { kind: 'RequestTimedOut' }
-/** The fault of jobs that fail because of others. */
+/** The fault of jobs that fail because of other jobs. */
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: retryMsMin }
 
 /** Time between two attempts to catch a thread outside of lmdb, where it spends microseconds at a time. */
@@ -143,6 +143,13 @@ export class Pool<J extends JobTable<J>> {
    * removed from the queue, and a running one is asked to stop.
    *
    * Rejects with FaultError:
+   *
+   * - a fault of the job itself
+   * - ServerBusy if its queue is full, if it was dropped for a key with less waiting work, or if the pool is closing
+   * - RequestTimedOut past its deadline, and when its owner has left
+   * - its class's `timedOut` if it ran too long
+   *
+   * Rejects with Error for a defect, or if its thread ended.
    */
   run<N extends keyof J & string>(
     name: N,

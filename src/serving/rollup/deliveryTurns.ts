@@ -93,7 +93,7 @@ export class DeliveryTurns {
     turns.resuming = undefined
   }
 
-  /** The sequencer did not answer an attempt of this key. */
+  /** Records that the sequencer did not answer an attempt of this key. */
   noteSilence(key: string): void {
     const turns = this.#of(key)
     turns.silences++

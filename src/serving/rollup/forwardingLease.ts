@@ -17,7 +17,7 @@ import { type SubmissionWriter, sendingRole } from './submissionStore.js'
 interface ForwardingLeaseOptions {
   readonly database: SharedDatabase
   readonly submissions: SharedSubmissions
-  /** How long a dead holder keeps others from sending. */
+  /** Time for which a dead holder prevents others from sending. */
   readonly leaseMs: number
   /** Makes the forwarder for the time of the lease. */
   readonly forward: (writer: SubmissionWriter) => Forwarder

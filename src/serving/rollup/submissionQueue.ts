@@ -137,7 +137,7 @@ export class SubmissionQueue extends SubmissionService {
     return this.#store.write({ own: { hash, key }, place }, (rows) => {
       const own = rows.readOwn(hash, key)
       const known = own.find(({ state, digest }) => {
-        // The sequencer has accepted one, with whatever signature.
+        // The sequencer has accepted one, with any signature.
         return state === 'ACCEPTED' || (state !== 'REJECTED' && digest === id.digest)
       })
       if (known !== undefined) {

@@ -400,7 +400,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#endIfDrained()
   }
 
-  /** Sends a message; what is not passed on in this turn, or not accepted, waits. */
+  /** Sends a message. Bytes that do not fit this turn, or that the system does not accept, wait. */
   #deliver(message: AnswerBody | Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return
     const { unsentBytesMax, bufferedBytesMax } = this.#pool.limits

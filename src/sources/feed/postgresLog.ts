@@ -67,10 +67,10 @@ const readBytesMax = 16 * 2 ** 20
 /** A longer block diff is split into several rows, because a row is in memory several times on its path. */
 const partBytesMax = 2 ** 20
 
-/** What the operator reads if the database of a feed does not answer. */
+/** Messages for the operator if the database of a feed does not answer. */
 export const feedOutage = { begins: 'the feed does not answer', ends: 'the feed answers again' } as const
 
-/** What the process with the lease does. */
+/** The role of the process with the lease, for messages. */
 const role = 'writes the feed'
 
 export class PostgresLog {

@@ -67,7 +67,13 @@ export class BlockDiffVerifier {
     this.#parts = new BlockParts(schedule, this.#senders)
   }
 
-  /** The whole block diff for these `parts`. Throws {@link BlockDiffError} that names the block and the difference: */
+  /**
+   * The whole block diff for these `parts`. Throws {@link BlockDiffError} that names the block and the difference:
+   *
+   * - number, parent, or a sender
+   * - the root of transactions, uncles, withdrawals or receipts; the bloom; the state root
+   * - an account, slot or code that is missing, superfluous or out of order
+   */
   verifyBlockDiff(previous: PreviousState, parts: BlockDiffParts): BlockDiff {
     const name = { text: `the block after ${previous.number}` }
     try {

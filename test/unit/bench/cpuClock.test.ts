@@ -5,7 +5,7 @@ import { CpuClock } from '../../../bench/servers/cpuClock.js'
 
 const pid = 7
 
-/** What a system shows of a process: ticks of 10 ms, and nanoseconds of each thread. */
+/** The figures of a process in the system: ticks of 10 ms, and nanoseconds of each thread. */
 function show(proc: string, ticks: number, threads: Readonly<Record<string, number>>): void {
   rmSync(join(proc, String(pid)), { recursive: true, force: true })
   mkdirSync(join(proc, String(pid), 'task'), { recursive: true })

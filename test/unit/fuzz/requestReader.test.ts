@@ -73,7 +73,7 @@ interface Asked {
   readonly params: unknown
 }
 
-/** What was asked before, by its method and parameters. */
+/** Earlier calls, by method and parameters. */
 class Memory implements CallLookup<Asked, string> {
   readonly #known = new Map<string, Asked>()
   #sought = ''
@@ -146,7 +146,7 @@ t.test('requests are read as by parsing them whole, the first time and when they
       const plain = plainRequest(padded)
       for (const time of ['first', 'second']) {
         const read = readRequest(padded, memory)
-        // Counting ends at the first call too many, whatever follows.
+        // Counting ends at the first surplus call, for any rest.
         const isCut =
           'fault' in plain &&
           'fault' in read &&

@@ -44,7 +44,7 @@ const listOf = (store: ChainReader, number: number) =>
 function wrongLists(store: ChainReader, blocks: readonly AmsterdamBlock[]): number[] {
   return blocks.flatMap(({ blockAccessListRlp }, number) => {
     const list = listOf(store, number)
-    // go-ethereum says nothing of genesis, whose list is empty.
+    // go-ethereum has no list for genesis; here it is empty.
     const wanted = number === 0 && list !== undefined ? '0xc0' : blockAccessListRlp
     return (list && bytesToHex(list)) === wanted ? [] : [number]
   })

@@ -1,4 +1,4 @@
-/** Chains of other families behind a gateway: what is proved, what is told and says so, and extra members. */
+/** Chains of other families behind a gateway: proved parts, parts that are marked as reported, and extra members. */
 import t, { type Test } from 'tap'
 import { type Chain, createPublicClient, http } from 'viem'
 import {
@@ -122,7 +122,7 @@ function folded(value: unknown): unknown {
   )
 }
 
-/** Of state sync, and types that nobody knows. */
+/** Transactions of state sync, and of unknown types. */
 function isReportedType({ type, from }: { readonly type: string; readonly from: string }): boolean {
   return /^0x0+$/.test(from) || type === '0x70' || type === '0x55'
 }
@@ -149,7 +149,7 @@ async function compareBlock(t: Test, index: number, number: number, expected: Ex
     const place = [block.hash, `0x${at.toString(16)}`]
     const found = await ask(index, 'eth_getTransactionByBlockHashAndIndex', place)
     t.strictSame(folded(found.result), folded(transaction))
-    // In samples several blocks have the same one, which is in none of the others by its hash.
+    // In samples several blocks have the same transaction; looked up by its hash, it is in one of them alone.
     if (['0x6a', '0x64', '0x7e'].includes(transaction.type)) continue
     const receipt = await ask(index, 'eth_getTransactionReceipt', [transaction.hash])
     t.strictSame(folded(receipt.result), folded(receipts[at]))
@@ -312,7 +312,7 @@ t.test("transactions of a family's own types are passed on", async (t) => {
     const { fixture: made } = nodes[index] as FamilyNode
     const { block, rawTransactions } = made.blocks[9] as FamilyFixture['blocks'][number]
     const sent = await ask(index, 'eth_sendRawTransaction', [rawTransactions[at]])
-    // RLP of type 0xff begins like a list's, and nobody sends it.
+    // RLP of type 0xff begins like a list, and no client sends it.
     if (block.transactions[at]?.type === '0xff') t.match(sent, { error: { code: -32000 } })
     else t.match(sent, { result: block.transactions[at]?.hash })
   }

@@ -26,7 +26,7 @@ interface Log {
   readonly topics: readonly Hash32[]
 }
 
-/** Every log of a chain, read without what is under test. */
+/** Every log of a chain, read without the tested code. */
 function logsOf(archive: ChainReader, first: number, last: number): Log[] {
   return Array.from(archive.blocksFrom(first, last - first + 1), ({ hash }, index) => {
     const receipts = archive.readReceipts(Uint8Array.from(hash) as Hash32) as Uint8Array
@@ -108,7 +108,7 @@ for (const { name, skip, open } of chains) {
       filler.wake()
       await filler.idle()
       await store.close()
-      // It has nobody to ask: what it lacks throws.
+      // The reader has no upstream: missing data throws.
       const rows = openRows({ path })
       t.teardown(() => rows.close())
       const head = rows.readHead() as BlockName

@@ -142,7 +142,7 @@ for (const [network, numbers] of Object.entries(blocks)) {
         if (hash === undefined) throw new Error(`there is no block ${number}`)
         const once = () => longestBetween(work(number, hash))
         let ms = once()
-        // Once more where code was compiled meanwhile.
+        // Measures again, because code may have been compiled meanwhile.
         if (ms > betweenMsMax) ms = Math.min(ms, once())
         longestMs = Math.max(longestMs, ms)
         if (ms > betweenMsMax) found.push(`block ${number}: ${ms.toFixed(0)} ms`)
@@ -172,6 +172,6 @@ t.test('many overridden accounts', async (t) => {
   const rules = { validates: false, tracesTransfers: false, isFull: false, gasMax: 50_000_000n }
   const work: Work = (stop) => simulation.simulateJson({ block, blocks: [simulated], ...rules }, stop)
   const ms = Math.min(longestBetween(work), longestBetween(work))
-  // Sorting the keys of one trie is what takes longest.
+  // Sorting the keys of one trie takes longest.
   t.ok(ms < 2 * betweenMsMax, `at most ${ms.toFixed(1)} ms`)
 })

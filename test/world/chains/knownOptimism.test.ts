@@ -1,6 +1,6 @@
 /**
  * Gateways of public chains of the OP Stack, with nodes that report no `config`. Calls run by the forks of the chain,
- * which its chain id identifies. Calls of an unknown chain are passed on where rules differ.
+ * which its chain id identifies. Calls of an unknown chain are passed on if rules differ.
  */
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'

@@ -83,7 +83,7 @@ t.test('a developer chain', { skip: skipsOptimism }, async (t) => {
   const folder = makeFolder(t)
   const layout = layouts.find(({ name }) => name.startsWith('parameters')) as Layout
   const made = JSON.parse(layoutGenesis(layout, await newestContracts(join(folder, 'a'))))
-  // As low as a later block may have it.
+  // As low as the base fee of a later block may be.
   const genesis = { ...made, baseFeePerGas: '0xb2d05e00' }
   const { service, config } = await startDeveloper(t, { genesis })
   const ask = async (method: string, ...params: readonly unknown[]) => {

@@ -74,7 +74,7 @@ class Parts {
     this.transactions[index] = concatBytes(Uint8Array.of(0x7e), encodeRlp(fields))
   }
 
-  /** Its RLP, with the transactions root of what it has. */
+  /** Its RLP, with the transactions root of its transactions. */
   get rlp(): Uint8Array {
     const items = this.transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item)))
     if (!this.keepsRoot) this.set('transactionsRoot', indexedRoot(items))
@@ -88,7 +88,7 @@ class Parts {
     this.withdrawals = undefined
   }
 
-  /** Takes a transaction away, and leaves the root. */
+  /** Removes a transaction, but keeps the root. */
   popUnseen(): void {
     this.keepsRoot = true
     this.transactions.pop()

@@ -132,7 +132,7 @@ t.test('reorganisations by any script, past the Merge: every block played is the
   }
 })
 
-/** The chain up to where the last branch leaves it. */
+/** The chain up to the fork point of the last branch. */
 function writeTrunk(t: Test, { blocks }: ReplayedChain, after: number, back: number): string {
   const file = join(makeFolder(t), 'trunk.rlp')
   writeFileSync(file, chainOf(blocks.slice(0, after - back)))

@@ -1,5 +1,5 @@
 // @shares
-/** What must hold between the traces of every transaction of two chains, whatever it does. */
+/** Rules that hold between the traces of every transaction of two chains. */
 import t from 'tap'
 import { gasPerBlob } from '../../../src/data/chain/feeMarket.js'
 import { includesFork } from '../../../src/data/chain/forks.js'

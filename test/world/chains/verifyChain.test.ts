@@ -103,7 +103,7 @@ const checkedTables: readonly TableName[] = [
 ]
 
 t.testdir()
-/** Each test mends what it damages. */
+/** Each test repairs the damage that it makes. */
 const work = await makeStore('work', testGenesis(londonConfig()))
 const merged = await makeStore('merged', testGenesis(mergedConfig(), { difficulty: '0x0' }))
 const cut = await makeStore('cut', testGenesis(londonConfig()), { state: 3, receipts: 2, bodies: 3, trie: 3 })
@@ -178,7 +178,7 @@ for (const [name, { store, tables }, { oldest, transactions }] of [
         fc.property(fc.constantFrom(...rows), fc.nat(), fc.nat(7), ([keyHex, valueHex], position, bit) => {
           const key = Buffer.from(keyHex, 'hex')
           const value = Buffer.from(valueHex, 'hex')
-          // What a row of the index has of blocks that were removed is never read.
+          // The part of an index row about removed blocks is never read.
           const at = name === 'logs' && oldest > 0 ? 0 : position % value.length
           const damaged = Buffer.from(value)
           damaged[at] = (damaged[at] as number) ^ (1 << bit)

@@ -1,6 +1,6 @@
 // @scene ethers
 // @shares
-/** What users of ethers do first, over HTTP and a WebSocket. */
+/** The first calls of users of ethers, over HTTP and a WebSocket. */
 import { Contract, getCreateAddress, JsonRpcProvider, Wallet, WebSocketProvider } from 'ethers'
 import t from 'tap'
 import { facts } from '../../clients/everyday.js'
@@ -53,7 +53,7 @@ for (const [name, connect] of [
     t.ok(logs.length > 100)
     t.equal(await provider.getTransaction(`0x${'12'.repeat(32)}`), null)
     t.equal((await provider.send('eth_accounts', [])).length, 0)
-    // Over HTTP what is asked at once goes out as a batch.
+    // Over HTTP, calls of the same turn are sent as a batch.
     const [again, nonce, supply] = await Promise.all([
       provider.getBalance(facts.bea),
       provider.getTransactionCount(facts.ada),

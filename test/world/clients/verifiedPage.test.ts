@@ -1,4 +1,4 @@
-/** A page that trusts a checkpoint alone, with the example of `package/verified`, and what it refuses. */
+/** A page that trusts only a checkpoint, with the example of `package/verified`, and the answers that it refuses. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

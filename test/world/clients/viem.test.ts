@@ -1,6 +1,6 @@
 // @scene viem
 // @shares
-/** What users of viem do first, over HTTP and a WebSocket. */
+/** The first calls of users of viem, over HTTP and a WebSocket. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createPublicClient, erc20Abi, type Hex, http, webSocket } from 'viem'

@@ -17,11 +17,11 @@ interface WireCall {
   /** The client's function. */
   readonly of: string
   readonly method: string
-  /** Absent where the client leaves it out. Words that begin with `$` stand for members of `facts`. */
+  /** Absent if the client omits it. Words that begin with `$` are names of members of `facts`. */
   readonly params?: readonly unknown[]
-  /** `socket` for what is sent over a WebSocket alone. */
+  /** `socket` for calls that are sent over a WebSocket alone. */
   readonly over?: 'socket'
-  /** What comes back, where that is known; `null` for nothing. */
+  /** The expected answer, if it is known; `null` for nothing. */
   readonly gives?: unknown
 }
 

@@ -57,7 +57,7 @@ for (const transport of ['uws', 'node']) {
     t.test('calls are counted by method, over HTTP and WebSocket, single and in batches', async (t) => {
       const balance = ask('eth_getBalance', [`0x${'0'.repeat(40)}`, 'latest'])
       for (let time = 0; time < 5; time++) await service.post('/', balance)
-      // Of two keys, for the pool: a shorter one is made where it is asked for.
+      // Of two keys, so that the pool makes it: a shorter proof is made on the edge.
       const proof = ask('eth_getProof', [`0x${'0'.repeat(40)}`, ['0x0', '0x1'], 'latest'])
       await service.post('/', `[${proof},${balance},${ask('eth_nothing')}]`)
       const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
@@ -183,7 +183,7 @@ t.test('whatever connects and sends nothing that needs an answer, probes get the
         socket.write(text)
         resolve(socket)
       })
-      // What is sent back stays unread.
+      // Answers stay unread.
       socket.on('error', () => undefined).pause()
       t.teardown(() => socket.destroy())
     })
@@ -269,7 +269,7 @@ t.test('a port that was chosen must be free', async (t) => {
 })
 
 t.test('where the default port is taken and none was chosen, the next free one is used', async (t) => {
-  // Whoever else has it, it is taken.
+  // The port is taken, by this server or by another program.
   const holder = createServer().listen(8550, '127.0.0.1')
   await new Promise((resolve) => holder.once('listening', resolve).once('error', resolve))
   t.teardown(() => holder.close())

@@ -15,7 +15,7 @@ function serve(t: Test, settings: DemoSettings = {}, flags?: readonly string[]) 
   return serveDemo(t, { demo: { hosts: ['demo.example'] }, networks, ...settings }, flags)
 }
 
-/** For tests of which none changes what another looks at. */
+/** For tests that do not change data of each other. */
 const shared = await serve(t)
 
 async function open(t: Test, served: Awaited<ReturnType<typeof serve>>) {
@@ -309,7 +309,7 @@ t.test('a body that is forged, too long or no JSON changes nothing', async (t) =
     return [status, JSON.parse(text).error] as const
   }
   const good = '{"name":"forged"}'
-  // What a form or a script of another origin may send without being asked.
+  // Types that a form or a script of another origin may send without a preflight.
   const simple = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']
   for (const type of [...simple, 'text/plain; application/json', undefined]) {
     const body = type === undefined ? Buffer.from(good) : good

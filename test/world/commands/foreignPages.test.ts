@@ -18,7 +18,7 @@ const nobody = 'null'
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 const resource = `/block/0x${'12'.repeat(32)}`
 
-/** Whether a page may read what it asks for, in each way in which it can ask. */
+/** Whether a page may read the answers, for each kind of request. */
 async function mayAsk({ origin }: Service, page: string): Promise<boolean[]> {
   const asked = [
     fetch(origin, {

@@ -18,7 +18,7 @@ const archive = await startService()
 t.teardown(() => archive.stop())
 const askArchive = forwardTo(`${archive.origin}/`)
 
-/** Methods that answer from what one process or its configuration has. */
+/** Methods that answer from data of one process or its configuration. */
 const ownMethods: readonly string[] = [
   'rpc_discover',
   'eth_capabilities',
@@ -52,7 +52,7 @@ const questions = Object.entries(methodTable)
     reads.map((params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
   )
 const syncing = '"eth_syncing"'
-/** Some of them, with what the archive answers; `rpc/parity` asks all of them. */
+/** Some of them, with the archive's answers; `rpc/parity` compares all of them. */
 const some: Expected[] = []
 for (const body of someOf(questions, 150)) {
   some.push({ body, expected: (await archive.post('/', body)).text })
@@ -212,7 +212,7 @@ t.test('where all nodes lie, callers get errors', async (t) => {
   let errors = 0
   for (const { body, expected } of some) {
     const { text } = await gateway.post('/', body)
-    // Whoever waits for a node that does not lie is behind, and says so.
+    // A gateway that waits for an honest node is behind, and reports that.
     if (text === expected || body.includes(syncing)) continue
     errors++
     if (/"error":\{"code":-32000,"message":"no upstream/.test(text)) t.pass()

@@ -1,4 +1,4 @@
-/** A server whose process may have few open files: it says so, and at the limit it neither spins nor stops. */
+/** A server whose process may have few open files. It reports that, and at the limit it neither spins nor stops. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -55,7 +55,7 @@ for (const { name } of transports) {
     await waitFor('connections that end', () => ended > 100)
     const files = readFileSync(`/proc/${child.pid}/limits`, 'latin1')
     t.match(files, new RegExp(`Max open files +${filesMax} `))
-    // What is measured is a time in which nothing happens.
+    // The measured time has no requests.
     const before = cpuMs(child.pid)
     await pause(1_000)
     t.ok(cpuMs(child.pid) - before < 500, `${cpuMs(child.pid) - before} ms of CPU in a second`)

@@ -147,7 +147,7 @@ t.test('a replay that does not fit is said in one sentence', async (t) => {
   const outcome = await runProgram(['serve', '--config', wrongDepth, '--no-auth', '--port', '0'])
   t.equal(outcome.status, 1)
   t.match(outcome.err, /^tidegate: source\.script\[0\]\.file: \S+ begins with block 3; [^\n]+\n$/)
-  // What shows only on the way is logged, and what was taken in is served.
+  // Errors during the replay are logged, and imported blocks are served.
   const run = startProgram(['serve', '--config', change({ from: 9, script: [] }), '--no-auth', '--port', '0'])
   await waitFor('the fault', () =>
     /"msg":"the source ended: source\.from: [^"]* ends with block 6, before block 9/.test(run.said.err),

@@ -16,7 +16,7 @@ import { refusedUpgrade, SocketClient } from '../../transport/socketClient.js'
 const keyPattern = /tg_[0-9A-Za-z]{49}/g
 const noCurl = spawnSync('curl', ['--version'], { stdio: 'ignore' }).status !== 0 && 'there is no curl'
 
-/** A server of the demo network ends with 0 on a signal, says so, and leaves a store that opens. */
+/** A server of the demo network ends with 0 on a signal, logs that, and leaves a store that opens. */
 async function checkSignal(
   t: Test,
   { service, log }: Awaited<ReturnType<typeof start>>,
@@ -48,14 +48,14 @@ async function printedRequests(service: Service, count: number): Promise<string[
   return find()
 }
 
-/** Sends what was printed, as a reader would who pastes it, and checks the answers. */
+/** Sends the printed commands, like a reader who pastes them, and checks the answers. */
 async function checkPrinted(t: Test, service: Service): Promise<void> {
   const requests = await printedRequests(service, 4)
   t.equal(requests.length, 4)
   const results = new Map<string, unknown>()
   for (const [line, url, body] of requests as [string, string, string][]) {
     const ask = async () => {
-      // curl below holds this process up, meanwhile the server may close a connection that is kept.
+      // curl below blocks this process; meanwhile the server may close a kept connection.
       const headers = { 'content-type': 'application/json', connection: 'close' }
       const response = await fetch(url, { method: 'POST', headers, body })
       t.equal(response.status, 200, body)

@@ -107,7 +107,7 @@ t.test(
       const [, flag, gone] = remove as string[]
       t.strictSame([flag, gone], ['-r', join(folder, 'data/networks/tides')])
       rmSync(gone as string, { recursive: true })
-      // A copy that is damaged on its way is refused.
+      // A copy that is damaged in transfer is refused.
       const damaged = join(folder, 'damaged')
       cpSync(copy, damaged, { recursive: true })
       damage(storePathOf(damaged, 'tides'))

@@ -137,7 +137,7 @@ for (const { name, skip, make } of chains) {
           await askNetwork(service, `${name}${start}`, calls),
           await askNetwork(service, name, calls),
         ]
-        // Nonces of deposits stand in receipts, and those of the first block are not known.
+        // Nonces of deposits are in receipts; those of the first block are unknown.
         const isUnreported = (at: number) =>
           name === 'op' && number === start && got[at]?.error?.code === 4444
         const reported = want.map((answer, at) => (isUnreported(at) ? got[at] : answer)) as typeof want

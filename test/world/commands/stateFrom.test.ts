@@ -85,7 +85,7 @@ t.test('a state that a node tells in pages, a fetch of which was killed', async 
   const node = await startPaged(t, service.origin, async (call, answer) => {
     if (!isAccounts(call)) return answer
     asked.push(String(call.params[1]))
-    // go-ethereum before 1.17 writes where the next page begins as base64.
+    // go-ethereum before 1.17 writes the start of the next page as base64.
     const { next, ...page } = (answer as { result: { next?: string } }).result
     const base64 = next && Buffer.from(next.slice(2), 'hex').toString('base64')
     // Longer than from one note of how far it is to the next.

@@ -1,5 +1,5 @@
 // @shares
-/** What a server says and does between the signal that stops it and its exit, and what systemd hears of it. */
+/** Messages and actions of a server between the stop signal and its exit, and its reports to systemd. */
 import { spawn, spawnSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -116,7 +116,7 @@ while True:
     print(s.recv(4096).decode().replace('\\n', ' ').strip(), flush=True)
 `
 
-/** A socket as systemd has it; `heard` are the messages that arrive. */
+/** A socket like systemd's; `heard` are the messages that arrive. */
 async function listenAsSystemd(
   t: Test,
 ): Promise<{ readonly path: string; readonly heard: readonly string[] }> {

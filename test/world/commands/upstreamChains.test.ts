@@ -41,7 +41,7 @@ async function startNode(t: Test, name: string, chainId?: number): Promise<Famil
   return node
 }
 
-/** Starts with these nodes and no other network; nodes that are away are waited for shortly, if at all. */
+/** Starts with these nodes and no other network. It waits only shortly for nodes that are away. */
 async function serve(t: Test, data: string, nodes: readonly FamilyNode[], isEarly = false): Promise<Service> {
   const limits = { ...patientLimits, ...(isEarly && { startMsMax: 4_000 }) }
   const config = writeConfig(makeFolder(t), { limits })

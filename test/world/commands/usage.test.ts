@@ -1,5 +1,5 @@
 // @shares
-/** What each key uses, counted by a running server and read by `tidegate usage` and the admin API. */
+/** The usage of each key, counted by a running server and read by `tidegate usage` and the admin API. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { methods } from '../../../src/serving/rpc/registry.js'

@@ -90,7 +90,7 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
   })
 }
 
-/** What a gateway asks its nodes for users, and never by itself. */
+/** Calls that a gateway sends to its nodes for users, and never by itself. */
 const ofUsers = ['eth_getProof', 'eth_call', 'eth_getLogs', 'eth_gasPrice', 'eth_getTransactionReceipt']
 
 t.test('the nodes of a gateway get no question for it', async (t) => {

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Asks what go-ethereum was asked of the chain a1-cross, where the samples lie beside the package. What comes out
- * otherwise here stands in amsterdamDifferences.json, each with its reason.
+ * Repeats go-ethereum's recorded calls on the chain a1-cross, if the samples are beside the package. Different answers
+ * are in amsterdamDifferences.json, each with its reason.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ type Differences = Readonly<Record<string, Difference>>
 interface Difference {
   /** Why the answer is another. */
   readonly reason: string
-  /** The answer, where it is short and right. */
+  /** The answer, if it is short and right. */
   readonly answer?: unknown
 }
 

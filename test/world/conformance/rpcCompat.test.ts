@@ -13,7 +13,7 @@ import { inTime } from '../../library/until.js'
 import { conformanceDir, recordedConfig, recordings, withoutRecordings } from '../../service/fixtures.js'
 import { startService } from '../../service/service.js'
 
-/** Tested where there is a node to send to (test/world/rpc/eth_sendRawTransaction.test.ts). */
+/** Another test has a node to send to (test/world/rpc/eth_sendRawTransaction.test.ts). */
 const passedOn = 'eth_sendRawTransaction'
 const recorded = Object.keys(methods).filter(
   (method) => method !== passedOn && existsSync(join(recordings, method)),

@@ -97,7 +97,7 @@ function simulate(simulation: Simulation, base: Header, hash: Uint8Array, blocks
   return JSON.parse(Buffer.from(simulation.simulateJson(request, goOn)).toString())
 }
 
-/** What a block's execution decides of its header, as a simulation shows it. */
+/** Header fields that the execution of a block decides, in the form of a simulation. */
 function outcomeOf({ header, hasSameTypes }: StoredBlock): Record<string, string> {
   const hashes = {
     stateRoot: header.stateRoot,

@@ -151,7 +151,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see(/"0x0{16}… 256 bytes|… 256 bytes/, '.answer')
     await visit.click('button', hash)
     await visit.see(`"transactionHash": "${hash}"`, '.answer')
-    // Its parameters are told with it.
+    // Its parameters are shown with it.
     const looping = [{ data: '0x5b5f56', gas: '0x10000000' }, 'latest']
     for (let time = 0; time < 3; time++) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params: looping })
@@ -429,7 +429,7 @@ async function statusOf({ service }: Served, key: string, method: string): Promi
   return (await service.post(`/v3/${key}`, body)).status
 }
 
-/** The error code of each call of a batch; undefined where there is a result. */
+/** The error code of each call of a batch; undefined for a result. */
 async function codesOf(
   { service }: Served,
   key: string,
@@ -484,7 +484,7 @@ const misfits = `(() => {
   return found
 })()`
 
-/** In the page: chooses each method, and has what it then says, '' where it has no example. */
+/** In the page: chooses each method, and returns the text then shown; '' for a method without an example. */
 const runEach = `(async () => {
   const input = document.querySelector('input[list=methods]')
   const outcome = document.querySelector('.outcome')

@@ -1,4 +1,4 @@
-/** What an operator sees on a quiet day, in trouble, and of a key over its quota: in Chromium, at three widths. */
+/** The view of an operator on a quiet day, in trouble, and for a key over its quota: in Chromium, at three widths. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'

@@ -1,4 +1,4 @@
-/** Makes the pictures of the documentation anew, of the demo network while it is called. */
+/** Makes the pictures of the documentation again, from the demo network while it gets calls. */
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'

@@ -1,4 +1,4 @@
-/** What an operator sees of a consensus client: metrics, and its row of the dashboard. */
+/** The view of an operator on a consensus client: metrics, and its row of the dashboard. */
 import t, { type Test } from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { dashboardOf, logIn } from '../../dashboard/servedDashboard.js'

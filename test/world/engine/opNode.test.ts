@@ -101,7 +101,7 @@ for (const side of ['sequencer', 'verifier'] as const) {
   })
 }
 
-/** A result without what clients are free to choose: payload ids, sentences, and members that only one of both has. */
+/** A result without values that clients may choose: payload ids, sentences, and members that only one of both has. */
 function comparable(result: unknown): unknown {
   if (!isObject(result)) return result
   const { payloadId, payloadStatus, validationError: _, totalDifficulty: __, size: ___, ...rest } = result

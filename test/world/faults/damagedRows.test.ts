@@ -1,4 +1,4 @@
-/** Rows of a store that cannot be taken apart: whoever asks for them gets an error, and the server goes on. */
+/** Rows of a store that cannot be decoded: a request for them gets an error, and the server continues. */
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

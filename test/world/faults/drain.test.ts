@@ -1,5 +1,5 @@
 /**
- * SIGTERM under load, at random moments: whatever the server took of a request is answered, and it exits with 0.
+ * SIGTERM under load, at random moments: every request that the server began to read is answered, and it exits with 0.
  * `DRAINS=50` for a longer run.
  */
 import { join } from 'node:path'

@@ -23,7 +23,10 @@ const length = loud.to + 6
  * subscriptions. Waiting events do not count, because all clients share them.
  */
 const bytesPerStopped = 256 * 1024
-/** For rendering loud blocks and for the blocks' own caches, whoever reads: 16 blocks of 540 KB, several times over. */
+/**
+ * For rendering large blocks and for the blocks' own caches, independent of the readers: 16 blocks of 540 KB, several
+ * times over.
+ */
 const bytesForBlocks = 100 * MiB
 
 t.test(

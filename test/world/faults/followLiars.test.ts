@@ -1,4 +1,4 @@
-/** A follower before nodes of which some lie, lag or die: what one of them does ends nothing, and takes nothing back. */
+/** A follower with nodes of which some lie, lag or die. Their actions end nothing, and unwind no valid block. */
 import t, { type Test } from 'tap'
 import { reachesTip } from '../../faults/storm.js'
 import { type StormBlock, StormChain } from '../../faults/stormChain.js'
@@ -14,7 +14,7 @@ interface Rig {
   readonly chain: StormChain
   readonly honest: readonly HonestNode[]
   readonly liar: LyingNode
-  /** A follower of these nodes, at the newest block, with what a subscriber is told. */
+  /** A follower of these nodes, at the newest block, with the events of a subscriber. */
   follow(
     nodes: readonly { readonly node: WeatherNode }[],
     options?: Partial<FollowOptions>,

@@ -28,7 +28,7 @@ t.test(title, { skip: withoutSmallDisk }, (t) =>
     await importHere(folder, [writeInto(makeFolder(t), 'some.rlp', chainOf(1, blocksBefore))])
     const heads: number[] = [blocksBefore]
     for (let isWhole = false; !isWhole; ) {
-      // More each time: what blocks share a transaction is lost together, and how many do depends on the machine.
+      // More each time. Blocks that share a transaction are lost together, and their number depends on the machine.
       leave((heads.length - 1) * growthKb)
       const failure: unknown = await importHere(folder, [chainPath]).then(
         () => undefined,
@@ -101,7 +101,7 @@ t.test(
 t.test('a transaction that fills the disk finds it full, not broken', { skip: withoutSmallDisk }, (t) =>
   onSmallDisk(t, 1_000, async ({ folder, leave }) => {
     const path = join(folder, 'chain.mdb')
-    // As LMDB says it of a write that was cut short.
+    // The error of LMDB for an incomplete write.
     const cut = () => toStoreError(new Error('Input/output error: commit'), {} as RootDatabase, path)
     t.match(cut()?.message, /failed a write \(Input\/output error\); check that disk$/)
     leave(-4)

@@ -22,8 +22,8 @@ const [genesis, chain] = ['genesis.json', 'chain.rlp'].map((name) => join(devnet
 const kilobyte = 1024
 
 /**
- * What a full disk leaves: a little too little to write anything, or nothing at all. What a source that ends gives back,
- * such as its lock's file, does not make room.
+ * Free space of a full disk: a little too little to write anything, or none. Files that a source removes at its end,
+ * such as its lock, do not make room.
  */
 const leftKilobytes = [-256, -freeBytesMin / kilobyte]
 
@@ -43,7 +43,7 @@ async function makeKey(dataDir: string, unitsPerDay: number | null): Promise<str
   return text
 }
 
-/** A server whose disk may be full, with what its clients and its operator ask of it. */
+/** A server whose disk may be full, with the requests of its clients and its operator. */
 class Client {
   constructor(
     readonly service: Service,

@@ -1,4 +1,4 @@
-/** Which head a gateway follows where some of its nodes claim heads that are nowhere, or invalid, or say nothing. */
+/** The head of a gateway if some of its nodes claim heads that do not exist or are invalid, or do not answer. */
 import t, { type Test } from 'tap'
 import { reachesTip } from '../../faults/storm.js'
 import { type StormBlock, StormChain } from '../../faults/stormChain.js'

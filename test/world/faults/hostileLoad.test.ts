@@ -29,11 +29,11 @@ const windowsMax = 8
 const turnMsMax = { uws: 50, node: 100 }
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 
-/** Who attacks: says what to do again and again, until the load is over. */
+/** An attacker: repeats actions until the load is over. */
 class Attacker {
   readonly calls: HostileCalls
   isOver = false
-  /** How often it did what it repeats. */
+  /** Number of finished actions. */
   done = 0
   readonly #service: Service
 
@@ -54,7 +54,7 @@ class Attacker {
     return this.calls.pick(['demo', 'dev'] as const)
   }
 
-  /** Repeats `work` in so many lanes; what fails is tried again. */
+  /** Repeats `work` in this number of lanes; failed work is tried again. */
   repeat(lanes: number, work: () => Promise<void>): void {
     const lane = async () => {
       while (!this.isOver) {

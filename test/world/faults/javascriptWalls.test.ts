@@ -1,5 +1,5 @@
 /**
- * What one key's tracers in JavaScript may do to another key: nothing. Attacks of each kind, and the traces of a victim
+ * JavaScript tracers of one key have no effect on another key. Runs attacks of each kind, and traces of a victim
  * before, during and after them, on every thread of the pool.
  */
 import t from 'tap'
@@ -20,7 +20,7 @@ import { copyDemo } from '../../service/servedDemo.js'
 import { type RpcAnswer, readRssBytes, reportsOf, startService } from '../../service/service.js'
 
 const threads = 3
-/** Most resident memory, whatever callers do. */
+/** Highest resident memory, for any calls. */
 const rssBytesMax = 900 * 2 ** 20
 const { dataDir, config } = copyDemo(t, {
   demo: { javascriptTracers: true },

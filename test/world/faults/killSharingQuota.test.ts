@@ -79,7 +79,7 @@ t.test(
     for (const one of ofOthers) await one.stop()
     for (const service of others) t.equal(await service.stop(), 0)
 
-    // What the others reported, and the killed one before; what is left of a lease is given back.
+    // The reports of the others, and of the killed one before; the rest of a lease is returned.
     const [quota] = await postgres.query('select day_units::int from tidegate.quota')
     const spentByOthers = ofOthers.reduce((sum, { spent }) => sum + spent, 0)
     const all = spentByOthers + ofVictim.spent

@@ -24,7 +24,7 @@ async function adminOrigin(service: Service): Promise<string> {
   return waitFor('the admin listener', () => /"admin":"(http:[^"]+)"/.exec(service.said.err)?.[1])
 }
 
-/** A node of a chain that listens when it is told to. */
+/** A node of a chain that begins to listen later. */
 async function nodeOf(t: Test, chain: StormChain): Promise<WeatherNode> {
   const { tip } = chain
   const node = new WeatherNode((call) => answerFrom(chain, { tip, has: () => true }, true, call))
@@ -145,7 +145,7 @@ t.test('a source that ends by a defect is started again, after longer and longer
   const first = await startFollower(t, folder, { urls: [honest.node.url], genesisPath })
   await reachesTip(first, chain)
   await first.stop()
-  // What the next block reads cannot be taken apart.
+  // The next block reads data that cannot be decoded.
   const path = storePathOf(join(folder, 'data'), 'dev')
   const environment = openEnvironment({ path, readOnly: false, mapBytes: 2 ** 30 })
   t.teardown(() => environment.close())

@@ -21,7 +21,7 @@ import { reportsOf, type Service, startService } from '../../service/service.js'
 
 /**
  * Usual turns of this load take less than 30 ms, one of the garbage collector included. A turn that answers all
- * connections takes 100 ms and more, where each answer of 4 MB takes 7.
+ * connections takes 100 ms and more: each answer of 4 MB takes 7.
  */
 const turnMsMax = 60
 /** Rounds until one has only short turns: machines are busy at times. The first are of a cold process. */
@@ -134,7 +134,7 @@ const returning = (bytes: number, opcode = 'f3') => [
 const batch = (count: number, method: string, paramsOf: (at: number) => unknown) =>
   `[${Array.from({ length: count }, (_, at) => rpc(method, paramsOf(at), at)).join()}]`
 
-/** What is asked → a request with an answer of about 4 MB. */
+/** Name of a request → a request with an answer of about 4 MB. */
 function longRequests(blocks: Blocks): Readonly<Record<string, string>> {
   const { logs, data, codes, logging, paying, calling } = blocks
   const [message, latest, overrides] = returning(2 ** 21)

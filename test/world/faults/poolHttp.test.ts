@@ -22,7 +22,7 @@ async function post(
   return { status: response.status, headers: response.headers, answer: await response.json() }
 }
 
-/** Sends a request and leaves the connection to the caller. */
+/** Sends a request; the caller gets the connection. */
 async function send({ port }: PoolServer, body: object): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')

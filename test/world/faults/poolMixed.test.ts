@@ -98,7 +98,7 @@ function makeQuestions(store: ChainReader): Question[] {
   })
 }
 
-/** What crosses threads may come out as another class of the same content; here it is text. */
+/** A value that crosses threads may have another class with equal content; here it is text. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
   if (value instanceof Uint8Array) return bytesToHex(value)

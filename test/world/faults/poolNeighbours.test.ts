@@ -21,7 +21,7 @@ import { SocketClient } from '../../transport/socketClient.js'
  */
 const medianCpuMsMax = 400
 const proofsEach = 15
-/** Requests that are under way at the same time. */
+/** Requests at the same time. */
 const attackers = 32
 
 const overridden = `0x${'b0'.repeat(20)}`

@@ -12,7 +12,10 @@ import { once, until } from '../../library/until.js'
 const mapBytes = 2 ** 30
 const moduleUrl = (name: string) => new URL(`../../../src/data/store/lmdb/${name}.js`, import.meta.url).href
 
-/** Opens a store, reads its first row, says so, and stays in the middle of that read; or says why it cannot. */
+/**
+ * Opens a store, reads its first row, prints that, and stays in the middle of that read. On failure it prints the
+ * reason.
+ */
 const readerSource = `
   import { openEnvironment, openTable } from ${JSON.stringify(moduleUrl('environment'))}
   const [path, mode] = process.argv.slice(1)

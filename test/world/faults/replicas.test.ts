@@ -63,7 +63,7 @@ async function feedOf(postgres: Postgres) {
   }
 }
 
-/** What a process tells its subscribers as new heads, all the while: hashes. */
+/** Collects the new heads that a process sends to its subscribers: hashes. */
 async function followHeads(t: Test, service: Service): Promise<() => string[]> {
   const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
   t.teardown(() => client.cut())
@@ -213,7 +213,7 @@ for (const played of continued) {
   const kills = played.killsOf(killsMax)
 
   t.test(`a replica that is killed goes on where it was: ${played.name}`, { skip }, async (t) => {
-    // More than the replica keeps, as few as that can be, where the chain crosses to Amsterdam.
+    // More blocks than the replica keeps, but as few as possible, across the fork Amsterdam.
     const length = 32 + kills * blocksPerKill
     const history = { state: keptBlocks, trie: keptBlocks, receipts: keptBlocks, bodies: keptBlocks }
     const reorganisations = reorganisationsUpTo(length)

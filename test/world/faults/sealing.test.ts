@@ -30,10 +30,10 @@ const chosen = (process.env.SEAL?.split(',') as AttackKind[] | undefined) ?? att
 const edges = Number(process.env.SEAL_EDGES ?? 1)
 
 const threads = 3
-/** Calls of the victim that are under way at once: some wait for each thread. */
+/** Calls of the victim at the same time: some wait for each thread. */
 const victimLanes = threads * 2
 const questionsMax = 300
-/** Most resident memory of the process, whatever callers do. */
+/** Highest resident memory of the process, for any calls. */
 const rssBytesMax = 900 * 2 ** 20
 
 /** Of every method that reads, as evenly as their examples allow. */
@@ -102,7 +102,7 @@ class Victim {
   }
 }
 
-/** Starts an attack in a thread of its own; resolves once it is under way. */
+/** Starts an attack in a thread of its own; resolves once it runs. */
 async function startAttack(
   attack: SealingAttack,
 ): Promise<{ readonly done: number; end(): Promise<unknown> }> {
@@ -132,7 +132,7 @@ async function startSealed(
 ): Promise<{ readonly service: Service; readonly keys: readonly string[] }> {
   const source = { type: 'develop', blockSeconds: 1 }
   const developer = { name: 'dev', genesis: 'genesis.json', source }
-  // Of the victim alone, so that it knows what its subscriptions are to send.
+  // For the victim alone, so that the expected events of its subscriptions are known.
   const own = { name: 'own', genesis: 'genesis.json', source }
   const rollup = { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }
   const copy = copyDemo(t, {
@@ -140,7 +140,7 @@ async function startSealed(
     networks: [developer, own, rollup],
     edges,
     logLevel: 'error',
-    // Times in which a busy machine answers the victim; attackers set shorter ones of their own where they can.
+    // Times in which a busy machine answers the victim; attackers set shorter limits if they can.
     limits: { poolThreads: threads, poolNiceness: 0, requestMsMax: 120_000, startMsMax: 60_000 },
   })
   writeInto(copy.folder, 'genesis.json', testGenesis(mergedConfig()))

@@ -1,4 +1,7 @@
-/** Clients that ask and never read, against the program as its operator runs it: what they cost, and whom. */
+/**
+ * Clients that send requests and never read, on the program as its operator runs it. Measures their cost, and who pays
+ * it.
+ */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { makeFolder } from '../../library/folder.js'
@@ -60,7 +63,7 @@ t.test(
     t.comment(
       `RSS before, during, after: ${shown.join(', ')} MiB; slowest other answer ${slowestMs.toFixed(1)} ms`,
     )
-    // The heap's own growth while it renders 10,000 answers comes on top of what waits.
+    // While it renders 10,000 answers, the heap itself also grows, in addition to waiting bytes.
     t.ok(peakBytes - beforeBytes < (bufferedMiB + 100) * MiB, `${shown.join(', ')} MiB`)
   },
 )

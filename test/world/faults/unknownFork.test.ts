@@ -46,7 +46,7 @@ async function makeFuture(chain: StormChain, parent: StormBlock): Promise<StormB
   }
 }
 
-/** Two nodes, and what makes a block their head. */
+/** Two nodes, and a function that makes a block their head. */
 async function openNodes(t: Test, hasRaw: boolean) {
   const chain = await StormChain.fromSeed(3)
   const nodes = [0, 0].map((lagSteps) => new HonestNode(chain, { lagSteps, hasRaw }))
@@ -78,7 +78,7 @@ async function reportedTrouble(service: Service): Promise<unknown> {
   return { status, trouble: networks.dev.trouble }
 }
 
-/** What the log has at level `error`. */
+/** The lines of the log at level `error`. */
 function errorsOf({ said }: Service): string[] {
   const lines = said.err.split('\n').filter((line) => line.includes('"level":50'))
   return lines.map((line) => JSON.parse(line).msg)

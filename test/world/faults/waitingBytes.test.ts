@@ -24,10 +24,10 @@ import { reportsOf, startService } from '../../service/service.js'
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 const mebibyte = 2 ** 20
 
-/** What has other limits of its own, and grows once: caches, code that was compiled, halves of a young generation. */
+/** Memory with limits of its own, which grows once: caches, compiled code, halves of a young generation. */
 const otherBytes = 32 * mebibyte
 
-/** Whatever else grows in the program at that moment hides it once, and what is not charged does so each time. */
+/** Other growth at the same moment hides an attack once; uncharged bytes show at each attempt. */
 const triesMax = 3
 
 /** A time within which the slowest of these calls ends. */
@@ -39,14 +39,14 @@ function rpc(method: string, params: unknown, id: unknown = 1): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** A call whose answer has two characters for each of so many bytes. */
+/** A call whose answer has two characters for each of this number of bytes. */
 function longAnswer(bytes: number): string {
   // PUSH3 bytes, PUSH0, RETURN
   const code = `0x62${bytes.toString(16).padStart(6, '0')}5ff3`
   return rpc('eth_call', [{ to: contract }, 'latest', { [contract]: { code } }])
 }
 
-/** A trace of a loop, of about so many bytes, that comes in parts. */
+/** A trace of a loop, of about this number of bytes, that comes in parts. */
 function longTrace(bytes: number): string {
   const gas = `0x${(21_000 + Math.ceil((bytes / 67 / 3) * 11)).toString(16)}`
   return rpc('debug_traceCall', [
@@ -191,7 +191,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
     const service = await startService(['--config', copy.config, '--no-auth'], {
       NODE_OPTIONS: `--import=file://${join(packageRoot(), 'dist/modules/test/library/heapWatch.js')}`,
       HEAP_WATCH: path,
-      // What is freed goes back to the operating system at once.
+      // Freed memory returns to the operating system at once.
       MALLOC_MMAP_THRESHOLD_: '65536',
       MALLOC_TRIM_THRESHOLD_: '65536',
     })
@@ -245,7 +245,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       t.comment(`${name}: ${(waits / 1e6).toFixed(1)} MB wait, ${(charged / 1e6).toFixed(1)} MB are charged`)
       return waits <= 1.1 * charged + otherBytes
     }
-    // Threads of the pool take memory of their own once, and so does whoever makes blocks.
+    // Threads of the pool, and the thread that makes blocks, take memory of their own once.
     await isCharged('long answers and blocks, first', [longAnswers, liveBlocks])
     for (const [name, chosen] of Object.entries(attacks)) {
       let isSo = false

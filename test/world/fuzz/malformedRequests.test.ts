@@ -32,7 +32,7 @@ function parseUtf8(bytes: Uint8Array): unknown {
   }
 }
 
-/** What is wrong with an answer to `request`, or undefined. */
+/** The fault of an answer to `request`, or undefined. */
 function complaint(request: Buffer, response: RawResponse | undefined): string | undefined {
   if (response === undefined) return 'the connection ended'
   if (response.status !== 200) return `status ${response.status}`

@@ -36,7 +36,7 @@ for (const [where, open] of await queueStores(t)) {
         t.equal(settled[0], 0, 'nobody is answered before the first, which is on disk then')
         t.strictSame((await queue.readTransaction(hash as never))?.signature, ['0x0'])
 
-        // What is rejected may come again, its signature corrected; that needs no hash either.
+        // A rejected transaction may be sent again with a correct signature; that needs no hash either.
         await deliveries.settle(hash as never, { code: 55, text: 'bad signature' })
         t.equal(await submit(makeTransaction(1, 0, { signature: ['0xabc'] })), hash)
         t.strictSame((await queue.readTransaction(hash as never))?.signature, ['0xabc'])

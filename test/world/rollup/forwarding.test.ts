@@ -180,7 +180,7 @@ for (const [where, open] of await queueStores(t)) {
     const sender = newSender()
     const later = await submit(makeTransaction(sender, 1))
     await until(() => attempts() > 1)
-    // What comes before it is tried first from now on.
+    // An earlier nonce is tried first from now on.
     const earlier = await submit(makeTransaction(sender, 0))
     const hasArrived = async () =>
       (await arrivalsOf(sender)).arrivals.some(({ key }) => key.includes('/0x0/'))

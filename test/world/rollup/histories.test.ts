@@ -38,7 +38,7 @@ const recordsEach = 20
 const hourMs = 3_600_000
 
 const limits = {
-  // A victim waits with at most a few, and those who flood the queue leave room for them.
+  // A victim has at most a few waiting transactions, and keys that flood the queue leave room for them.
   waitingMax: together * 16,
   waitingMsMax: hourMs,
   retentionMs: 10 * hourMs,
@@ -46,7 +46,7 @@ const limits = {
   keyShare: 0.5,
 }
 
-/** As unique as the real one, and faster: it is not what is tested. */
+/** As unique as the real hash, and faster; the hash is not tested here. */
 function digestFields(fields: HashedFields): Felt {
   return `0x${createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 60).replace(/^0+/, '')}` as Felt
 }
@@ -76,7 +76,7 @@ function write(
   )
 }
 
-/** What a victim was answered a hash for. */
+/** A transaction of a victim that was acknowledged by its hash. */
 interface Acknowledged {
   readonly transaction: InvokeTransaction
   readonly body: string
@@ -124,7 +124,7 @@ class History {
     const nonce = this.#nonce
     switch (this.#dice.throw(6)) {
       case 0:
-        // Refused; corrected at once, or once the first is judged.
+        // Refused; corrected at once, or once the first has a verdict.
         await this.#take(write(sender, nonce, { signature: '0x9' }))
         return this.#take(write(sender, this.#nonce++, {}))
       case 1: {
@@ -167,7 +167,7 @@ class History {
     await this.#submit(make(), this.#attacker).catch(ignoreRefusal)
   }
 
-  /** Submits what nothing of its own key stands in the way of. */
+  /** Submits a transaction that no other one of its own key blocks. */
   async #take(transaction: InvokeTransaction): Promise<void> {
     try {
       await this.#note(transaction)
@@ -197,7 +197,7 @@ function ignoreRefusal(error: unknown): void {
   throw error
 }
 
-/** What is wrong with what became of a transaction; undefined where it was judged by what is in it. */
+/** The fault in the outcome of a transaction; undefined if its own content decided the outcome. */
 function faultOf(
   { transaction: { signature, calldata }, body, hash, name }: Acknowledged,
   row: SubmissionRow | undefined,
@@ -205,7 +205,7 @@ function faultOf(
   own: readonly Acknowledged[],
 ): string | undefined {
   if (row === undefined) {
-    // A rejected one goes when its own key submits the hash again.
+    // A rejected row is removed when its own key submits the hash again.
     return own.some((other) => other.hash === hash && other.name !== name)
       ? undefined
       : 'is not known any more'
@@ -288,7 +288,9 @@ async function playBatch(
   await queue.close()
 }
 
-/** Waits until all that victims were answered is settled, and what is too much is removed; what is wrong then. */
+/**
+ * Waits until all acknowledged transactions of victims are settled, and surplus rows are removed. Returns the faults.
+ */
 async function waitForVerdicts(
   { queue }: OpenQueue,
   sequencer: ModelSequencer,

@@ -13,7 +13,7 @@ import { writeConfig } from '../../service/program.js'
 import { type RpcAnswer, startService } from '../../service/service.js'
 import { SocketClient } from '../../transport/socketClient.js'
 
-/** The program with two keys, whose sequencer refuses what is not signed with `0x1`. */
+/** The program with two keys, whose sequencer refuses signatures other than `0x1`. */
 async function startKeyed(t: Test, settings: object, upstream: object) {
   const sequencer = await startSequencer(t)
   await sequencer.order({ kind: 'react', always: { kind: 'verify' } })
@@ -116,7 +116,7 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
       t.strictSame(await signed(attacker), ['0x9'])
     }
 
-    // A subscription tells what others do only until its own key submits the hash.
+    // A subscription reports submissions of others only until its own key submits the hash.
     await sequencer.order({ kind: 'react', next: [{ kind: 'verify' }], always: { kind: 'hold' } })
     const { result } = await call(reader, 'chainId', [])
     t.match(result, /^0x/)

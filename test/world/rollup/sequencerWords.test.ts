@@ -1,5 +1,5 @@
 // @shares
-/** What each answer of a sequencer means for a transaction. */
+/** The meaning of each answer of a sequencer for a transaction. */
 import t from 'tap'
 import { waitFor } from '../../library/until.js'
 import { forms, startForwarding } from '../../rollup/forwardingSequencer.js'
@@ -12,7 +12,7 @@ const { sequencer, urls, newSender, arrivalsOf } = await startForwarding(t)
 const timesAsked = async (hash: string) =>
   (await sequencer.report()).asked.filter((each) => each === hash).length
 
-/** How a sequencer says that it has the transaction it is asked for. */
+/** Forms in which a sequencer reports that it has the requested transaction. */
 const presentIn = {
   rpc: '{"result":{"finality_status":"RECEIVED"}}',
   gateway: '{"tx_status":"RECEIVED"}',

@@ -1,5 +1,5 @@
 // @shares
-/** `newPendingTransactions` and filters of them: what is sent here, and what upstreams announce. */
+/** `newPendingTransactions` and their filters: transactions sent here, and those that upstreams announce. */
 import { Wallet } from 'ethers'
 import t, { type Test } from 'tap'
 import { testKeys } from '../../ingest/chainMaker.js'
@@ -20,7 +20,7 @@ function sign(nonce: number, fees = 10n ** 11n): Promise<string> {
   return wallet.signTransaction({ chainId: 31_337, nonce, to: `0x${'22'.repeat(20)}`, ...fields })
 }
 
-/** A subscription that is heard: what it was told so far. */
+/** A subscription and its events so far. */
 async function subscribe(t: Test, service: Service, ...params: unknown[]) {
   const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
   t.teardown(() => client.cut())

@@ -19,7 +19,7 @@ const balanceOf = (name: string) =>
   bytesToHex(encodeCall('balanceOf(address)', [hexToBytes(addressOf(name))]))
 const ask = (...params: unknown[]) => service.call('eth_call', params)
 const to = `0x${'77'.repeat(20)}`
-/** Code at an address of its own, called with what follows. */
+/** Code at an address of its own, called with these parameters. */
 const run = (code: string, call: object = {}, account: object = {}, ...rest: unknown[]) => {
   return ask({ to, ...call }, 'latest', { [to]: { code: `0x${code}`, ...account } }, ...rest)
 }

@@ -62,7 +62,7 @@ t.test(
       if (result !== false) {
         seen.push(result)
         health.push(await healthOf(service))
-        // What is told is there to be read.
+        // The reported block can be read.
         const number = Number(result.currentBlock)
         if ((await numberOf()) < number) t.fail(`block ${number} is told before it can be read`)
       }

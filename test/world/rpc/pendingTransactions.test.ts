@@ -34,13 +34,13 @@ async function find(service: Service, hash: string) {
   return (await service.call('eth_getTransactionByHash', [hash])).result
 }
 
-/** What go-ethereum answers of a transaction, by what it answers once a block has it. */
+/** go-ethereum's form of a waiting transaction, from its form in a block. */
 function beforeBlock(mined: Record<string, unknown>): Record<string, unknown> {
   const nothing = { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
   return { ...mined, ...nothing, gasPrice: mined.maxFeePerGas ?? mined.gasPrice }
 }
 
-/** Mines one block with what waits. */
+/** Mines one block with the waiting transactions. */
 async function mine(anvil: AnvilNode, service: Service): Promise<void> {
   await anvil.ask('anvil_mine', ['0x1'])
   await reaches(service, await anvil.head())

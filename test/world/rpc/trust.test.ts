@@ -1,5 +1,5 @@
 // @shares
-/** The header that says which answers of a gateway are only believed. */
+/** The header by which a gateway marks unproved answers. */
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'
 import { blockAt, blocks, headBlock } from '../../rpc/demoChain.js'

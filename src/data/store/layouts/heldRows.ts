@@ -30,7 +30,7 @@ export const indexKind = 0x20
 const numberBytes = 8
 const rangeBytes = 2 * numberBytes
 
-/** Stands for a storage root that is not known: no trie has it. */
+/** In place of an unknown storage root: no trie has it. */
 export const unknownRoot = new Uint8Array(32)
 
 /** Validity of all rows. */

@@ -57,7 +57,7 @@ export function unpackReceipts(row: Uint8Array, lacksBlooms = false): Uint8Array
   return row
 }
 
-/** One receipt of a block, with what its JSON needs of those before it. */
+/** One receipt of a block, with the data of earlier receipts that its JSON needs. */
 export interface ReceiptInBlock {
   /** An item of the block's RLP list. */
   readonly rlp: Uint8Array

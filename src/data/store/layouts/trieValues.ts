@@ -158,7 +158,7 @@ export function versionBefore({ from, content, older }: TrieVersions): TrieVersi
 
 /**
  * The row after block `number`, in memory of its own; undefined if the row does not go back that far. It takes as long
- * as reading the row, whatever the number of its versions.
+ * as reading the row, for any number of versions.
  */
 export function rowAfter({ from, content, older }: TrieVersions, number: number): TrieRow | undefined {
   if (from <= number) return decodeTrieRow(new Uint8Array(content))

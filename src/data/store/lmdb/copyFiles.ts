@@ -116,7 +116,7 @@ async function digestInto(
   return { bytes, sha256: hash.digest('hex') }
 }
 
-/** Throws OperatorError unless the disk of `folder` has room for so many bytes and a reserve. */
+/** Throws OperatorError unless the disk of `folder` has room for this many bytes and a reserve. */
 export function assertRoomFor(bytes: number, folder: string): void {
   const { bavail, bsize } = statfsSync(folder)
   const needed = bytes + freeBytesMin

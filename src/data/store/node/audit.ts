@@ -157,7 +157,7 @@ export class AuditLog {
     return verdict(isKnown ? undefined : 'no entry has the hash that was given')
   }
 
-  /** The head according to the entries: if somebody removed `auditHead`, no entry may be overwritten. */
+  /** The newest entry by the entries themselves: if `auditHead` was removed, no entry may be overwritten. */
   #newest(): Head {
     for (const { key, value } of this.#audit.getRange({ reverse: true, limit: 1 })) {
       return [Number(Buffer.from(key).readBigUInt64BE()), (packr.unpack(value) as Row)[5]]

@@ -92,7 +92,7 @@ export class BlockReplays {
     return this.#store.readCode(hash)
   }
 
-  /** Throws FaultError where the state before a block was removed. */
+  /** Throws FaultError if the state before a block was removed. */
   requireKept({ header, hash }: Pick<ReplayedBlock, 'header' | 'hash'>): void {
     requireKeptBefore(this.#store, { number: header.number, hash: hash as Hash32 })
   }

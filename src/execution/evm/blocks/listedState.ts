@@ -63,8 +63,8 @@ export class ListedBlock {
   }
 
   /**
-   * The state before the block access index `index`, for execution alone. `below`, the state before the block, has code,
-   * and what the list does not name.
+   * The state before the block access index `index`, for execution alone. `below`, the state before the block, has
+   * code, and all values that are not in the list.
    */
   before(index: number, below: ReadState): StateView {
     return {

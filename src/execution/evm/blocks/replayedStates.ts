@@ -36,7 +36,7 @@ interface KnownBlock {
   readonly bytesHeld: number
 }
 
-/** Where a transaction begins. */
+/** The start of a transaction. */
 interface TransactionStart {
   readonly state: StateView
   readonly logsBefore: number
@@ -54,7 +54,7 @@ export class ReplayedStates {
     this.#replays = replays
   }
 
-  /** A kept block; undefined for any other. Throws FaultError where the state before it was removed meanwhile. */
+  /** A kept block; undefined for any other. Throws FaultError if the state before it was removed meanwhile. */
   find(hash: Uint8Array): ReplayedBlock | undefined {
     const block = this.#kept.get(latin1Key(hash))?.block
     if (block !== undefined) this.#replays.requireKept(block)
@@ -62,8 +62,9 @@ export class ReplayedStates {
   }
 
   /**
-   * The state before a transaction of a block, for execution alone. Undefined where those before it have to run: of a
-   * block that is asked for the first time, or is not kept. `kernel` gives one to run the block on, which is empty after.
+   * The state before a transaction of a block, for execution alone. Undefined if the earlier transactions have to run:
+   * in a block that is requested for the first time, or is not cached. `kernel` returns a kernel for that run, which is
+   * empty afterwards.
    */
   before(
     block: ReplayedBlock,

@@ -26,7 +26,9 @@ import { TrialRecord } from './trialRecord.js'
 
 /** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 row reads. */
 const trialStepsMax = 2_000
-/** A function that took more twice at a head next goes to the pool, which costs the edge a quarter of this. */
+/**
+ * A function that took more steps twice at a head goes to the pool next time, which costs the edge a quarter of this.
+ */
 const shortStepsMax = 1_000
 const stepsPerMs = 10_000
 /** Gas between two checks of the budget: a twentieth of it, for the slowest instructions a fifth. */

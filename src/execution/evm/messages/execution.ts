@@ -30,7 +30,7 @@ import { askedGas, type Start, startWithAskedGas } from './gasBounds.js'
 import { type CallPlace, runCall, runMessage, toFault } from './messageCall.js'
 
 interface JobRequest extends ExecutionRequest {
-  /** Whether precompiled contracts stay in place, whatever the overrides. */
+  /** Whether precompiled contracts stay in place, with any overrides. */
   readonly keepsPrecompiles?: boolean
 }
 

@@ -66,7 +66,7 @@ export class Chart {
     this.#scheme.addEventListener('change', this.#redraw)
   }
 
-  /** The time axis is as long as the chosen time, whatever part of it has points. */
+  /** The time axis has the chosen length, even if only a part of it has points. */
   setSpan(seconds: number): void {
     this.#spanSeconds = seconds
   }

@@ -41,8 +41,8 @@ interface EngineLimits {
 }
 
 /**
- * The source's thread parses longer bodies. This one has callers to answer: a parse of 2 MiB takes some 10 ms of CPU, of
- * 32 MiB 400 ms. Only payloads are so long, so a longer batch is refused.
+ * The source's thread parses longer bodies. This one has callers to answer: a parse of 2 MiB takes some 10 ms of CPU,
+ * of 32 MiB 400 ms. Only payloads are that long, so a longer batch is refused.
  */
 export const parsedBytesMax = 2 * 1024 * 1024
 /** Time for the request's head: the client is near. */

@@ -186,7 +186,7 @@ class LookupWorth {
 const looksMin = 1_024
 /** A lookup takes an eighth of a quick call's time, and a hit saves most of it. */
 const foundOneIn = 8
-/** Calls that begin to repeat are answered anew for half a second under load: 15,360 of them. */
+/** Calls that begin to repeat are not stored for half a second under load: 15,360 of them. */
 const skipsPerLook = 15
 
 function entryBytes({ words, json, tail }: Entry): number {

@@ -46,7 +46,7 @@ export interface Identity {
 /** The key id of all callers if no keys are required. */
 export const anonymousId = '000000000000'
 
-/** The key id of a server that asks itself; no key has it, as it is no hex. */
+/** The key id of the server's calls to itself. No key has it, because it is not hex. */
 export const ownCallerId = 'the server'
 
 const anonymous: Identity = { key: { id: anonymousId } }
@@ -183,7 +183,7 @@ export class RequestContext implements JobOwner {
     this.identity.allowance?.debit(owed)
   }
 
-  /** Whether nobody waits any more: the client left, or its answer was sent. */
+  /** Whether the wait is over: the client left, or its answer was sent. */
   get isFinished(): boolean {
     return this.#isFinished
   }

@@ -52,7 +52,7 @@ async function askSigner(
   return new UncacheableResult(await upstreamCalls.relay(method, sent))
 }
 
-/** What a run of {@link fillMethods} takes besides the network and the parameters. */
+/** The arguments of a run of {@link fillMethods} after the network and the parameters. */
 type RestOfRun =
   Parameters<typeof fillMethods.eth_fillTransaction.run> extends [unknown, unknown, ...infer R] ? R : never
 
@@ -61,7 +61,7 @@ function senderOf({ message }: CallObject): Uint8Array {
   return message.from
 }
 
-/** The transaction with what was missing, as EIP-2718 bytes without a signature, and its nonce. */
+/** The transaction with all missing members filled in, as EIP-2718 bytes without a signature, and its nonce. */
 async function fill(
   network: Network,
   call: CallObject,
@@ -76,7 +76,7 @@ async function fill(
 /**
  * Hardhat's signers name a block's whole gas limit, or the most of a transaction (EIP-7825), in place of an estimate.
  * They expect a revert as the answer. So such a call is estimated, and sent with the most gas that a transaction can
- * have: with the estimate alone, an inner call could run out of gas that the outer one survives.
+ * have. With the estimate alone, an inner call could run out of gas, and the outer call would continue.
  */
 async function fillWithoutEstimate(
   network: Network,

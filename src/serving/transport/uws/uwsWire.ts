@@ -112,7 +112,7 @@ class UwsWire implements Wire {
     }
     app.filter(count as (res: HttpResponse, change: unknown) => void)
     const { messageBytesMax, idleMsMax } = this.#limits
-    // Requests for no WebSocket go to the routes after this one.
+    // Requests that open no WebSocket go to the routes after this one.
     app.ws<UwsSocketData>('/*', {
       compression: uWS.DISABLED,
       maxPayloadLength: Math.min(messageBytesMax + tooBigBytes, 2 ** 32 - 1),
@@ -147,7 +147,7 @@ class UwsWire implements Wire {
     const { host } = address
     const queues = queuesOf(address)
     const isJoined = isShared || this.#isSecure || queues > 1
-    // Fails where another program has the port. The library would not share a port that the system chose.
+    // Fails if another program listens on the port. The library would not share a port that the system chose.
     const port = isJoined && !isShared ? await uwsTransport.findPort(address, false) : address.port
     this.#host = host
     const options = isJoined ? sharedPort : exclusivePort
@@ -244,14 +244,13 @@ const libraryQueueMax = 512
 
 /**
  * Listening sockets of a port, over which Linux spreads new connections. Together they have room for
- * {@link queuedConnectionsMax}. A port that the system chose has one, as programs and tests choose no port where nobody
- * connects in bursts.
+ * {@link queuedConnectionsMax}. A port that the system chose has one: such ports get no bursts of connections.
  */
 function queuesOf({ port }: Address): number {
   return process.platform === 'linux' && port !== 0 ? queuedConnectionsMax / libraryQueueMax : 1
 }
 
-/** Listens so many times on one port. */
+/** Opens this number of listening sockets on one port. */
 async function bindAll(
   app: TemplatedApp,
   address: Address,

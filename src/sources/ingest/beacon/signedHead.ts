@@ -109,7 +109,7 @@ export class SignedHead {
     return this.#final?.link
   }
 
-  /** Where the next start begins; undefined before anything is finalized. */
+  /** The checkpoint of the next start; undefined before anything is finalized. */
   get checkpoint(): SignedCheckpoint | undefined {
     const client = this.#client
     if (client === undefined || client.isFinalityForced) return undefined

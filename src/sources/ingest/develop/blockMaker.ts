@@ -266,7 +266,9 @@ export class BlockMaker {
     this.waiting.removePast()
   }
 
-  /** Executes the block of {@link make} without making it, for what it reads. Throws as that does. */
+  /**
+   * Executes the block of {@link make} without storing it, to find the data that it reads. Throws as {@link make} does.
+   */
   rehearse(timestamp: number, payment?: Payment): void {
     this.#executeNext(timestamp, payment)
   }
@@ -362,8 +364,8 @@ export class BlockMaker {
   }
 
   /**
-   * Empty blocks on the head, without system calls, at times `step` seconds apart. At most `most`, and as many as
-   * differ no more than blocks of a run do (emptyRuns.ts). Undefined if the next block has to be executed.
+   * Empty blocks on the head, without system calls, at times `step` seconds apart. At most `most`, and only as many as
+   * form one run (emptyRuns.ts). Undefined if the next block has to be executed.
    */
   emptyRun(timestamp: number, step: number, most: number): EmptyRun | undefined {
     const draft = this.#draft(timestamp)

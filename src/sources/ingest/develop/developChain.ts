@@ -1,5 +1,5 @@
 /**
- * The source of a developer chain: imports the recorded blocks, then makes blocks. Owns the begin of such a chain, and
+ * The source of a developer chain: imports the recorded blocks, then makes blocks. Owns the start of such a chain, and
  * its reports; `developer.ts` makes the blocks, `developerCalls.ts` has the calls.
  */
 import { decodeHeader } from '../../../data/chain/header.js'

@@ -1,6 +1,6 @@
 /**
  * The source of a developer chain on top of a block of another chain. It asks nodes of that chain for missing values,
- * proves each against the root of that block, and stores them. Owns the begin of such a chain; its blocks are made as
+ * proves each against the root of that block, and stores them. Owns the start of such a chain; its blocks are made as
  * on any developer chain.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
@@ -130,7 +130,7 @@ async function fund(
   })
   const build = () =>
     maker.onState((state) => {
-      // Whether each account that it signs for has ether is asked at once, without a fetch.
+      // Reads each account of the signer now, so that later checks of its balance need no fetch.
       for (const key of signingKeys(accounts)) state.account(toAddress(addressOfKey(key)))
       return buildByHand(state, wanted)
     })

@@ -13,7 +13,7 @@ const ruleContracts = [
   '0x00000000219ab540356cbb839cbe05303d7705fa',
 ]
 
-/** That of anvil and Hardhat; suites of tests send transactions with as much. */
+/** The limit of anvil and Hardhat; test suites send transactions with this much gas. */
 const gasLimit = 30_000_000
 const weiPerEther = 10n ** 18n
 

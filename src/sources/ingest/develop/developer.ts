@@ -30,7 +30,7 @@ import { type AccountByHand, buildByHand } from './stateByHand.js'
 const blobType = 3
 /** Most blocks of one call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
 export const executedMax = 5_000
-/** A call for fewer blocks executes them, so that the chain stays one that others can verify. */
+/** A call for fewer blocks executes them, so that others can verify the chain. */
 const runMin = 1_024
 /** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
 const runMax = 65_536
@@ -43,7 +43,7 @@ const gwei = 10n ** 9n
 /** Most characters of the parameters of a change by hand that are stored and shown. */
 const whatCharsMax = 120
 
-/** Runs work again until all that it reads is stored. */
+/** Runs work again until all data that it reads is stored. */
 export type Supply = <T>(work: () => T) => Promise<T>
 
 export interface DeveloperEvents {
@@ -52,9 +52,9 @@ export interface DeveloperEvents {
   /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
   tell(trouble: string | undefined): void
   readonly first: FirstState
-  /** Whether replicas get the blocks: they refuse state that no block leads to. */
+  /** Whether replicas get the blocks. Replicas refuse state without a block. */
   readonly isPublished: boolean
-  /** Of a fork, which lacks what was not fetched; absent: the store has everything. */
+  /** Fetches missing data of a fork; absent if the store has everything. */
   readonly supply?: Supply | undefined
   /** Makes another block the base of a fork, whose accounts have their ether there. Own blocks are removed. */
   moveBase?(base: NewBase): Promise<void>
@@ -95,7 +95,7 @@ export class Developer {
     signal.addEventListener('abort', () => void this.announcements.close())
   }
 
-  /** Whether the chain lacks what was not fetched from the nodes of another one. */
+  /** Whether the chain is a fork of another one, whose nodes provide missing data. */
   get isFork(): boolean {
     return this.#events.supply !== undefined
   }
@@ -139,8 +139,8 @@ export class Developer {
   }
 
   /**
-   * Returns false, and changes nothing, if a transaction that came meanwhile reads what is not stored. The clock follows
-   * a timestamp that does not come from it.
+   * Returns false, and changes nothing, if a transaction that came meanwhile reads missing data. The clock follows a
+   * timestamp that does not come from it.
    */
   #makeNext(timestamp: number, isGiven: boolean, payment?: Payment): boolean {
     const isSet = isGiven || this.clock.set !== undefined
@@ -187,7 +187,7 @@ export class Developer {
       throw invalid('these blocks are too far in the future', 1)
     const timeOf = (at: number) =>
       at > 0 && seconds > 0 ? Number(this.maker.head.timestamp) + seconds : undefined
-    // A fork fetches what it lacks before each block.
+    // A fork fetches missing data before each block.
     if (this.isFork) {
       for (let made = 0; made < blocks; made++) {
         if (this.#signal.aborted) throw new FaultError(sourceEnded)
@@ -199,7 +199,7 @@ export class Developer {
     let executed = 0
     let isNoted = false
     for (let left = blocks; left > 0; ) {
-      // The first block has what was set for it, and the transactions that wait.
+      // The first block has the values that were set for it, and the waiting transactions.
       const isFirst = left === blocks
       if (hasRuns && !isFirst && !isNoted && this.#emptyRun(left, seconds) !== undefined) {
         this.noteByHand(`${blocks} blocks by one call, most of them without system calls`)
@@ -267,7 +267,7 @@ export class Developer {
     await this.#events.supply?.(() => this.maker.accountOf(address()))
   }
 
-  /** Resolves to the result of `work`, which changes nothing, once all that it reads is stored. */
+  /** Resolves to the result of `work`, once all data that `work` reads is stored. `work` changes nothing. */
   #supplied<T>(work: () => T): Promise<T> | T {
     const { supply } = this.#events
     return supply === undefined ? work() : supply(work)
@@ -406,7 +406,7 @@ export class Developer {
     await this.#events.onMade()
     for (let at = 0; at < blocks; at++) {
       for (const raw of placed.get(at) ?? []) this.maker.take(raw, this.clock.next)
-      // The new block differs from the old one also where nothing else does.
+      // Makes the hash of the new block differ from the old one, even if all else is equal.
       await this.setNextBlock({ prevRandao: bytesToHex(randomBytes(32)) })
       await this.make()
     }

@@ -1,6 +1,6 @@
 /**
  * The nodes of the chain on which a developer chain is forked: proofs of its base's state, and blocks below. Opened at
- * the first question, so that a chain whose values are all stored asks nothing.
+ * the first question, so that a complete chain sends no request.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader } from '../../../data/chain/header.js'
@@ -42,8 +42,8 @@ import type { ForkedWriter } from './forkedStore.js'
  */
 const roundsMax = 1_024
 /**
- * Slots of a ring of EIP-2935 or EIP-4788 that are fetched with one: those of the next blocks, which lie side by side. A
- * proof of so many is some 200 KB.
+ * Number of slots of a ring (EIP-2935, EIP-4788) that are fetched together. They are neighbours, for the next blocks. A
+ * proof of this many is some 200 KB.
  */
 const ringAhead = 64n
 /** Slots of the rings of both proposals. */
@@ -152,7 +152,7 @@ export class ForkedNodes {
     return (await this.#nodes.fetcher.fetch(this.#store.fromBase(wanted), call)) === 'absent'
   }
 
-  /** Runs `work`, and again each time that what it lacked was fetched. Rejects as `work` throws. */
+  /** Runs `work`, and again each time its missing data was fetched. Rejects with the errors of `work`. */
   async supply<T>(work: () => T): Promise<T> {
     for (let round = 0; ; round++) {
       try {
@@ -233,7 +233,7 @@ function nodeAt(url: string, { upstreams: [first] }: ForkPlan): UpstreamOptions 
   return { url, timeoutMs, answerBytesMax, requestsPerSecond }
 }
 
-/** At most so many slots as nodes prove at once. */
+/** Parts of a request, each with at most as many slots as nodes prove at once. */
 function shares(wanted: WantedState): WantedState[] {
   const slots = [...new Map(wanted.slots.map((slot) => [latin1Key(slot), slot])).values()]
   const found: WantedState[] = []
@@ -242,7 +242,7 @@ function shares(wanted: WantedState): WantedState[] {
   return found
 }
 
-/** The slots that are wanted, and those that the system calls of the next blocks will read beside them. */
+/** The wanted slots, and those that the system calls of the next blocks will read beside them. */
 function withRing({ address, slots }: WantedState): readonly Uint8Array[] {
   const isRing = [beaconRoots.address, parentHashes.address].some((each) => equalBytes(each, address))
   if (!isRing) return slots
@@ -255,7 +255,10 @@ function withRing({ address, slots }: WantedState): readonly Uint8Array[] {
   })
 }
 
-/** Runs `run` on a state and throws MissingStateError with all that the state lacked, in place of its result. */
+/**
+ * Runs `run` on a state. If the state lacked data, throws MissingStateError that names all of it, in place of the
+ * result.
+ */
 export function runCollecting<T>(below: StateView, run: (state: StateView) => T): T {
   const missing: Wanted[] = []
   const collected = <V>(read: () => V): V | undefined => {
@@ -283,7 +286,7 @@ export function runCollecting<T>(below: StateView, run: (state: StateView) => T)
     failure = { error }
   }
   const [first, ...others] = missing
-  // What was read in place of missing values is not true, nor is a failure that came of it.
+  // Values read in place of missing ones are wrong, and so are failures that follow from them.
   if (first !== undefined) throw new MissingStateError([first, ...others])
   if (failure !== undefined) throw failure.error
   return result as T

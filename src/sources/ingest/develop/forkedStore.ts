@@ -134,7 +134,10 @@ export class ForkedWriter extends GatewayWriter {
     return this.headState.slot(address, slot)
   }
 
-  /** No node proves it: after the Merge it is at least the terminal one, which the rules ask for. */
+  /**
+   * No node proves the total difficulty. After the Merge it is at least the terminal one, which is enough for the
+   * rules.
+   */
   override readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
     const stored = super.readTotalDifficulty(hash)
     if (stored !== undefined && stored.length > 0) return stored
@@ -223,7 +226,10 @@ export class ForkedWriter extends GatewayWriter {
     return super.putState(state, block, false)
   }
 
-  /** What a node can prove of what an own state lacks: the same of the base, whose nodes the own state has not replaced. */
+  /**
+   * The request to nodes for data that an own state lacks. It asks for the same data of the base, which the own state
+   * has not replaced.
+   */
   fromBase(wanted: Wanted): Wanted {
     if (wanted.kind !== 'state') return wanted
     const header = this.readHeader(wanted.block)

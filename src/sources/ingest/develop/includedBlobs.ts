@@ -1,6 +1,6 @@
 /**
- * Blobs of transactions in blocks, in memory only: a block has no blobs, so that a transaction whose block leaves the
- * chain could not wait again without them. go-ethereum's limbo does the same.
+ * Blobs of transactions in blocks, in memory only. A block has no blobs, and a transaction whose block leaves the chain
+ * needs them to wait again. go-ethereum's limbo does the same.
  */
 import type { SentTransaction } from '../../../execution/evm/transactions/sentTransaction.js'
 import { latin1Key } from '../../../primitives/bytes.js'

@@ -1,4 +1,4 @@
-/** Methods of tools that a developer chain refuses, each with the reason and what there is in its place. */
+/** Methods of tools that a developer chain refuses, each with the reason and the alternative. */
 import { type FaultError, messageRefused } from '../../../primitives/faults.js'
 import type { ToolPrefix } from '../../../primitives/upstreamCalls.js'
 
@@ -26,7 +26,7 @@ export function refuseAction(action: keyof typeof refusedActions, tool: ToolPref
   throw refusal(`${tool}_${action}`, refusedActions[action])
 }
 
-/** The one form of a refusal: the name, the reason, and what there is in its place. */
+/** The one form of a refusal: the name, the reason, and the alternative. */
 export function refusal(name: string, [why, instead]: Reason): FaultError {
   return messageRefused(`${name} is not possible here: ${why}; ${instead}`)
 }

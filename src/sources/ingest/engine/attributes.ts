@@ -40,7 +40,7 @@ export interface PayloadAttributes {
 interface DerivedAttributes {
   /** First transactions of the block, EIP-2718 bytes. */
   readonly transactions: readonly Uint8Array[]
-  /** Whether the block has no others. */
+  /** Whether the block has no other transactions. */
   readonly noTxPool: boolean
   readonly gasLimit: bigint
   /** Denominator and elasticity, 4 bytes each; from Holocene on. */

@@ -1,7 +1,7 @@
 /**
- * The chain as a consensus client drives it (execution-apis, src/engine): takes its blocks, and makes those it chooses
- * the head, safe and finalized. Owns what a block or a choice is answered. The importer checks and executes blocks; the
- * store keeps those of all branches. Calls must come one after the other.
+ * The chain as a consensus client drives it (execution-apis, src/engine): takes its blocks, and makes the chosen ones
+ * head, safe and finalized. Owns the answers to blocks and choices. The importer checks and executes blocks; the store
+ * keeps those of all branches. Calls must come one after the other.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, headOf } from '../../../data/chain/header.js'

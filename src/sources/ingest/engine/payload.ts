@@ -186,7 +186,7 @@ function readTransaction(
   }
 }
 
-/** Checks its form alone: whether a signature has a sender on this chain is for the execution to say. */
+/** Checks the form alone. The execution checks whether the signature has a sender on this chain. */
 function decodeTransaction(item: RlpItem, fork: ForkName, chainId: bigint): void {
   try {
     readSignedTransaction(item, fork, chainId, noSenders)

@@ -32,7 +32,7 @@ interface Build {
   made: MadeBlock
   /** Transactions that the pool had taken when it was built. */
   arrivals: number
-  /** Whether it was asked for: from then on it stays as it is. */
+  /** Whether the client has requested the block. After that it does not change. */
   isFinal: boolean
 }
 

@@ -117,7 +117,7 @@ export class HeadReader {
     }
     if (tried !== 'proofs') {
       const isListed = block.header.blockAccessListHash !== undefined
-      // At the first block with a list it was not known that it has one.
+      // Before the first block with a list arrived, it was unknown that blocks have lists.
       if (tried === 'accessList' && isListed) this.#pausedUntil.accessList = performance.now() + pauseMs
       if (tried === 'witness' && !isListed) this.#pausedUntil.witness = performance.now() + pauseMs
       const next = this.#choose(isListed && tried !== 'accessList')

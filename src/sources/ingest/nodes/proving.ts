@@ -100,6 +100,13 @@ export class Proving {
   /**
    * The result of `prove` for the first node with right answers. Returns undefined if fewer than a quorum of nodes can
    * still have it, or if all answering nodes deny it. Rejects with FaultError if no node gives a right answer.
+   *
+   * `prove` makes requests. It returns undefined if the node lacks the thing, which is no lie: the node may be behind.
+   * It throws
+   *
+   * - {@link LieError} for an answer that contradicts a root or another answer,
+   * - {@link MalformedError} or RlpError for an answer of another form,
+   * - {@link NotProvedError} for a part that nothing proves.
    */
   async prove<T>(
     what: string,

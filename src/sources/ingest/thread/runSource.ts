@@ -26,7 +26,7 @@ export interface SourceHost {
   readonly report: Report
   /** Aborted when the source must end. */
   readonly signal: AbortSignal
-  /** Gets the answerer of calls once the store is open, for a source that answers any. */
+  /** Gets the answerer of calls once the store is open, if the source answers calls. */
   readonly onReady?: (calls: CallAnswerer) => void
   /** Called once the store is open. */
   readonly openPublisher?: OpenPublisher

@@ -47,7 +47,7 @@ export async function openTaskStore(
   }
 }
 
-/** Has the store keep answers about its newest blocks, in the words in which they are rendered for requests. */
+/** Makes the store keep answers about its newest blocks, in the words in which they are rendered for requests. */
 export function keepReady(store: ChainWriter, limits: ReadyLimits): void {
   const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
   const chain = new Chain(store, options)

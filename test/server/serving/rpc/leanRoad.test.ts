@@ -160,7 +160,7 @@ const parsed = all.map((method) => ({
 interface Road {
   readonly endpoint: Endpoint
   readonly counts: EdgeCounts
-  /** What was counted of keys, in order. */
+  /** The usage of keys, in order. */
   readonly usage: unknown[][]
 }
 
@@ -204,7 +204,7 @@ function shown({ body, result: _, isKept: __, ...answer }: Answer): string {
   return JSON.stringify({ ...answer, text: bodyText({ body }) })
 }
 
-/** What is counted, but for times. */
+/** All counts, except times. */
 function counted({ counts }: Road): unknown {
   const ofMethods = counts
     .readMethods()

@@ -18,7 +18,7 @@ import { call, echo, echoed } from '../../../unit/serving/transport/testServer.j
 
 const MiB = 2 ** 20
 
-/** A connection that accepts all, or of each send so many bytes until the next turn. */
+/** A connection that accepts everything, or a number of bytes of each send until the next turn. */
 class TestWire implements SocketWire {
   unsentBytes = 0
   /** Whole messages that came out. */

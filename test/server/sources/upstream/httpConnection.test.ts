@@ -1,4 +1,4 @@
-/** What requests say of themselves, what is unpacked, where a redirect leads, and the way through a proxy. */
+/** The headers of requests, unpacking, the targets of redirects, and connections through a proxy. */
 import { createServer, type IncomingMessage, request as open, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'

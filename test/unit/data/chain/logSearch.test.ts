@@ -62,7 +62,7 @@ function isWanted(log: ChosenLog, { addresses, topics }: Filter): boolean {
   })
 }
 
-/** The texts of the logs that match, by block, as the block itself tells them. */
+/** The texts of the matching logs, by block, from the block itself. */
 function scan(forks: ForkingChain, chain: readonly ForkBlock[], filter: Filter): string[][] {
   return chain.map(({ blockDiff, logs }) => {
     const rendered = [...(forks.chain.eachLog(blockDiff.hash) ?? [])]

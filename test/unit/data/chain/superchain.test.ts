@@ -7,7 +7,7 @@ import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/for
 import { familyIdentity, networkOf } from '../../../../src/data/chain/knownNetworks.js'
 
 const forks = ['canyon', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian'] as const
-/** What a fork brings of Ethereum's. */
+/** The fork of Ethereum that a fork includes. */
 const brings: Readonly<Record<string, string>> = { canyon: 'shanghai', ecotone: 'cancun', isthmus: 'prague' }
 
 interface Row {

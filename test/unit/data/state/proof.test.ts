@@ -12,7 +12,7 @@ import { encodeRlp } from '../../../../src/primitives/rlp.js'
 import { propertyRuns } from '../../../library/property.js'
 import { type ProofAnswer, verifyAnswer, verifyNodes } from '../../../rpc/proofOracle.js'
 
-/** A trie under construction, and what reading it costs. */
+/** A trie under construction, and the cost of reading it. */
 class Nodes {
   readonly held = new Map<string, Uint8Array>()
   reads: string[] = []

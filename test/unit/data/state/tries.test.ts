@@ -1,4 +1,4 @@
-/** Tries by path in a real store, whatever was applied, unwound and cut, against an independent trie. */
+/** Tries by path in a real store, after any blocks were applied, unwound and removed, against an independent trie. */
 import { join } from 'node:path'
 import { createMerkleProof, createMPT } from '@ethereumjs/mpt'
 import fc from 'fast-check'
@@ -41,7 +41,7 @@ interface Block {
   readonly roots: ReadonlyMap<number, Hash32>
 }
 
-/** An account's new slots, 0 for zero; undefined where it is removed with all that it has. */
+/** An account's new slots, 0 for zero; undefined if the account is removed with all its data. */
 const step = fc.tuple(
   fc.oneof(fc.nat(3), fc.nat(addresses.length - 1)),
   fc.option(fc.array(fc.tuple(fc.nat(slots.length - 1), fc.nat(3)), { maxLength: 30 }), {

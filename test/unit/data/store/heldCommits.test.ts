@@ -164,7 +164,7 @@ t.test('a number that a contract got in a write that failed is given to the next
   for (const isHeld of [false, true]) {
     const { path, writer, reader } = openStore(t)
     if (isHeld) writer.beginBatch()
-    // The second block reads what the first one numbered.
+    // The second block reads the contract numbers that the first one gave.
     const failing = [changing(1, 1), changing(2, 2), changing(9, 9)]
     t.throws(() => writer.apply(0, failing), { message: /does not extend/ })
     if (isHeld) await t.rejects(writer.commitBatch(), { message: /does not extend/ })

@@ -58,7 +58,7 @@ function makeSigner(): Signer {
   }
 }
 
-/** What a call of `to` returns, as an integer: 0 where there is nothing that returns. */
+/** The result of a call of `to`, as an integer; 0 if there is none. */
 async function resultOf(
   to: Uint8Array,
   authorizationList: readonly Authorization[] | undefined,
@@ -170,7 +170,7 @@ t.test('accounts that authorize are in no access list unless their slots are tou
 })
 
 t.test('signers are looked for where the gas pays for them, and only until the job is to stop', async (t) => {
-  // Each has a signature of its own, of somebody.
+  // Each has a signature of its own, of some key.
   const list = Array.from({ length: 14_000 }, (_, at) => ({
     chainId: 0n,
     address: delegate,

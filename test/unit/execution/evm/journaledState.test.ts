@@ -56,14 +56,14 @@ async function take(step: Step, state: JournaledState, reference: MerkleStateMan
         await each.modifyAccountFields(step.address, { balance: step.wei })
       return depth
     case 'create':
-      // What the EVM does for a new contract: an account, cleared of what was there.
+      // The EVM's steps for a new contract: an account, without the data of an earlier one.
       for (const each of [state, reference]) {
         await each.modifyAccountFields(step.address, { nonce: 1n })
         await each.clearStorage(step.address)
       }
       return depth
     case 'delete':
-      // The reference leaves the slots of deleted accounts in its cache, so it is told to clear them first.
+      // The reference keeps the slots of deleted accounts in its cache, so they are cleared first.
       if ((await reference.getAccount(step.address)) !== undefined) await reference.clearStorage(step.address)
       for (const each of [state, reference]) await each.deleteAccount(step.address)
       return depth

@@ -22,10 +22,10 @@ import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../../
 const never = () => false
 const senderBytes = 52
 const keyBytes = 161
-/** Bytes of the records of so many senders and keys. */
+/** Bytes of the records of this number of senders and keys. */
 const bytesOf = (senders: number, keys: number) => 4 + senders * senderBytes + keys * keyBytes
 
-/** Keys that count how often they are asked what they do not hold. */
+/** Keys that count the requests for missing entries. */
 function countingKeys() {
   const count = { misses: 0 }
   const keys = new RecoveredKeys((...signature) => {

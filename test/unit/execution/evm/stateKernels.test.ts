@@ -1,4 +1,4 @@
-/** What kernels keep between jobs, and what stops a run. */
+/** The data that kernels cache between jobs, and the ends of a run. */
 import t from 'tap'
 import { decodeHeader } from '../../../../src/data/chain/header.js'
 import { emptyAccount } from '../../../../src/data/state/account.js'
@@ -15,10 +15,10 @@ import { demoStorePath, storedMessages } from '../../../store/storedMessages.js'
 import { assemble } from './assembly.js'
 import { addressOf, demoHead, faultOf, goOn, limits } from './demoExecution.js'
 
-/** Where the code of {@link stateWith} is. */
+/** The address of the code of {@link stateWith}. */
 const contract = addressOf(1)
 
-/** A state with one contract, whose slots hold ones; counts what it is asked. */
+/** A state with one contract whose slots are ones; counts its reads. */
 function stateWith(code: Uint8Array, root: number): StateView & { asked: number } {
   return {
     ...emptyState,

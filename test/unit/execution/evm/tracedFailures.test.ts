@@ -1,4 +1,4 @@
-/** What tracers tell of instructions that fail, and of state gas: rows that go-ethereum answered. */
+/** Tracers' reports of instructions that fail, and of state gas: rows from go-ethereum's answers. */
 import t from 'tap'
 import type { ForkName } from '../../../../src/data/chain/forks.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
@@ -194,7 +194,7 @@ t.test('a creation that is refused as code tells what it returned', async (t) =>
   // CREATE of the same initcode.
   const inner = traced('osaka', '6960ef60005360016000f3600052600a60166000f0')
   t.match(inner.frames, [{ type: 'CREATE', output: '0xef', error: 'invalid code: must not begin with 0xef' }])
-  // What fails otherwise returns nothing.
+  // A creation that fails in another form returns nothing.
   t.equal(created('60ef600053fe').steps.output, '0x')
   t.equal(created('60ef60005360016000fd').steps.output, '0xef')
 })

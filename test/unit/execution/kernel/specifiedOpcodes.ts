@@ -1,6 +1,6 @@
 /**
- * Every instruction as the specifications have it: the yellow paper, the modules of execution-specs for each fork, and
- * the EIPs of Amsterdam. Written from them and not from the kernel, which is compared with it.
+ * Every instruction by the specifications: the yellow paper, the modules of execution-specs for each fork, and the EIPs
+ * of Amsterdam. Written from them, and not from the kernel, which is compared with the list.
  */
 import type { ForkName } from '../../../../src/data/chain/forks.js'
 
@@ -17,7 +17,7 @@ export interface SpecifiedOpcode {
   readonly prices: readonly Price[]
   /** Whether it fails in a static call; of CALL, with a value. */
   readonly writes: boolean
-  /** How it ends with zeros as operands, where that is no success. */
+  /** Its end with zeros as operands, if that is no success. */
   readonly fails?: 'invalidJump' | 'reverted'
   /** The byte behind it, and how many words it looks at besides those it takes. */
   readonly operand?: number
@@ -35,7 +35,7 @@ function add(
   all.push({ opcode, taken, left, prices, writes: false, ...rest })
 }
 
-/** Instructions in a row that cost the same at all forks from one on. */
+/** Consecutive instructions that cost the same at all forks from one on. */
 function same(
   opcodes: readonly number[],
   taken: number,

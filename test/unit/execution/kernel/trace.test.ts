@@ -1,4 +1,4 @@
-/** What the tracing kernel tells of steps and frames. */
+/** The tracing kernel's reports of steps and frames. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'

@@ -1,4 +1,4 @@
-/** The fair queue beside naive books of who has had how much, whatever arrives. */
+/** The fair queue beside a simple record of the time of each key, for any arrivals. */
 import fc from 'fast-check'
 import t from 'tap'
 import { propertyRuns, runsFactor } from '../../../library/property.js'
@@ -49,7 +49,7 @@ class Books {
     const ofKey = (keyId: string) => this.#use(nowMs, (each) => each.keyId === keyId)
     const ofLane = (name: string) =>
       this.#use(nowMs, (each) => each.keyId === taken.keyId && each.class === name)
-    // What the queue forgets of keys at rest is less than a millisecond, halved with the rest.
+    // The queue forgets less than a millisecond of an idle key's time, halved with the rest.
     const slackMs = 2.5
     if (ready.some((each) => ofKey(each.keyId) < ofKey(taken.keyId) - slackMs)) return false
     const own = ready.filter((each) => each.keyId === taken.keyId)

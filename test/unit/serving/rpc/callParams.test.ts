@@ -1,4 +1,4 @@
-/** What the edge refuses to decode, and that it does not look at it. */
+/** Values that the edge refuses to decode without reading them. */
 import t from 'tap'
 import { FaultError, messageRefused } from '../../../../src/primitives/faults.js'
 import type { Param } from '../../../../src/serving/rpc/method.js'

@@ -1,4 +1,4 @@
-/** Methods that change something, on a network that has to fetch what they read. */
+/** Methods that change something, on a network that has to fetch their data. */
 import t from 'tap'
 import { NotHeldError } from '../../../../src/primitives/notHeld.js'
 import type { Answer } from '../../../../src/serving/rpc/answers/answer.js'

@@ -1,5 +1,5 @@
 // @alone it measures its process, or closes what others share
-/** What subscriptions may take of memory, of one connection, of one key and in all, and how they give it back. */
+/** The memory limits of subscriptions, for one connection, one key and in all, and the release of memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

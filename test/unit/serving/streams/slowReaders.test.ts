@@ -3,7 +3,7 @@ import { addressOfNumber, chainTo, type ForkBlock, growFrom } from './forkingCha
 import { openStreams } from './openStreams.js'
 import { type Event, settle, TestClient } from './testClient.js'
 
-/** Heads are about so long; enough to reason about how many fit. */
+/** Approximate length of a head, to compute how many fit. */
 const headBytes = 1_500
 
 const numberOf = ({ number }: Event) => Number(number)

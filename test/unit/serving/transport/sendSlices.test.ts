@@ -28,7 +28,7 @@ class Turns {
   }
 }
 
-/** A response object that accepts all, or at most so many bytes until it is drained. */
+/** A response object that accepts everything, or at most this number of bytes until it is drained. */
 class TestResponse {
   readonly hash = createHash('sha256')
   sent = 0

@@ -27,7 +27,7 @@ const keyIds: ReadonlyMap<string, string> = new Map([
   [otherKey, 'ba9876543210'],
 ])
 
-/** What `authorize` says of a text that stands for the key of this id. */
+/** The result of `authorize` for a text in place of the key with this id. */
 export const accepted = (id: string, text = id) =>
   ({ ok: true, credentials: [Buffer.from(text)], key: { id } }) as const
 

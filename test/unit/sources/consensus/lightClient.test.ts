@@ -45,7 +45,7 @@ t.test('a chain is followed through all forks and rotations of its committee', a
   const forms = new Set<string>()
   for (let period = 0; period < 8; period++) {
     const attested = period * slotsPerPeriod + slotsPerPeriod / 2
-    // Of each other period the finalized block is of the fork before, where there was one in it.
+    // In every other period, the finalized block is of the previous fork, if it was in that period.
     const finalized = attested - 64
     forms.add(formAt(network, attested) as string)
     take(client, { attested, finalized }, undefined, period % 2 === 0)

@@ -9,7 +9,7 @@ import { upstreamDouble } from '../../../upstream/upstreamDouble.js'
 
 const hash: Hash32 = toHash32(new Uint8Array(32).fill(7))
 
-/** A node that answers a question about a block, or throws; it notes what it is asked. */
+/** A node that answers a question about a block, or throws; it records its questions. */
 function nodeThat(answer: (at: unknown) => unknown) {
   const asked: unknown[] = []
   const node = upstreamDouble('node', () => undefined)

@@ -83,7 +83,7 @@ function open(t: Test, genesis: string) {
     const raw = await (people[from] as (typeof people)[number]).signTransaction({ ...tx, ...fees })
     return bytesToHex(maker.take(hexToBytes(raw), Number(timestamp)))
   }
-  /** Builds a block on the head, and imports it. Returns the hashes of what waited for it. */
+  /** Builds a block on the head, and imports it. Returns the hashes of the transactions that waited for it. */
   const build = async () => {
     const fork = maker.nextFork(Number(timestamp))
     const opening = forkRules(fork).execution.openBlock?.({

@@ -13,7 +13,7 @@ import { change, make, merged, mustBeSound, openImporter, writes } from './impor
 
 const windowLength = 8
 
-/** Nodes that have these blocks, and count what they are asked. */
+/** Nodes that have these blocks, and count their questions. */
 class Nodes {
   readonly #blocks = new Map<string, Block>()
   readonly asked = { headers: 0, most: 0, bodies: 0 }

@@ -1,4 +1,4 @@
-/** Which chain is canonical, and what becomes of the others. */
+/** The choice of the canonical chain, and the outcome of other branches. */
 import { join } from 'node:path'
 import { genTransactionsTrieRoot } from '@ethereumjs/block'
 import { RLP } from '@ethereumjs/rlp'

@@ -37,7 +37,7 @@ function fileOf(blocks: readonly MadeBlock[], end?: Error) {
   return file
 }
 
-/** The thread that the next file starts, what it has said so far, and when it has said that it is ready. */
+/** The thread that the next file starts, its messages so far, and a promise for its readiness. */
 function nextThread() {
   const thread = { worker: undefined as Worker | undefined, said: 0, ready: Promise.resolve() }
   if (!hasThread) return thread

@@ -1,4 +1,4 @@
-/** Dumps of a state: what they have, and their bounds. */
+/** Dumps of a state: their content and their limits. */
 import { join } from 'node:path'
 import t from 'tap'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'

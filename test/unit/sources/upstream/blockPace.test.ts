@@ -70,14 +70,14 @@ for (const intervalMs of [250, 1_000, 2_000, 12_000]) {
           return slot * intervalMs + dice.throw(Math.ceil(intervalMs / 100))
         })
       }
-      // In one chain of some fifty there are by chance so many of them near each other that another pace is learned.
+      // Among some fifty in one chain, several are by chance so close together that another pace is learned.
       const courses = dice.times(9, () => poll(makeTimes(), pollMs, trip))
       const medianOf = (name: keyof Course) =>
         courses.map((course) => course[name]).sort((one, other) => one - other)[4] as number
       const questionsPerHead = medianOf('questionsPerHead')
       const latenessMs = medianOf('latenessMs')
       t.comment(JSON.stringify({ questionsPerHead, latenessMs }))
-      // Who wants it within 50 ms is early more often where blocks come some 10 ms earlier or later.
+      // With polls within 50 ms, more are early if blocks come some 10 ms earlier or later.
       t.ok(questionsPerHead <= (pollMs <= intervalMs / 20 ? 2 : 1.25), `${questionsPerHead}`)
       t.ok(latenessMs <= intervalMs / 8 + 50, `${latenessMs} ms`)
       t.end()

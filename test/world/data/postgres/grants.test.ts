@@ -1,5 +1,5 @@
 // @shares
-/** What users of a real PostgreSQL need: to make tables the right to, and once these are there no more than to use them. */
+/** Rights of users of a real PostgreSQL: to make tables, and later only to use them. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -24,7 +24,7 @@ async function makeUser({ url, query }: Postgres, name: string): Promise<string>
   return url.replace('tidegate@', `${name}@`)
 }
 
-/** Lets a user use the tables of a schema, as the documentation says. */
+/** Grants a user the use of the tables of a schema, by the documentation. */
 async function grant({ query }: Postgres, name: string, rights: string, schema: string): Promise<void> {
   await query(`grant usage on schema "${schema}" to ${name}`)
   await query(`grant ${rights} on all tables in schema "${schema}" to ${name}`)

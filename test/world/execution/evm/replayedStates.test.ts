@@ -33,7 +33,7 @@ const tracers: readonly TraceRequest['tracer'][] = [
 ]
 /** Of blocks with more, some are traced by themselves. */
 const transactionsMax = 8
-/** The blocks with most transactions, of those that use little gas. */
+/** The blocks with most transactions among those with little gas. */
 const blocksMax = 4
 const gasMax = 5_000_000
 

@@ -1,5 +1,5 @@
 // @shares
-/** Where the kernel's hash tables put keys, by the function itself, compiled from its source. */
+/** The places of keys in the kernel's hash tables, by the function itself, compiled from its source. */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // @shares
-/** One suite for both places where keys are kept: the node store, and PostgreSQL with a copy in each process. */
+/** One suite for both stores of keys: the node store, and PostgreSQL with a copy in each process. */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

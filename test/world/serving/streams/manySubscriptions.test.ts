@@ -1,5 +1,5 @@
 // @shares
-/** What subscriptions in numbers may take of the event loop and of memory, whatever they ask for. */
+/** Limits of many subscriptions in time of the event loop and in memory, for any filters. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -166,7 +166,7 @@ for (const [name, paramsOf] of someOf(loud, 2)) {
     const taken = bytes() - before - 2 * unsent
     const charged = totals.subscriptionBytes.value - counted
     t.comment(`${(taken / 2 ** 20).toFixed(1)} MiB, charged ${(charged / 2 ** 20).toFixed(1)}`)
-    // Two caches of events, and what the store's rows take.
+    // Two caches of events, and the memory of the store's rows.
     t.ok(taken < charged + 40 * 2 ** 20, `${taken} bytes`)
     for (const client of clients) client.subscriber.close()
     await until(() => totals.subscriptionBytes.value === 0)

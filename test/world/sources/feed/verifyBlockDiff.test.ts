@@ -113,7 +113,7 @@ t.test('every byte of a block diff counts, with its checksum and without', async
 })
 
 const lists = ['accounts', 'slots', 'code'] as const
-/** What may be done to one list of a block diff at a place. */
+/** Damages to one list of a block diff at one place. */
 const damages = ['drop', 'double', 'swap', 'change value', 'change key', 'add'] as const
 type Damage = (typeof damages)[number]
 

@@ -24,7 +24,7 @@ import { makeLinkedStore } from '../../../ingest/archiveNodes.js'
 import { ArchiveNode, type Offer } from '../../../ingest/gatewayRig.js'
 import { upstreamDouble } from '../../../upstream/upstreamDouble.js'
 
-/** What happens to a question. After `away` nobody answers any more. */
+/** Failures of a question. After `away` no node answers any more. */
 const failures = ['away', 'late', 'error', 'unknown', 'null', 'wrong', 'shape'] as const
 type Failure = (typeof failures)[number]
 

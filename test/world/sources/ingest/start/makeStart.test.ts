@@ -1,5 +1,5 @@
 // @shares
-/** What is refused, by what it says, and that nothing is left of it. */
+/** Refused starts, by their messages; nothing of them is left. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
