@@ -67,6 +67,23 @@ export const limitsShape = {
    */
   fetchMsMax: milliseconds(100).default(20_000),
   /**
+   * Slots of a forked chain that one eth_getProof asks for: a proof has some 3 KB, so these have as much as most nodes answer
+   * at once. The slots of a ring of EIP-2935 and EIP-4788 that are fetched ahead are 64.
+   */
+  forkProofSlotsMax: integer(1, 100_000).default(512),
+  /**
+   * Rounds of fetching for one transaction, call or change on a forked chain. A round fetches all that the last run lacked, so
+   * this bounds the longest chain of values of which each is known by the one before, as a walk over a linked list is.
+   */
+  forkRoundsMax: integer(1, 1_000_000).default(1_024),
+  /**
+   * Blocks of one anvil_mine or evm_mine, beyond the periods of any governor. Most of them are in runs of empty blocks, whose
+   * hashes take some microseconds each.
+   */
+  minedBlocksMax: integer(1, 100_000_000).default(1_000_000),
+  /** Blocks of one such call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
+  executedBlocksMax: integer(1, 1_000_000).default(5_000),
+  /**
    * CPU time, for each listening thread, in which a new server asks itself the main methods before it listens: V8 then has
    * compiled what the first requests of users run. It takes at most twice this time. More would delay the start; 0: off.
    */
