@@ -25,6 +25,7 @@ import type { NewBase } from './forkedNodes.js'
 import { notAFork, refusal } from './refusedActions.js'
 import { type FirstState, Snapshots } from './snapshots.js'
 import { type AccountByHand, buildByHand } from './stateByHand.js'
+import { type DumpedRows, dumpState } from './stateDump.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
@@ -54,6 +55,8 @@ export interface DeveloperEvents {
   readonly isPublished: boolean
   /** Of a fork, which lacks what was not fetched; absent: the store has everything. */
   readonly supply?: Supply | undefined
+  /** What a fork has changed since its base. */
+  changed?(): DumpedRows
   /** Makes another block the base of a fork, whose accounts have their ether there. Own blocks are removed. */
   moveBase?(base: NewBase): Promise<void>
 }
@@ -372,6 +375,12 @@ export class Developer {
   async rollback(blocks: number): Promise<void> {
     this.snapshots.goBack(this.snapshots.below(blocks))
     await this.#events.onMade()
+  }
+
+  /** The state in the form of {@link dumpState}; of a fork what was changed since its base. */
+  async dump(): Promise<string> {
+    const { changed } = this.#events
+    return this.#supplied(() => dumpState(this.store, changed?.()))
   }
 
   /** Makes another block the base of a fork; see {@link reset}. Rejects with FaultError on a chain that is no fork. */

@@ -41,9 +41,9 @@ import {
   word,
   wordBytes,
 } from './developParams.js'
-import { refusal, refuseAction } from './refusedActions.js'
+import { refuseAction } from './refusedActions.js'
 import type { AccountByHand } from './stateByHand.js'
-import { dumpState, parseDump } from './stateDump.js'
+import { parseDump } from './stateDump.js'
 
 /** Most blocks that a reorganisation replaces; each has a flush of its own. */
 const reorganisedMax = 1_000
@@ -224,15 +224,9 @@ export class DeveloperCalls implements SourceCalls {
       await this.#developer.make()
       return doneAs(tool)
     },
-    dumpState: (_, tool) => {
-      if (!this.#developer.isFork) return dumpState(this.#store)
-      throw refusal(`${tool}_dumpState`, [
-        'a fork has only the part of the state that was read',
-        'keep its folder, with --data DIR',
-      ])
-    },
+    dumpState: () => this.#developer.dump(),
     loadState: async ([dump], tool) => {
-      const accounts = parseDump(dump)
+      const accounts = parseDump(dump, this.#store.readIdentity()?.fork)
       if (accounts.length > 0)
         await this.#developer.changeAccounts(`${tool}_loadState`, `of ${accounts.length} accounts`, accounts)
       this.#maker.waiting.removePast()
