@@ -120,7 +120,7 @@ export class TimeSlices<W extends Work> {
   readonly #flows = new Map<string, Flow>()
   #bytes = 0
   #turn = 0
-  /** When the first work of this turn began; undefined if there was none. */
+  /** Start of the first work of this turn; undefined if there was none. */
   #beganMs: number | undefined
 
   constructor(options: SliceOptions<W>) {

@@ -57,9 +57,9 @@ export interface UpdateParts {
   /** Absent: nothing is final. */
   readonly finalized?: number
   readonly kind?: UpdateKind
-  /** How many sign; absent: all. */
+  /** Number of signers; absent: all. */
   readonly participants?: number
-  /** Whose committee signs; absent: that of the signature's period. */
+  /** Period of the signing committee; absent: that of the signature. */
   readonly signedBy?: number
   /** Network by whose forks it is signed. */
   readonly signedFor?: ConsensusNetwork

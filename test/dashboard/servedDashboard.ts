@@ -12,7 +12,7 @@ import type { Service } from '../service/service.js'
 /** The data of a server that an operator knows. */
 export interface Dashboard {
   readonly service: Service
-  /** Of the admin listener. */
+  /** URL of the admin listener. */
   readonly url: string
   readonly token: string
   /** The API key that the first start made. */

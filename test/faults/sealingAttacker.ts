@@ -168,7 +168,7 @@ class Attacker {
     socket.terminate()
   }
 
-  /** Of all sizes, with calls and with anything; some never end. */
+  /** Bodies of all sizes, with calls and other content; some never end. */
   async bodies(): Promise<void> {
     const { dice } = this.#calls
     const size = Math.floor(2 ** (dice.throw(23_000) / 1_000))

@@ -18,7 +18,7 @@ import type { Service } from '../service/service.js'
 import { accounts, ancestor, depthMax, type StormBlock, StormChain } from './stormChain.js'
 import { HonestNode, type Lie, LyingNode, lies } from './stormNodes.js'
 
-/** How long a storm lasts; `STORM_SECONDS=600` for the long one. */
+/** Duration of a storm; `STORM_SECONDS=600` for the long one. */
 const seconds = Number(process.env.STORM_SECONDS ?? 20)
 export const isLong = seconds > 120
 /** On a machine that is too slow for more: all lies and a reorganisation are among them. */
@@ -69,7 +69,7 @@ export class Storm {
   readonly chain: StormChain
   readonly honest: readonly HonestNode[]
   readonly liars: readonly LyingNode[]
-  /** Of the chain that the nodes have. */
+  /** Genesis file of the nodes' chain. */
   readonly genesisPath: string
   readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, lost: 0, orphansRefused: 0 }
   /** The faults, as sentences, by their words. */

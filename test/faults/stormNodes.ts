@@ -185,7 +185,7 @@ export class LyingNode {
     }
     const answer = (asked = call) => answerFrom(chain, view, true, asked)
     const { method, params } = call
-    // Its chain id and genesis are right, or it would not be asked for anything.
+    // Chain id and genesis are right: otherwise the node would get no further questions.
     if (params[0] === '0x0') return answer()
     switch (this.#lie) {
       case 'wrongBlock': {

@@ -32,7 +32,7 @@ export interface PlayOptions {
   /** Last block imported at full speed. */
   readonly from: number
   readonly intervalMs: number
-  /** By ascending `after`. */
+  /** Sorted by `after`. */
   readonly reorganisations?: readonly Reorganisation[]
 }
 

@@ -49,7 +49,7 @@ const reading = { [free]: { code: '0x5f5b80545060010180613e80116001570000' } }
 const looping = { [free]: { code: '0x5b5f56' } }
 /** Proofs in its storage trie are long. */
 const roots = addressOf('BeaconRoots')
-/** Its trace with memory is long. */
+/** The trace of this block with memory is long. */
 const tracedBlock = 84
 /** The first transaction of the block loops. */
 const loopedHash = blockAt(43).transactions[0]?.hash

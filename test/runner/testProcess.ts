@@ -57,7 +57,7 @@ export function endProcesses(): void {
     try {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL')
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }

@@ -160,7 +160,7 @@ const rules = {
     transactions: (number, chainId) => [
       deposit(number),
       paid(usual(number, chainId)),
-      // Of an unknown type.
+      // Transaction of an unknown type.
       ...(number === 13 ? [{ type: 0x70, fields: market(number, chainId), isSigned: true }] : []),
     ],
   },

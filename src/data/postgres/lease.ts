@@ -19,7 +19,7 @@ export class FencedError extends Error {
 type Query = (text: string, values: readonly unknown[]) => Promise<readonly QueryResultRow[]>
 
 interface LeaseTable {
-  /** It has the row of the lease. */
+  /** Name of the table with the row of the lease. */
   readonly table: string
   /** Locked before a lease begins: transactions of the epoch before that lock it, too, are over then. */
   readonly lockedTable?: string

@@ -19,7 +19,7 @@ export interface SszType<T> {
   write(value: T): Uint8Array
   /** Throws {@link SszError}. */
   fromJson(json: unknown): T
-  /** Its `hash_tree_root`, 32 bytes. */
+  /** `hash_tree_root` of a value, 32 bytes. */
   root(value: T): Uint8Array
 }
 

@@ -37,7 +37,8 @@ import { MissingNodeError } from './trieNode.js'
  */
 const absentMax = 16_384
 /**
- * How long that is remembered, in ms: a node that was out of service may know them, and return before the next head.
+ * Time for which that is remembered, in ms: a node that was out of service may know them, and return before the next
+ * head.
  */
 const absentMs = 2_000
 

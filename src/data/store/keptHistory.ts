@@ -221,7 +221,7 @@ function cutBody(tables: BufferedTables, number: number, block: StoredBlock): nu
 
 /** Removes a block that was unwound, except its code. */
 export function dropSideBlock({ sideBlocks, bodies, receipts }: BufferedTables, hash: Hash32): void {
-  // It may be canonical again.
+  // The block may be canonical again.
   if (!sideBlocks.doesExist(hash)) return
   for (const table of [sideBlocks, bodies, receipts]) table.removeSync(hash)
 }

@@ -12,7 +12,7 @@ import { clearWord, copyWord, equals, isZero, reverseWord, writeAddress } from '
 /** An account. Members that end in `Tx` are the number of the transaction for which the property holds. */
 @unmanaged
 export class Account extends Record {
-  /** Its code, once read; 0 before. */
+  /** Code of the account, once read; 0 before. */
   code: usize
   exists: u32
   /** EIP-2929. */

@@ -35,7 +35,7 @@ enum Kind {
   WarmSlot,
 }
 
-/** How to undo one change. */
+/** Record for undoing one change. */
 @unmanaged
 class Undo {
   before: usize

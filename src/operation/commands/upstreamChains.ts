@@ -26,7 +26,7 @@ import { createLog } from '../edge/log.js'
 /** Wait before a node that gave no answer is asked again. */
 const retryMs = 200
 
-/** By the hash of a URL, which may contain a key. */
+/** Chain ids by the hash of a URL, which may contain a key. */
 const knownFile = z.record(z.string(), z.strictObject({ chainId: z.int(), name: z.string() }))
 type KnownChains = z.infer<typeof knownFile>
 

@@ -1,4 +1,4 @@
-/** How much history of a network is kept: the schema of `history`, and of the flag for all of it. */
+/** Limits of a network's stored history: the schema of `history`, and of the flag for all of it. */
 import * as z from 'zod'
 import { object } from './schema.js'
 

@@ -175,7 +175,7 @@ export const limitsShape = {
   socketsPerKeyMax: integer(1).default(10_000),
   /** Time between two pings. geth's. */
   socketPingMs: milliseconds(100).default(socketPingMsDefault),
-  /** How long a WebSocket may send nothing, not even a pong. geth's idle time. */
+  /** Time for which a WebSocket may send nothing, not even a pong. geth's idle time. */
   socketIdleMsMax: milliseconds(100).default(socketIdleMsDefault),
   /** Subscriptions of one WebSocket: one each for a page that watches a thousand contracts. */
   subscriptionsMax: integer(1, 100_000).default(1_024),

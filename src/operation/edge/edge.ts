@@ -55,7 +55,7 @@ const lastAnswersMsMax = 1_000
 /** Time to close jobs, sources and stores after the last answer, within the grace period. */
 const closeMs = 2_000
 
-/** How long a closing WebSocket waits for its client to read: the default time limit of a request. */
+/** Time that a closing WebSocket waits for its client to read: the default time limit of a request. */
 const endMsMax = 30_000
 
 export interface EdgeOptions {
@@ -66,7 +66,7 @@ export interface EdgeOptions {
   readonly log: Logger
   readonly transport: Transport
   readonly rollups: readonly EdgeRollup[]
-  /** By network; see `readNetworkLayouts` (storageLayouts.ts). */
+  /** Layouts by network; see `readNetworkLayouts` (storageLayouts.ts). */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
   /** Calls of networks with a source; only a gateway fetches. */
@@ -288,7 +288,7 @@ function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
 
-/** When to retry a key that could not be checked: a restarting database takes seconds. */
+/** Wait before a retry with a key that could not be checked: a restarting database takes seconds. */
 const keyRetryMs: { readonly [why in KeyProblem]?: number } = { unreachable: 5_000, tokenFlood: 1_000 }
 
 function createServer(

@@ -30,7 +30,7 @@ import type { OpenRollup } from './openRollup.js'
 export interface LiveServices {
   /** Edge of the main thread. */
   readonly edge: Edge
-  /** By number of the edge. */
+  /** Counts by number of the edge. */
   readonly counts: readonly EdgeCounts[]
   readonly pool: Pool<Jobs>
   readonly usage: UsageLedger

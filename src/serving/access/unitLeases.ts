@@ -22,7 +22,7 @@ export interface UnitQuota {
 
 interface LeaseNews {
   readonly granted: number
-  /** When more units are available, on the clock of `Date.now`. */
+  /** Time at which more units are available, on the clock of `Date.now`. */
   readonly moreAtMs: number
   /** Whether the quota of the day left no more. */
   readonly isDayOver: boolean

@@ -75,11 +75,11 @@ export interface MethodCounts {
   readonly repeated: number
   readonly failed: number
   readonly durationSeconds: number
-  /** By bucket, not cumulative. */
+  /** Durations by bucket, not cumulative. */
   readonly durations: readonly number[]
   readonly answerBytes: number
   readonly sizes: readonly number[]
-  /** By {@link errorCodes}, other codes last. */
+  /** Errors by {@link errorCodes}, other codes last. */
   readonly errors: readonly number[]
 }
 

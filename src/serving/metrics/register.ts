@@ -51,7 +51,7 @@ export class Register {
   /** In the order in which they were declared. */
   readonly declared: DeclaredMetric[] = []
   readonly #reads: (() => Series)[] = []
-  /** Of the metrics that are declared next. */
+  /** Section of the metrics that are declared next. */
   section = ''
 
   read(): MetricsText {

@@ -19,7 +19,7 @@ export interface Run {
   readonly startedAtMs: number
   /** Set once the job was asked to stop: the fault for its caller, unless the job still returns an outcome. */
   stopFault: Fault | undefined
-  /** When it was asked to stop, and the CPU time of its thread by then. */
+  /** Time at which it was asked to stop, and the CPU time of its thread by then. */
   stoppedAt?: { readonly ms: number; readonly cpuMs: number | undefined }
   /** Whether its turn is over: it runs on until another job should have the thread. */
   isOverTurn: boolean

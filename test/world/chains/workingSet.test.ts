@@ -289,7 +289,7 @@ t.test(
       return slots.length > 3 && [...archive.store.slotsOfAt(address, 50)].length > 3
     }) as Place
     const watch = [`0x${Buffer.from(pinned.address).toString('hex')}`]
-    // Less than anything takes, so that all else is dropped with each head.
+    // Less than any value takes, so that all other values are dropped with each head.
     const rig = await GatewayRig.open(t, [archive], { workingSet: { watch, maxMB: 0 } })
     const isWhole = () => {
       const reported = rig.messages.findLast((message) => message.type === 'upstream')

@@ -36,7 +36,7 @@ const prunedBefore = {
   message: `${pruned}, and the state before a block is kept from ${quantity(oldest + 1)} on`,
 }
 
-/** Of each method the parameters at a block. */
+/** For each method its parameters at a block. */
 const atBlock: Readonly<Record<string, (block: string) => unknown[]>> = {
   eth_getBalance: (block) => [account, block],
   eth_getTransactionCount: (block) => [account, block],

@@ -27,7 +27,7 @@ async function waitForHead(service: Service, wanted: string): Promise<void> {
   await waitFor(`the head ${wanted}`, async () => (await latest(service)).hash === wanted)
 }
 
-/** Lets each head come once the one before was seen. */
+/** Plays each head once the one before was received. */
 async function playThrough(service: Service, steps: Steps, heads: readonly string[]): Promise<void> {
   await steps.reached()
   const [first = '', ...others] = heads

@@ -1,5 +1,5 @@
 // @shares
-/** A server that warms up before it listens: it has answered itself, and nothing shows that. */
+/** A server that warms up before it listens: its calls to itself show in no count. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { waitFor } from '../../library/until.js'

@@ -16,7 +16,7 @@ interface Sample {
   readonly response: RpcAnswer
 }
 
-/** By the sample's name. */
+/** Differences by the sample's name. */
 type Differences = Readonly<Record<string, Difference>>
 
 interface Difference {

@@ -18,7 +18,7 @@ async function seeAllColumns(t: Test, { page }: Visit, width: number): Promise<v
   t.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
 }
 
-/** Of a phone in light colours, of a wide page in both. */
+/** Pictures of a phone in light colours, and of a wide page in both. */
 async function takePictures({ page }: Visit, name: string, width: number): Promise<void> {
   for (const scheme of width === 390 ? (['phone'] as const) : (['light', 'dark'] as const)) {
     const value = scheme === 'dark' ? 'dark' : 'light'

@@ -1,7 +1,7 @@
 // @shares
 /**
- * The demo network: its files are what the scripts make, and what they promise is in them. The second half reads the
- * committed bytes with nothing but the RLP decoder and Keccak.
+ * The demo network: its files are the output of the scripts, and have the promised content. The second half reads the
+ * committed bytes with only the RLP decoder and Keccak.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

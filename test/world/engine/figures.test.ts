@@ -21,7 +21,7 @@ async function startCalled(t: Test) {
   const node = await startEngine(t, { genesis: path, data, flags: ['--engine-from', 'http://127.0.0.1:9'] })
   for (const made of [one, four])
     await node.call('engine_newPayloadV4', [payloadOf(made), [], `0x${'be'.repeat(32)}`, []])
-  // The newest block came with its payload; the two below it are nowhere.
+  // The newest block came with its payload; no node has the two below it.
   const state = { headBlockHash: bytesToHex(four.hash), safeBlockHash: zero, finalizedBlockHash: zero }
   await node.call('engine_forkchoiceUpdatedV3', [state])
   await node.call('engine_nothing')

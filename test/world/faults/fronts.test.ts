@@ -151,7 +151,7 @@ const without = (names: RegExp, value?: unknown) => (body: string) =>
     ),
   )
 
-/** Answers each question so the first time that it is asked. */
+/** Returns this answer for each question the first time. */
 function failsFirst(answer: FrontAnswer): Front {
   const asked = new Set<string>()
   const isFirstTime = ({ method, params }: FrontCall) => {
@@ -451,7 +451,7 @@ const lowArchive = await startNode(({ method, params }) => {
 /** Limit on an idle machine; the first row, without a front, measures how slow this machine is. */
 let startMsMax = 10_000
 const plainStartMs = 1_500
-/** How long nothing may come of a node that gives nothing. */
+/** Time in which a node without data must produce no message. */
 const deadMs = 1_500
 const genesis = { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
 
@@ -552,7 +552,7 @@ const gatewayTask = (t: Test, url: string, beacon?: BeaconPlan) => ({
   beacon,
 })
 
-/** Each gets a row and the URL of a front of it before the archive. */
+/** A column gets a row and the URL of its front before the archive. */
 type Column = (
   t: Test,
   row: Row,

@@ -1,4 +1,4 @@
-/** A disk that becomes full under a server: reads go on, also after a restart, and writes once there is room. */
+/** A disk that becomes full under a server: reads continue, also after a restart, and writes once there is room. */
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

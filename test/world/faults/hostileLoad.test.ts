@@ -178,7 +178,7 @@ const parts: Readonly<Record<string, (attacker: Attacker) => void>> = {
     })
   },
   readers(attacker) {
-    // Those who ask for much and never read.
+    // Clients that request long answers and never read.
     const much = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockReceipts', params: ['latest'] })
     attacker.repeat(8, async () => {
       const socket = await attacker.socket()

@@ -33,7 +33,7 @@ const childSource = `
   thread.finished.then(said('finished'), ({ message }) => console.log('failed', message))
 `
 
-/** A node whose chain moves when the test lets it. */
+/** A node whose chain moves when the test decides. */
 interface MovingNode {
   readonly url: string
   readonly genesisText: string

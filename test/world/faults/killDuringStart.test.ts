@@ -26,7 +26,7 @@ t.test('a load that is killed leaves no store, and the next one makes it', async
   const folder = makeFolder(t)
   const made = makeState(folder, accounts, 12)
   const dice = new Dice(propertyRuns(1).seed as number)
-  /** How long the load took that was the longest so far. */
+  /** The longest duration of a load so far. */
   let longestMs = accounts / 8
   for (let kill = 0; kill < kills; kill++) {
     const data = join(folder, `data${kill}`)
@@ -58,7 +58,7 @@ t.test('a load that is killed leaves no store, and the next one makes it', async
   }
 })
 
-/** How long a node takes for a page, so that kills come between them. */
+/** Time that a node takes for a page, so that kills come between pages. */
 const pageMs = 30
 
 t.test('a fetch of a state that is killed goes on, and ends with the same state', async (t) => {

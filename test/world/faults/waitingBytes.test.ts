@@ -148,7 +148,10 @@ const subscriptions: Attack = (attacker) =>
     return attacker.send(dice.times(900, one))
   })
 
-/** Of a chain whose blocks come meanwhile, each with thousands of logs: the first of them once all are subscribed. */
+/**
+ * Subscriptions to a chain whose blocks come during the attack, each with thousands of logs. The first block comes once
+ * all are subscribed.
+ */
 const liveBlocks: Attack = async (attacker) => {
   const kinds = ['newHeads', 'logs', 'transactionReceipts', 'newPendingTransactions']
   await attacker.times(12, () => {

@@ -358,7 +358,7 @@ t.test("ethers' contracts listen by a filter over HTTP", async (t) => {
   await contract.on('Paid', (_payer, payee, value, { log }: { log: Log }) =>
     seen.push(paymentLine(log.blockHash, log.index, log.removed, payee, value)),
   )
-  /** It asked for changes so often, has looked at the head since, and so asks again with the next number. */
+  /** The library has requested changes this number of times, has read the head since, and so uses the next number. */
   const isReady = (changes: number) =>
     countAnswers(answered, 'eth_getFilterChanges') >= changes &&
     answersSince(answered, 'eth_getFilterChanges', 'eth_blockNumber') >= 4

@@ -24,7 +24,7 @@ export interface ChainFamily {
   readonly transactionTypes: TransactionTypes
   readonly headers: HeaderRules
   readonly proofs: FamilyProofs
-  /** How a gateway verifies each part. */
+  /** Verification of each part by a gateway. */
   readonly parts: Readonly<Record<NetworkPart, Basis>>
   /** Parts that only some blocks prove: a root that does not match is no error; the part is then unverified. */
   readonly loose: readonly NetworkPart[]
@@ -92,7 +92,7 @@ export interface HeaderRules {
   check(header: Header, parent: Header, child: Child, must: Must): void
 }
 
-/** How a part is verified: executed here; covered by a hash or a Merkle proof; or only reported by upstreams. */
+/** Verification of a part: executed here; covered by a hash or a Merkle proof; or only reported by upstreams. */
 export type Basis = 'executed' | 'proved' | 'reported'
 
 /** Parts of a network, each with its own kind of verification. */

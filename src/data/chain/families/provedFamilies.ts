@@ -168,7 +168,7 @@ const scroll: ChainFamily = {
   transactionTypes: scrollTypes,
   calls: {
     rules: { fork: 'prague', from: 1_766_041_200 },
-    // It has only some of Osaka's rules.
+    // This chain has only some of Osaka's rules.
     unknown: {
       opcodes: new Set([clz, prevRandao]),
       addresses: addresses([0x02, 0x03], [0x09, 0x11], [0x100, 0x100]),
@@ -205,7 +205,7 @@ const other: ChainFamily = {
   calls: callsOf({ asked: searches }),
 }
 
-/** By their names in stores. */
+/** Families by their names in stores. */
 export const provedFamilies: ReadonlyMap<string, ChainFamily> = new Map(
   Object.entries({
     optimism,

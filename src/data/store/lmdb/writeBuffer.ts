@@ -66,7 +66,7 @@ export class RowChanges {
 
 /** The changes of one transaction. */
 class Batch extends RowChanges {
-  /** How many changes, from the first on, are in the index by key. */
+  /** Number of changes, from the first on, in the index by key. */
   found = 0
 
   get size(): number {
@@ -161,7 +161,7 @@ export class WriteBuffer implements RowBuffer {
     return this.#isPlain ? this.#table.doesExist(key) : this.getBinary(key) !== undefined
   }
 
-  /** Its time is linear in the waiting rows, too. */
+  /** The time of a range is linear in the waiting rows, too. */
   getRange(range: Range = {}): Iterable<Entry> {
     return mergedRange(this.#table, [...this.#changes()], range)
   }

@@ -24,7 +24,7 @@ interface ListedAccount {
   readonly access: AccountAccess
   /** Before the block. */
   readonly before: Account | undefined
-  /** By {@link latin1Key}. */
+  /** Slots by {@link latin1Key}. */
   readonly slots: ReadonlyMap<string, ListedSlot>
 }
 

@@ -74,7 +74,7 @@ export class Kernel {
   #depth = 0
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
-  /** As {@link attach} set it. */
+  /** The fork that {@link attach} set. */
   fork: ForkName = 'chainstart'
   /** Seed of the hash tables, so that nobody can choose keys that collide. */
   readonly #seed = randomBytes(8).readBigUInt64LE()

@@ -49,7 +49,7 @@ export interface TracedTransaction {
   readonly blockNumber: bigint
   readonly authorizationList: readonly Authorization[]
   isPrecompile(address: Uint8Array): boolean
-  /** Its place in the chain; undefined for a message. */
+  /** Place of the transaction in the chain; undefined for a message. */
   readonly place: TransactionPlace | undefined
   readonly state: StateNow
 }

@@ -15,7 +15,7 @@ import { resultInTail, resultTail } from './outcome.js'
 
 export interface CachedAnswer {
   readonly json: Json
-  /** Its {@link resultTail}, so that a repeated answer of any length is two pieces. */
+  /** The {@link resultTail}, so that a repeated answer of any length is two pieces. */
   readonly tail: Uint8Array
   /** Units of each repetition: the price of the first call. */
   readonly price: number

@@ -33,7 +33,7 @@ interface HolderLimits {
 
 /** Identity of a caller: metering, the pool and logs distinguish callers by their key. */
 export interface Identity {
-  /** Its id has 12 hex digits; see `access/keyChecker.ts`. */
+  /** The id of the key has 12 hex digits; see `access/keyChecker.ts`. */
   readonly key: { readonly id: string; readonly limits?: HolderLimits }
   /** The allowance that pays for calls; undefined: no limit. */
   readonly allowance?: Allowance | undefined

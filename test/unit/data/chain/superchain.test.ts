@@ -13,12 +13,12 @@ const brings: Readonly<Record<string, string>> = { canyon: 'shanghai', ecotone: 
 interface Row {
   readonly name: string
   readonly chainId: number
-  /** Of the first block. */
+  /** Time of the first block. */
   readonly time: number
   /** Times of the forks, in their order. */
   readonly times: readonly number[]
   readonly elasticity: number
-  /** Of the base fee at first, and from Canyon on. */
+  /** Denominators of the base fee: at first, and from Canyon on. */
   readonly denominators: readonly [first: number, fromCanyon: number]
   readonly interopTime?: number
 }

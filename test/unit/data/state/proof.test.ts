@@ -141,7 +141,7 @@ function buildState(nodes: Nodes): Hash32 {
 
 const state = new Nodes()
 const stateRoot = buildState(state)
-/** Of no block that these tests have. */
+/** Hash of a block that these tests do not have. */
 const block = keccak256(Uint8Array.of(1))
 
 function prove(i: number, slots: readonly number[], writtenBytes = 32): ProofAnswer {

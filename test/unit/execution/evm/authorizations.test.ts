@@ -26,7 +26,7 @@ const codes: readonly AccountOverride[] = [
   { address: delegate, code: concatBytes(assemble(7), returnTop) },
   { address: other, code: concatBytes(assemble(9), returnTop) },
 ]
-/** Of each authorization, and given back for an account that exists, as far as a fifth of all gas. */
+/** Gas of each authorization. For an existing account it is refunded, up to a fifth of all gas. */
 const authorizationGas = 25_000n
 const existingRefund = 12_500n
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

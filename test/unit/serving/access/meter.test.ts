@@ -104,7 +104,7 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
         if (waits === 0) continue
         refused++
         if (bucket.unitsAt(clock.ms + waits) < units) return false
-        // One millisecond may be the rounding's.
+        // One millisecond may be due to rounding.
         if (waits > 1 && bucket.unitsAt(clock.ms + waits - 2) >= units) return false
       }
       return true

@@ -86,7 +86,7 @@ t.test('a thread that is given time finds every key', { skip: !hasThread && 'one
   for await (const { rlp, takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 3)).blocks, store, 0)) {
     await thread.ready
     if (takeKeys === undefined) continue
-    // That it is ready, and its answers to both blocks.
+    // Its readiness message, and its answers to both blocks.
     await until(() => thread.said === 3)
     t.strictSame(await takeKeys(), recoverKeys(rlp, never))
     whole++

@@ -39,7 +39,7 @@ function compileTable(folder: string): Exports {
 }
 
 const keysMax = 2 ** 16
-/** As a table of that many keys has. */
+/** The size of a table with this number of keys. */
 const places = 2 * keysMax
 
 /** Keys that differ in few bits, or by the same steps. */

@@ -31,7 +31,7 @@ async function spend(allowances: readonly KeyAllowance[], units: number) {
   return { spent, seconds: (performance.now() - startMs) / 1_000 }
 }
 
-/** The same wherever it is spent: the whole of a quota, and never more than it by a lease. */
+/** A quota is the same in every store: all of it can be spent, and never more by a lease. */
 async function keepsQuota(t: Test, allowances: readonly KeyAllowance[]): Promise<void> {
   const { spent, seconds } = await spend(allowances, 8_000)
   const allowed = 5_000 + 1_000 * seconds
