@@ -116,7 +116,7 @@ function goOnLater(): void {
 
 export class TimeSlices<W extends Work> {
   readonly #options: SliceOptions<W>
-  /** In the order in which they are served. */
+  /** Flows in the order in which they are served. */
   readonly #flows = new Map<string, Flow>()
   #bytes = 0
   #turn = 0

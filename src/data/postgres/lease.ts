@@ -23,7 +23,7 @@ interface LeaseTable {
   readonly table: string
   /** Locked before a lease begins: transactions of the epoch before that lock it, too, are over then. */
   readonly lockedTable?: string
-  /** For {@link FencedError}. */
+  /** The role, for {@link FencedError}. */
   readonly role: string
 }
 

@@ -12,7 +12,7 @@ export class SszError extends Error {
 }
 
 export interface SszType<T> {
-  /** Length of its bytes; undefined if it varies. */
+  /** Length of the encoding in bytes; undefined if it varies. */
   readonly size: number | undefined
   /** Decodes exactly these bytes, which the value may share. Throws {@link SszError}. */
   read(bytes: Uint8Array): T

@@ -115,7 +115,7 @@ export const keepsAll: HistoryLimits = {
   trie: Infinity,
 }
 
-/** For a store that never removed anything. */
+/** The oldest blocks of a store that never removed anything. */
 const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
 
 /** Rows that one transaction removes, besides twice as many as it writes. Removing them takes some 20 ms. */

@@ -100,7 +100,7 @@ const records = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
 /** Head of the list of accounts that changed since the host last read it. */
 let listed: Account | null = null
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetAccounts(): void {
   accounts.forget()
   slots.forget()

@@ -121,7 +121,7 @@ export function startJournal(ofSystem: bool): void {
   transactionArena.clear()
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetJournal(): void {
   transaction = 0
   newest = 0

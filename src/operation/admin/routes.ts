@@ -40,7 +40,7 @@ interface ApiCall {
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** With `{id}` for a variable segment. */
+  /** Path with `{id}` for a variable segment. */
   readonly path: string
   readonly summary: string
   readonly query: z.ZodObject | undefined

@@ -30,7 +30,7 @@ export const historySchema = object({
 
 export type HistoryConfig = z.output<typeof historySchema>
 
-/** For each kind the number of blocks; infinite for `all`. */
+/** The number of blocks for each kind; infinite for `all`. */
 export function historyLimits({ state, trie, receipts, bodies }: HistoryConfig) {
   return {
     state: blocksOf(state),

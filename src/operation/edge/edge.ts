@@ -85,7 +85,7 @@ export interface Edge {
   /** The methods over each network, rollups too, by name; the default network first. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly server: HttpServer
-  /** Since when each part has its state. */
+  /** Start of the present state of each part. */
   readonly since: SinceWhen
   /** Warms up, for `limits.warmUpMs`, and listens; resolves to the port. Rejects as {@link HttpServer.listen}. */
   listen(): Promise<number>

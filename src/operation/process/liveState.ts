@@ -233,7 +233,7 @@ export function readNetworks(
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
 }
 
-/** With the time since which each check fails. */
+/** Adds the time since which each check fails. */
 export function withSince(readiness: Readiness, since: SinceWhen): Readiness {
   const { failing } = readiness
   const nameOf = ({ check, network = '' }: Readiness['failing'][number]) => `check ${check} ${network}`

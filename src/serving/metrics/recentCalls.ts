@@ -38,11 +38,11 @@ interface NamedRate {
 }
 
 export interface RecentRates {
-  /** Between the two newest samples. */
+  /** Rate between the two newest samples. */
   readonly callsPerSecond: number
   readonly errorsPerSecond: number
   readonly rejectionsPerSecond: number
-  /** Between the oldest and the newest sample; the members below are over this time. */
+  /** Time between the oldest and the newest sample; the members below are over this time. */
   readonly windowSeconds: number
   /** Quantiles of timed calls of all methods; undefined if there are none. */
   readonly p50Seconds: number | undefined

@@ -17,7 +17,7 @@ interface ClassState extends ClassShare {
 interface Subqueue<T extends Linked<T>> {
   readonly class: ClassState
   readonly key: Key<T>
-  /** In order of arrival. */
+  /** Items in order of arrival. */
   readonly waiting: LinkedList<T>
   readonly waitingLong: LinkedList<T>
   /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */

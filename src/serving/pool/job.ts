@@ -104,7 +104,7 @@ export class Job implements Queued, Linked<Job> {
     const { run, owner } = this
     if (run?.serial !== serial || this.isSettled) return
     if (owner?.takePart === undefined) {
-      // Otherwise the caller would take the rest for the whole result.
+      // Without this failure the caller would take the rest for the whole result.
       this.fail(new Error(`${this.name} gave a part of its result to a caller that takes none`))
       return
     }

@@ -29,7 +29,7 @@ import type { QueueCounts, SubmissionStore, SubmissionTransaction } from './subm
 interface QueueLimits extends WaitLimit {
   /** Transactions that may wait for the sequencer's verdict. */
   readonly waitingMax: number
-  /** Their bytes, as JSON. */
+  /** Bytes of waiting transactions, as JSON. */
   readonly waitingBytesMax: number
   /** Share of a key in the places, and in the bytes, that other keys leave: 0 to 1. */
   readonly keyShare: number

@@ -75,7 +75,7 @@ export interface ReportedAnswers {
   ask(generation: number, method: string, params: string, block: number | undefined): Promise<ReportedAnswer>
 }
 
-/** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
+/** A network at any of its blocks. A view never changes, even if the store does. */
 export interface NetworkViews<out N extends RpcNetwork> {
   /**
    * The network at the newest block: the same object until that block changes. Throws FaultError `NotOpen` if there is

@@ -49,7 +49,7 @@ interface Waiting extends Call {
   readonly timer: NodeJS.Timeout
   /** Whether this call checks if the node refuses everything. */
   readonly isProbe: boolean
-  /** Whether it was asked again after such an error. */
+  /** Whether the call was sent again after such an error. */
   isRepeated: boolean
   isSettled: boolean
 }

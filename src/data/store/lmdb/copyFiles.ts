@@ -131,7 +131,7 @@ export function assertRoomFor(bytes: number, folder: string): void {
 export interface FolderDraft {
   /** Path of the file until then. */
   readonly path: string
-  /** Renames it at once, after its content is on disk. */
+  /** Renames the file at once, after its content is on disk. */
   finish(): void
   abandon(): void
 }

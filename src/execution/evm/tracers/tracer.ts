@@ -79,7 +79,7 @@ export interface FrameFailure {
   readonly kind: KernelFailure
   /** go-ethereum's message. */
   readonly why: string
-  /** Whether its changes were undone; false for a contract without code, before Homestead. */
+  /** Whether the changes of the call were undone; false for a contract without code, before Homestead. */
   readonly isUndone: boolean
 }
 

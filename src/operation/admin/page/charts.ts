@@ -175,7 +175,7 @@ export function sparkline(values: readonly (number | null)[]): SVGElement {
   return svg
 }
 
-/** In the time zone of the reader. */
+/** The time in the time zone of the reader. */
 function clockTime(seconds: number): string {
   return new Date(seconds * 1_000).toLocaleTimeString('en', {
     hourCycle: 'h23',

@@ -27,7 +27,7 @@ export interface CachedAnswer {
 /** A call, identified by the text of its parameters. */
 export interface AskedCall {
   readonly hash: number
-  /** In the layout of {@link readWords}. */
+  /** The parameters in the layout of {@link readWords}. */
   readonly words: Int32Array
   /** Length of the text: two texts of different lengths may have the same words. */
   readonly paramsBytes: number

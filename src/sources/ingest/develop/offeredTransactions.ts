@@ -43,7 +43,7 @@ export class OfferedTransactions implements Offers {
   readonly refused: Refused[] = []
   readonly #block: OfferedBlock
   readonly #candidates: Iterator<SentTransaction>
-  /** With the amounts of the block before each. */
+  /** Taken transactions, each with the amounts of the block before it. */
   readonly #taken: (readonly [tx: SentTransaction, before: Amounts])[] = []
   /** Senders whose transactions are no longer offered. */
   readonly #left = new Set<string>()

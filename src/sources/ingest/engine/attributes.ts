@@ -32,7 +32,7 @@ export interface PayloadAttributes {
   /** Undefined before Amsterdam. */
   readonly slotNumber: bigint | undefined
   readonly targetGasLimit: bigint | undefined
-  /** Only the OP Stack. */
+  /** Attributes of the OP Stack alone. */
   readonly derived: DerivedAttributes | undefined
 }
 

@@ -83,7 +83,7 @@ export class Follower {
   readonly #first: number
   /** Settled by every event that the loop waits for. */
   #news: Deferred<void> = defer()
-  /** Since when a node that had our head denies it. */
+  /** The node that had our head and denies it, and the time since when. */
   #denial: { readonly hash: string; readonly upstream: Upstream; readonly since: number } | undefined
   /** Whether the claimed head is below ours, so its node must be asked for ours again. */
   #isBehind = false
