@@ -94,6 +94,8 @@ export interface ForkBase {
   readonly chainId: string
   /** Lower-case hex. */
   readonly hash: string
+  /** All bases that the chain has had, the first one first; absent: only this one. The store has their headers. */
+  readonly bases?: readonly Pick<ForkBase, 'number' | 'hash'>[]
 }
 
 /** Number of blocks that BLOCKHASH can return (yellow paper, appendix H); a store has their headers below its start. */

@@ -10,6 +10,7 @@ import {
 import { OperatorError } from '../../primitives/faults.js'
 import type { Change } from './blockDiff.js'
 import {
+  ancestorsMax,
   type BlockName,
   type ChainIdentity,
   type ReportedJson,
@@ -217,6 +218,21 @@ export class GatewayWriter extends ChainWriter {
       this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(linkedFrom))
     })
     return numbers.length === movedMax
+  }
+
+  /**
+   * Makes a block of the same chain the head, to which no other block is linked. Blocks above it, and those below that
+   * BLOCKHASH can read, become side blocks.
+   */
+  restartAt(header: CanonicalHeader): void {
+    const start = numberKey(Math.max(0, header.number - ancestorsMax))
+    this.commit(() => {
+      const numbers = Array.from(this.tables.blocks.getRange({ start }), ({ key }) => readUint64(key, 0))
+      for (const number of numbers) this.#moveAside(number)
+      this.#putHeader(header)
+      this.putHead(header)
+      this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(header.number))
+    })
   }
 
   extendDown(headers: readonly CanonicalHeader[]): void {

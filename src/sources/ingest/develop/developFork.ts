@@ -17,7 +17,7 @@ import { Ends, noProgress, type SourceHost, takeCalls } from '../thread/runSourc
 import { BlockMaker } from './blockMaker.js'
 import { Developer } from './developer.js'
 import { DeveloperCalls } from './developerCalls.js'
-import { ForkedNodes, runCollecting } from './forkedNodes.js'
+import { ForkedNodes, type NewBase, runCollecting } from './forkedNodes.js'
 import { ForkedWriter } from './forkedStore.js'
 import { addressOfKey, knownKeys } from './knownKeys.js'
 import { signingKeys } from './signer.js'
@@ -44,22 +44,34 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
       onEnd: ends.add,
     })
     if (isNew) await nodes.begin(identity, plan.block)
-    const { number } = store.base
-    if (plan.block !== undefined && plan.block !== number)
+    if (plan.block !== undefined && plan.block !== store.firstBase)
       throw new OperatorError(
-        `the chain in ${task.storePath} begins at block ${number}, not ${plan.block}; name another folder with --data`,
+        `the chain in ${task.storePath} begins at block ${store.firstBase}, not ${plan.block}; name another folder with --data`,
       )
     const schedule = ForkSchedule.of(identity)
     const maker = new BlockMaker(store, schedule, log, (run) => runCollecting(store.headState, run))
-    if (store.head.number === number && store.countByHand(number) === 0)
-      await fund(store, maker, nodes, task.develop.accounts, BigInt(plan.balance))
+    const fundOnce = async () => {
+      const { number } = store.base
+      if (store.head.number === number && store.countByHand(number) === 0)
+        await fund(store, maker, nodes, task.develop.accounts, BigInt(plan.balance))
+    }
+    await fundOnce()
     const onMade = async () => report({ type: 'head' })
     const tell = (trouble: string | undefined) => {
       if (trouble !== undefined) log(trouble)
     }
     const { supply } = nodes
-    const first = { number, changes: 1 }
-    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes) }
+    const first = {
+      get number() {
+        return store.base.number
+      },
+      changes: 1,
+    }
+    const moveBase = async (base: NewBase) => {
+      await nodes.moveBase(base)
+      await fundOnce()
+    }
+    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes), moveBase }
     const developer = new Developer(store, maker, task.develop, events, signal)
     const developerCalls = new DeveloperCalls(developer, task.develop.accounts)
     const calls = sourceCallsBy(async (name, args) => {

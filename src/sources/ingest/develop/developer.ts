@@ -21,7 +21,8 @@ import { Announcements } from '../transactions/announcements.js'
 import type { BlockMaker, Payment } from './blockMaker.js'
 import { ChainClock, clockSeconds } from './chainClock.js'
 import { integer, invalid } from './developParams.js'
-import { refusal } from './refusedActions.js'
+import type { NewBase } from './forkedNodes.js'
+import { notAFork, refusal } from './refusedActions.js'
 import { type FirstState, Snapshots } from './snapshots.js'
 import { type AccountByHand, buildByHand } from './stateByHand.js'
 
@@ -55,6 +56,8 @@ export interface DeveloperEvents {
   readonly isPublished: boolean
   /** Fetches missing data of a fork; absent if the store has everything. */
   readonly supply?: Supply | undefined
+  /** Makes another block the base of a fork, whose accounts have their ether there. Own blocks are removed. */
+  moveBase?(base: NewBase): Promise<void>
 }
 
 /** Methods reject with FaultError for a caller's fault, and with OperatorError if no blocks can be made. */
@@ -368,6 +371,14 @@ export class Developer {
   async rollback(blocks: number): Promise<void> {
     this.snapshots.goBack(this.snapshots.below(blocks))
     await this.#events.onMade()
+  }
+
+  /** Makes another block the base of a fork; see {@link reset}. Rejects with FaultError on a chain that is no fork. */
+  async resetTo(base: NewBase, method: string): Promise<void> {
+    const { moveBase } = this.#events
+    if (moveBase === undefined) throw refusal(`${method} with "forking"`, notAFork)
+    await moveBase(base)
+    await this.reset()
   }
 
   /** Removes all blocks that this chain made; settings are those of the start. */

@@ -33,6 +33,7 @@ import { type ChainClock, clockSeconds } from './chainClock.js'
 import { type Developer, executedMax } from './developer.js'
 import {
   addressOf,
+  baseOf,
   integer,
   invalid,
   placedTransactions,
@@ -40,7 +41,7 @@ import {
   word,
   wordBytes,
 } from './developParams.js'
-import { refusal, refuseAction, refusedActions } from './refusedActions.js'
+import { refusal, refuseAction } from './refusedActions.js'
 import type { AccountByHand } from './stateByHand.js'
 import { dumpState, parseDump } from './stateDump.js'
 
@@ -243,11 +244,9 @@ export class DeveloperCalls implements SourceCalls {
       return true
     },
     reset: async ([options], tool) => {
-      // viem names "forking" in any case, with nulls.
-      const { forking } = isObject(options) ? options : {}
-      if (isObject(forking) && Object.values(forking).some((value) => value !== null))
-        throw refusal(`${tool}_reset with "forking"`, refusedActions.setRpcUrl)
-      await this.#developer.reset()
+      const base = baseOf(options)
+      if (base === undefined) await this.#developer.reset()
+      else await this.#developer.resetTo(base, `${tool}_reset`)
       this.#signing.reset()
       return doneAs(tool)
     },

@@ -9,11 +9,13 @@ import { emptyAccount } from '../../../data/state/account.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import { provedState } from '../../../data/state/trieState.js'
 import { ancestorsMax, type ChainIdentity } from '../../../data/store/chainRows.js'
+import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
 import {
   type Address,
   bytesToBigInt,
   bytesToHex,
   equalBytes,
+  type Hash32,
   latin1Key,
   padLeft,
   toMinimalBytes,
@@ -26,8 +28,9 @@ import {
   NotHeldError,
   type Wanted,
 } from '../../../primitives/notHeld.js'
+import type { UpstreamOptions } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
-import { HeaderLinks } from '../gateway/headerLinks.js'
+import { HeaderLinks, type LinkedHeader } from '../gateway/headerLinks.js'
 import { ProofFetcher } from '../gateway/proofFetcher.js'
 import { openNodes } from '../nodes/sourceNodes.js'
 import type { ForkPlan } from '../thread/messages.js'
@@ -55,6 +58,14 @@ interface Opened {
   readonly links: HeaderLinks
 }
 
+/** Another base: a block of the same chain. */
+export interface NewBase {
+  /** A node of the chain; undefined: the one that was asked so far. */
+  readonly url: string | undefined
+  /** Undefined: the newest block. */
+  readonly number: number | undefined
+}
+
 export interface ForkedNodesOptions {
   readonly plan: ForkPlan
   readonly log: (text: string) => void
@@ -65,6 +76,7 @@ export class ForkedNodes {
   readonly #store: ForkedWriter
   readonly #identity: ChainIdentity
   readonly #options: ForkedNodesOptions
+  #plan: ForkPlan
   #opened: Opened | undefined
 
   /** `identity` is that of the nodes' chain. */
@@ -72,29 +84,61 @@ export class ForkedNodes {
     this.#store = store
     this.#identity = identity
     this.#options = options
+    this.#plan = options.plan
+    options.onEnd(() => this.#opened?.upstreams.close())
   }
 
   get #nodes(): Opened {
-    if (this.#opened !== undefined) return this.#opened
-    const { plan, log, onEnd } = this.#options
+    this.#opened ??= this.#open(this.#plan)
+    return this.#opened
+  }
+
+  #open(plan: ForkPlan): Opened {
+    const { log } = this.#options
     const { fetchMsMax } = plan
     const schedule = ForkSchedule.of(this.#identity)
-    const parts = { identity: this.#identity, schedule, requestMs: fetchMsMax, log, onEnd }
+    const parts = { identity: this.#identity, schedule, requestMs: fetchMsMax, log, onEnd: () => undefined }
     const { upstreams } = openNodes({ ...plan, quorum: 1 }, parts)
     const fetcher = new ProofFetcher(this.#store, upstreams, { schedule, fetchMsMax, log })
-    this.#opened = { upstreams, fetcher, links: new HeaderLinks(this.#store, fetcher) }
-    return this.#opened
+    return { upstreams, fetcher, links: new HeaderLinks(this.#store, fetcher) }
   }
 
   /** Makes a block of the nodes the base of a new store, which is of the chain `own`. Rejects with OperatorError if no node has it. */
   async begin(own: ChainIdentity, number: number | undefined): Promise<void> {
-    const { upstreams, fetcher } = this.#nodes
-    const deadline = performance.now() + this.#options.plan.fetchMsMax
+    const header = await this.#readBase(this.#nodes, number)
+    this.#store.beginAt(own, header, { hash: bytesToHex(header.hash), chainId: this.#identity.chainId })
+  }
+
+  /**
+   * Makes another block of the same chain the base. A block that was the base before is read from the store. Rejects with
+   * OperatorError, and changes nothing, if the node does not have the block or is of another chain.
+   */
+  async moveBase({ url, number }: NewBase): Promise<void> {
+    const isSame = url === undefined || this.#plan.upstreams.some((each) => each.url === url)
+    if (isSame) {
+      const known = number === undefined ? undefined : this.#store.baseAt(number)
+      return this.#store.moveBase(known ?? (await this.#readBase(this.#nodes, number)))
+    }
+    const plan = { ...this.#plan, upstreams: [nodeAt(url, this.#plan)] }
+    const opened = this.#open(plan)
+    try {
+      this.#store.moveBase(await this.#readBase(opened, number))
+    } catch (error) {
+      opened.upstreams.close()
+      throw error
+    }
+    this.#opened?.upstreams.close()
+    this.#opened = opened
+    this.#plan = plan
+  }
+
+  async #readBase({ upstreams, fetcher }: Opened, number: number | undefined): Promise<CanonicalHeader> {
+    const deadline = performance.now() + this.#plan.fetchMsMax
     try {
       const at = number ?? Number((await upstreams.ask('eth_blockNumber', [], { deadline })).result)
       const header = await fetcher.readAgreed(at)
       if (header === undefined) throw new OperatorError(`the node of the fork has no block ${at}`)
-      this.#store.beginAt(own, header, { hash: bytesToHex(header.hash), chainId: this.#identity.chainId })
+      return header
     } catch (error) {
       if (error instanceof OperatorError) throw error
       throw new OperatorError(`the base of the fork cannot be read: ${(error as Error).message}`)
@@ -159,7 +203,8 @@ export class ForkedNodes {
     const lowest = this.#store.readCanonicalRow(from)
     if (lowest === undefined) return false
     const { parentHash } = decodeHeader(lowest.header)
-    const linked = await this.#nodes.links.down(parentHash, from - 1, number)
+    const stored = this.#storedDown(parentHash, number)
+    const linked = stored.length > 0 ? stored : await this.#nodes.links.down(parentHash, from - 1, number)
     this.#store.extendDown(
       linked.map(({ hash, header, headerRlp }) => {
         return { number: header.number, hash, header: headerRlp, totalDifficulty: undefined }
@@ -167,6 +212,25 @@ export class ForkedNodes {
     )
     return this.#link(number)
   }
+
+  /** The stored headers from a hash down to a number, as far as they are linked: those below an earlier base. */
+  #storedDown(hash: Hash32, lowest: number): LinkedHeader[] {
+    const found: LinkedHeader[] = []
+    for (let next = hash; this.#store.hasHeader(next); ) {
+      const headerRlp = this.#store.readHeader(next) as Uint8Array
+      const header = decodeHeader(headerRlp)
+      if (header.number < lowest) break
+      found.push({ hash: next, header, headerRlp })
+      next = header.parentHash
+    }
+    return found
+  }
+}
+
+/** A node that a caller names, with the limits of the first one. The secrets of that are for its own URL. */
+function nodeAt(url: string, { upstreams: [first] }: ForkPlan): UpstreamOptions {
+  const { timeoutMs, answerBytesMax, requestsPerSecond } = first as UpstreamOptions
+  return { url, timeoutMs, answerBytesMax, requestsPerSecond }
 }
 
 /** Parts of a request, each with at most as many slots as nodes prove at once. */

@@ -19,7 +19,14 @@ import type { ChainWriterOptions } from '../../../data/store/chainWriter.js'
 import { putChangeByHand, readChangesByHand } from '../../../data/store/changesByHand.js'
 import { type CanonicalHeader, GatewayWriter, type ProvedState } from '../../../data/store/gatewayWriter.js'
 import { metaKeys } from '../../../data/store/tables.js'
-import { type Address, type Hash32, hexToBytes, toHash32, toMinimalBytes } from '../../../primitives/bytes.js'
+import {
+  type Address,
+  bytesToHex,
+  type Hash32,
+  hexToBytes,
+  toHash32,
+  toMinimalBytes,
+} from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { NotHeldError, type Wanted } from '../../../primitives/notHeld.js'
 
@@ -28,6 +35,11 @@ export interface BaseState {
   readonly block: Hash32
   readonly stateRoot: Hash32
 }
+
+/** Most bases that a store remembers: a suite names a few, and a row of them has some 5 KB. */
+const basesMax = 64
+
+const basesOf = ({ number, hash, bases = [{ number, hash }] }: ForkBase) => bases
 
 export class ForkedWriter extends GatewayWriter {
   #base: (BaseState & { readonly number: number }) | undefined
@@ -43,6 +55,46 @@ export class ForkedWriter extends GatewayWriter {
       this.extendDown([{ ...base, totalDifficulty: undefined }])
       this.commit(() => this.putHead(base))
     })
+  }
+
+  /**
+   * Makes another block of the same chain the base. Own blocks and changes by hand are removed; proved values stay, because
+   * each is found from a state root.
+   */
+  moveBase(base: CanonicalHeader): void {
+    const identity = requireIdentity(this)
+    const { fork } = identity
+    const { number } = this.base
+    if (fork === undefined) return
+    const hash = bytesToHex(base.hash)
+    const bases = [...basesOf(fork)]
+    if (!bases.some((each) => each.hash === hash)) bases.push({ number: base.number, hash })
+    // The first one names the store.
+    if (bases.length > basesMax) bases.splice(1, 1)
+    this.writeTogether(() => {
+      if (this.head.number > number) this.#goBack(this.head.number, number)
+      this.undoByHand(0)
+      this.restartAt({ ...base, totalDifficulty: undefined })
+      this.begin({ ...identity, fork: { ...fork, number: base.number, hash, bases } })
+      this.writeNextBlock(undefined)
+      this.commit(() => this.tables.meta.removeSync(metaKeys.held))
+    })
+    this.#base = undefined
+  }
+
+  /** The header of a block that is the base, or was it. */
+  baseAt(number: number): CanonicalHeader | undefined {
+    const { fork } = requireIdentity(this)
+    const known = fork && basesOf(fork).find((each) => each.number === number)
+    if (known === undefined) return undefined
+    const hash = toHash32(hexToBytes(known.hash))
+    const header = this.readHeader(hash)
+    return header && { number, hash, header, totalDifficulty: undefined }
+  }
+
+  /** Number of the base with which the store was made. */
+  get firstBase(): number {
+    return requireIdentity(this).fork?.bases?.[0]?.number ?? this.base.number
   }
 
   /** The block at which the chain leaves that of its nodes. Throws OperatorError for a store of another kind. */

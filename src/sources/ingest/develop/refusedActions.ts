@@ -14,11 +14,13 @@ export const refusedActions = {
     'fees follow the base fee (EIP-1559)',
     'set that of the next block with anvil_setNextBlockBaseFeePerGas',
   ],
-  setRpcUrl: [
-    'the chain has its base since the start',
-    'begin a chain on another base, with tidegate dev --fork URL@BLOCK',
-  ],
+  setRpcUrl: ['a node is named with a block of its chain', 'name both to anvil_reset, as "forking"'],
 } as const satisfies Readonly<Record<string, Reason>>
+
+export const notAFork: Reason = [
+  'this chain is no fork',
+  'begin a chain on another base, with tidegate dev --fork URL@BLOCK',
+]
 
 export function refuseAction(action: keyof typeof refusedActions, tool: ToolPrefix): never {
   throw refusal(`${tool}_${action}`, refusedActions[action])
