@@ -91,7 +91,7 @@ const evenSlotNumber: Even = ({ geth, ours }) => {
   return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
 }
 
-/** Without the senders of transactions whose hash is in the answer twice. */
+/** Compares without the senders of transactions whose hash is in the answer twice. */
 const evenSenders: Even = ({ geth, ours }) => {
   const hashes = JSON.stringify(geth.result ?? []).match(/"hash":"0x\w+"/g) ?? []
   const even = ({ from, ...rest }: Json): Json =>

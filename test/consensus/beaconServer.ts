@@ -59,7 +59,7 @@ export class BeaconServer {
   weather: (path: string) => Weather = () => fine
   /** The change of each answer. */
   change: Change = (sent) => sent
-  /** Whether it has nothing but JSON. */
+  /** Whether the node has SSZ; otherwise it has only JSON. */
   hasSsz = true
   /** Paths that were asked for. */
   readonly asked: string[] = []

@@ -122,7 +122,7 @@ export class VictimStreams {
   }
 }
 
-/** The same senders and nonces as the attackers' ({@link makeTransaction}). */
+/** The same senders and nonces as those of the attackers ({@link makeTransaction}). */
 const senders = 20
 
 /** Submissions that no sequencer takes, so that their statuses stay. */

@@ -224,7 +224,7 @@ if (port !== null) {
     for (;;) {
       await attacker.once()
       port.postMessage('attacked')
-      // For calls that a server refuses at once.
+      // A pause for calls that a server refuses at once.
       await sleep(1)
     }
   }

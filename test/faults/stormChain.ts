@@ -39,11 +39,11 @@ export interface StormBlock {
   /** Lower-case hex. */
   readonly hash: string
   readonly parent: StormBlock | undefined
-  /** Whether its execution gives the results in its header. */
+  /** Whether the execution of the block gives the results in its header. */
   readonly isValid: boolean
   /** The step from which nodes without a lag have it. */
   readonly bornAt: number
-  /** Members of its JSON that @ethereumjs does not know. */
+  /** Members of the block's JSON that @ethereumjs does not know. */
   readonly moreMembers?: Readonly<Record<string, string>>
 }
 

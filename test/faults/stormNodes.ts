@@ -14,7 +14,7 @@ import { ancestor, type StormBlock, type StormChain } from './stormChain.js'
 /** A node's view of the chain. */
 interface View {
   readonly tip: StormBlock
-  /** Whether it has a block, on its branch or off it. */
+  /** Whether the view has a block, on its branch or off it. */
   has(block: StormBlock): boolean
 }
 
@@ -101,7 +101,7 @@ export async function answerFrom(
 /** An honest node, which sees each step `lagSteps` later. */
 export class HonestNode {
   readonly node: WeatherNode
-  /** Questions for its head so far. */
+  /** Number of polls for the head of the node so far. */
   polls = 0
 
   constructor(

@@ -34,7 +34,7 @@ export async function askAll(
   return answers
 }
 
-/** Only the results; throws if one is an error. */
+/** Only the results of the answers; throws if one is an error. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape.
 export async function askResults(service: Service, questions: readonly Question[]): Promise<any[]> {
   const answers = await askAll(service, questions)

@@ -91,7 +91,7 @@ interface NodePlan {
   readonly beacon: number | undefined
   /** Port of the node's RPC. */
   readonly port: number
-  /** URL of its engine, and the file of the secret. */
+  /** URL of the node's engine, and the file of the secret. */
   readonly engine: string
   readonly jwt: string
 }

@@ -27,7 +27,7 @@ export interface Service {
   ): Promise<{ status: number; text: string; block: string | null }>
   /** Calls a method at `/` and returns the whole answer. */
   call(method: string, params?: unknown): Promise<RpcAnswer>
-  /** Stops it and waits for its exit status. */
+  /** Stops the program and waits for its exit status. */
   stop(): Promise<number | null>
 }
 

@@ -61,7 +61,7 @@ class Blocks {
     this.#chunks = stream[Symbol.asyncIterator]()
   }
 
-  /** In as few parts as they came in; of a block of {@link blockBytes} one. */
+  /** Reads bytes in as few parts as they arrived in; a block of {@link blockBytes} is one part. */
   async take(bytes: number): Promise<Buffer[]> {
     const parts: Buffer[] = []
     for (let left = bytes; left > 0; ) {

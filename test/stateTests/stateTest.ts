@@ -65,7 +65,7 @@ export interface JsonPost {
 
 /** The outcome of one case. */
 export interface CaseResult {
-  /** Undefined if it passed. */
+  /** The difference; undefined if the case passed. */
   readonly problem: string | undefined
   /** CPU time of the transaction alone, in microseconds; all threads of the process. */
   readonly cpuMicros: number

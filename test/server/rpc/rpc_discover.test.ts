@@ -34,7 +34,7 @@ t.test('the document is what OpenRPC asks for, and lists every method', async (t
     t.equal(new Set(params.map((param: { name: string }) => param.name)).size, params.length, name)
     for (const { schema } of params) {
       t.doesNotThrow(() => ajv.compile(schema), name)
-      // Their parameters depend on each other.
+      // The parameters of these methods depend on each other.
       if (!/_(?:un)?subscribe$/.test(name)) t.ok(Object.keys(schema).length > 0, name)
     }
   }

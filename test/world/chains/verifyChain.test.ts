@@ -27,7 +27,7 @@ type GethGenesis = Parameters<typeof ChainMaker.create>[0]
 
 interface MadeStore {
   readonly store: ChainReader
-  /** To damage it with: each change is a transaction. */
+  /** Tables for damaging the store: each change is a transaction. */
   readonly tables: ChainTables
 }
 

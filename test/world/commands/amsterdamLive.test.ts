@@ -47,7 +47,7 @@ const reorganisations = [
   { after: 39, back: 2, blocks: 4 },
   // From Amsterdam back over the fork, to a branch that crosses it again.
   { after: 41, back: 4, blocks: 3 },
-  // From far above the fork to a branch that ends before it.
+  // A reorganisation from far above the fork to a branch that ends before it.
   { after: 45, back: 8, blocks: 2 },
   { after: 48, back: 2, blocks: 1 },
 ]

@@ -14,7 +14,7 @@ import { withoutTimes } from '../../service/healthTimes.js'
 import { runHere, runProgram, startProgram, writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
 
-/** Longer than any test. */
+/** A time longer than any test. */
 const never = 3_600_000
 
 const hashOf = (block: MadeBlock | undefined) => bytesToHex(block?.hash ?? new Uint8Array())

@@ -151,7 +151,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see(/"0x0{16}… 256 bytes|… 256 bytes/, '.answer')
     await visit.click('button', hash)
     await visit.see(`"transactionHash": "${hash}"`, '.answer')
-    // Its parameters are shown with it.
+    // The parameters are shown with the call.
     const looping = [{ data: '0x5b5f56', gas: '0x10000000' }, 'latest']
     for (let time = 0; time < 3; time++) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params: looping })

@@ -38,7 +38,7 @@ const folder = join(packageRoot(), 'data/devnet')
 const read = (name: string): Uint8Array => readFileSync(join(folder, name))
 const readJson = (name: string): unknown => JSON.parse(new TextDecoder().decode(read(name)))
 
-/** A transaction as it stands in a block's body: its type, its hash and its fields. */
+/** A transaction in a block's body: its type, its hash and its fields. */
 interface ParsedTransaction {
   readonly type: number
   readonly hash: Hex

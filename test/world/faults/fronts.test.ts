@@ -132,7 +132,7 @@ const pruned = { error: { code: 4444, message: 'pruned history unavailable' } }
 const isFirst = ({ method, params }: FrontCall) =>
   /^eth_get(Block|Header)ByNumber$/.test(method) && params[0] === '0x0'
 
-/** An answer with its head. */
+/** The answer with its head. */
 const whole = (line: string, headers: Readonly<Record<string, string>>, body: string) => ({
   body: [line, ...Object.entries(headers).map((each) => each.join(': ')), '', body].join('\r\n'),
   isWhole: true,

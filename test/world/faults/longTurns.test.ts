@@ -77,7 +77,7 @@ interface Blocks {
   readonly filter: string
 }
 
-/** Makes them. */
+/** Makes the blocks with long answers. */
 async function makeBlocks({ call, post }: Developer): Promise<Blocks> {
   const logs = new LogBlocks(post)
   await logs.make()

@@ -376,7 +376,7 @@ t.test('300 mixed jobs at once each get their own answer', async (t) => {
       case 3:
         return (await run(opened, 'work', { ms: 0 })) === null
       case 4:
-        // A tenth of these kills its thread.
+        // A tenth of these jobs kill their thread.
         if (i % 100 === 4)
           return run(opened, 'exit', i).then(
             () => false,

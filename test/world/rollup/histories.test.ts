@@ -84,7 +84,7 @@ interface Acknowledged {
   readonly name: string
 }
 
-/** The queue, as it is after each start. */
+/** The queue and its state after each start. */
 interface World {
   queue: OpenQueue
   readonly sequencer: ModelSequencer

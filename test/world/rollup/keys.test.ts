@@ -95,7 +95,7 @@ for (const [where, open] of await queueStores(t)) {
     const { queue, submit, deliveries } = await open(t, t.testdir())
     const callers = [attacker, victim, new RequestContext()]
     const signed = (at: number) => makeTransaction(7, 0, { signature: [`0x${at.toString(16)}`] })
-    // Two of them have one key.
+    // Two of these callers have one key.
     callers.push(new RequestContext())
     const hash = await submit(signed(0), callers[0])
     for (const [at, caller] of callers.entries()) if (at > 0) t.equal(await submit(signed(at), caller), hash)

@@ -148,7 +148,7 @@ t.test("viem's watchers are told of each head and log, and of reorganisations", 
       onLogs: () => t.fail('the address emits no logs'),
     }),
   ]
-  // Their subscriptions are sent after this turn, and answered before this call.
+  // The subscriptions of the client are sent after this turn, and answered before this call.
   await nextTurn()
   await client.getChainId()
   await play([() => blocks.length, () => numbers.length])
@@ -239,7 +239,7 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   ]
   await provider.on({ address: ledgerAddress, topics }, (log: Log) => logs.push(lineOf(log)))
   await contract.on('Paid', (_payer, _payee, _value, { log }: { log: Log }) => contractLogs.push(lineOf(log)))
-  // Answered after its subscriptions.
+  // This call is answered after the client's subscriptions.
   await provider.send('eth_chainId', [])
   await play([() => numbers.length])
   t.strictSame(

@@ -46,7 +46,7 @@ t.test('the block may be left out, named by tag, hash or object', async (t) => {
 })
 
 t.test('where both are given, input is the data', async (t) => {
-  // Returns its calldata.
+  // The code returns its calldata.
   t.equal((await run('365f5f37365ff3', { data: '0x01', input: '0x0203' })).result, '0x0203')
   t.equal((await run('365f5f37365ff3', { data: '0x01', input: null })).result, '0x01')
 })
@@ -191,7 +191,7 @@ t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, 
 
 t.test('an endless loop ends after five seconds', async (t) => {
   const { dataDir, networks } = JSON.parse(readFileSync(fixtureConfig, 'utf8'))
-  // With the limits that a server has by itself.
+  // Limits are the defaults of a server.
   const config = writeInto(makeFolder(t), 'tidegate.json', { dataDir, networks })
   const limited = await startService(['--config', config, '--no-auth'])
   t.teardown(() => limited.stop())

@@ -117,7 +117,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     const { result } = await service.call('eth_getProof', [counterAddress, ['0x0'], id])
     return verifyAnswer(block.stateRoot, result)[0]
   }
-  /** The same count as code sees it that runs on the block's state. */
+  /** The same count as seen by code that runs on the block's state. */
   const executedCountAt = async (id: unknown) => {
     // Returns slot 0.
     const code = '0x60005460005260206000f3'

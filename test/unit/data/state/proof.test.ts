@@ -227,7 +227,7 @@ t.test('proofs that share their upper nodes are what each alone is, whatever sta
     }
   }
   state.reads = []
-  // No two of these have the same storage.
+  // No two of these states have the same storage.
   for (let i = 0; i < 50; i++)
     buildProofJson(
       hashedTries(state.read),

@@ -170,7 +170,7 @@ t.test('accounts that authorize are in no access list unless their slots are tou
 })
 
 t.test('signers are looked for where the gas pays for them, and only until the job is to stop', async (t) => {
-  // Each has a signature of its own, of some key.
+  // Each authorization has a signature of its own, of some key.
   const list = Array.from({ length: 14_000 }, (_, at) => ({
     chainId: 0n,
     address: delegate,

@@ -134,7 +134,7 @@ export interface NamedFailure {
 
 interface Meeting {
   readonly since?: ForkName
-  /** For failures that Amsterdam does not have. */
+  /** The first fork without this failure. */
   readonly until?: 'osaka'
   readonly error: RegExp
   readonly code: Uint8Array

@@ -9,9 +9,9 @@ interface Out {
   readonly sinceMs: number
 }
 
-/** The same by lists that are gone through again and again. */
+/** The same meter by a simple method: lists that are read again for each call. */
 class Books {
-  /** In order of arrival. */
+  /** Items in order of arrival. */
   waiting: Item[] = []
   readonly out: Out[] = []
   used: { readonly item: Item; readonly ms: number; readonly atMs: number }[] = []

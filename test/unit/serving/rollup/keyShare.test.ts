@@ -27,7 +27,7 @@ t.test('keys that take all that they may leave places for the next', async (t) =
         return true
       }
       for (const key of takers) take(key)
-      // Each of them takes until it may take no more.
+      // Each key takes as much as it may.
       for (let key = 0; key <= 5; key++) while (take(key));
       for (const own of owned.values()) if (own > Math.max(1, share * max)) return false
       const left = max - total

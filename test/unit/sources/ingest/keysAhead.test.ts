@@ -13,7 +13,7 @@ const transfer = { to: `0x${'a1'.repeat(20)}`, value: 1n }
 const never = () => false
 
 const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
-/** More than are read ahead. Those without a transaction take a tenth of the time. */
+/** More blocks than are read ahead. Blocks without a transaction take a tenth of the time. */
 const blocks: MadeBlock[] = []
 while (blocks.length < 70) {
   const transactions = blocks.length < 10 ? [transfer, transfer] : []
@@ -67,7 +67,7 @@ t.test('blocks come in order, with their keys once the thread is there', async (
     // Left alone it finds all; an importer in a hurry may get fewer.
     if (keys !== undefined) {
       withKeys++
-      // Behind the number of senders.
+      // Keys after the number of senders.
       t.strictSame(keys.slice(4), recoverKeys(rlp, never).slice(4, Math.max(4, keys.length)))
     }
     await thread.ready

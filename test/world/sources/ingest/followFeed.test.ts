@@ -56,7 +56,7 @@ t.test(
   async (t) => {
     const { store, blocks, append, followUntil } = await openFeed(t, 'tidegate_slow')
     const events: FeedEvent[] = [...blocks]
-    // With this number of entries at once it counts as behind.
+    // With this number of entries at once the follower counts as behind.
     while (events.length < 40) events.push({ kind: 'safe', block: blocks[0].block })
     await append(events)
 

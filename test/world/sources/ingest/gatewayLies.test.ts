@@ -46,7 +46,7 @@ async function answerOf(upstream: Upstream, method: string, params: readonly unk
 class Liar implements Asking {
   readonly quorum = 1
   readonly count = 1
-  /** Whether it has the methods for raw blocks. */
+  /** Whether the node has the methods for raw blocks. */
   isRaw = false
   at = 0
   lie = 'none'
