@@ -300,7 +300,7 @@ export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, ha
   return json.finish()
 }
 
-/** Writes the same for one of several; `senders` has sender and hash of each. */
+/** Writes the object of one of several pending transactions; `senders` has sender and hash of each. */
 export function writePendingTransaction(
   json: JsonBytes,
   bytes: Uint8Array,

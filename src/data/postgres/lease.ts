@@ -55,7 +55,7 @@ export class PostgresLease {
   /** Prolongs the lease. Rejects with {@link FencedError} once there is a newer epoch. */
   async renew(epoch: number, holder: string, leaseMs: number): Promise<void> {
     const rows = await this.#query(
-      // The holder as well: in a database that was set back, epochs come again.
+      // Also compares the holder: in a database that was set back, epochs repeat.
       `update ${this.#table.table} set lease_until = clock_timestamp() + $2 * interval '1 ms'
       where epoch = $1 and holder = $3 returning epoch`,
       [epoch, leaseMs, holder],

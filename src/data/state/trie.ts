@@ -63,7 +63,7 @@ export class RecentTries {
     return node
   }
 
-  /** `more`: how many nodes it has in memory beyond those when it was taken. */
+  /** `more`: number of nodes that the trie has in memory beyond those at its {@link take}. */
   keep(root: Hash32, node: TrieNode, more: number): void {
     this.#nodes += more
     if (this.#nodes > recentNodesMax) {

@@ -66,7 +66,7 @@ export async function upstreamChains(config: Config): Promise<UpstreamChain[] | 
   try {
     writeKnown(node.upstreams, known)
   } catch (error) {
-    // For instance on a full disk: then the next start asks all nodes.
+    // A full disk is one cause: then the next start asks all nodes.
     log.warn(`the chains of upstreams cannot be stored for the next start: ${(error as Error).message}`)
   }
   return chains

@@ -61,7 +61,7 @@ const queueShape = {
   shared: object(sharedShape).optional(),
   /** Transactions that wait for the sequencer: 50 s at 200 per second. */
   transactionsMax: integer(1).default(10_000),
-  /** The same in bytes of JSON: 25 KB each, ten times an ordinary one. */
+  /** Limit of waiting transactions in bytes of JSON: 25 KB each, ten times an ordinary one. */
   bytesMax: integer(1).default(256 * MiB),
   /**
    * Share of one API key, in percent of the places and bytes that other keys leave free. If eight keys take their full

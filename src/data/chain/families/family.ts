@@ -1,11 +1,11 @@
 /**
  * The differences between families of chains: one object for each. A chain's schedule of forks has the object
- * (`ForkSchedule.family`): by the family that the store names, otherwise by the genesis `config`. Rules of execution are
- * also found by any fork (`forkRules`), because no two executed families share one. All other code uses the object, and
- * no code outside this folder knows the list of families.
+ * (`ForkSchedule.family`): by the family that the store names, otherwise by the genesis `config`. Rules of execution
+ * are also found by any fork (`forkRules`), because no two executed families share one. All other code uses the object,
+ * and no code outside this folder knows the list of families.
  *
  * An executed family is a folder here, and a line in `families.ts`; its forks are a line in `forkNames.ts`. A family
- * that is only proved is a spread of another with what differs, in `provedFamilies.ts`.
+ * that is only proved is a spread of another family with its own differences, in `provedFamilies.ts`.
  */
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { TransactionTypes } from '../../../primitives/transactionTypes.js'

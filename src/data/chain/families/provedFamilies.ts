@@ -47,8 +47,8 @@ const optimismParts: ChainFamily['parts'] = withoutExecution(executedOptimism).p
 const optimismReads: FamilyCalls['reads'] = ['optimism_*', 'rollup_*']
 
 /**
- * A chain of the OP Stack. Where its fork times are not known, calls run by Ethereum's rules. Blocks are only proved in
- * any case, because a chain may have a fork that the known times lack.
+ * A chain of the OP Stack. If its fork times are unknown, calls run by Ethereum's rules. Blocks are only proved in any
+ * case, because a chain may have a fork that the known times lack.
  */
 const optimism: ChainFamily = {
   ...base,

@@ -136,7 +136,7 @@ function watchedSink(rows: Change[], address: Address | undefined, watch: JobWat
   }
 }
 
-/** Whether two accounts, or absences of one, are equal. */
+/** Whether two accounts are equal; undefined means no account. */
 export function isSameAccount(a: Account | undefined, b: Account | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return (

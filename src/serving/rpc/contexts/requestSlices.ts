@@ -184,7 +184,7 @@ export class RequestSlices {
 
   #check(hasTurn: boolean): void {
     if (!hasTurn) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-    // The caller has left, so nobody sees this fault.
+    // The caller has left, so this fault is not sent.
     if (this.#context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 

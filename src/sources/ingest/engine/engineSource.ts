@@ -68,7 +68,7 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     let receivers: Upstreams | undefined
     const tell = stateTeller(report, () => ({
       head: gap?.number,
-      // The consensus client goes on without them.
+      // The consensus client continues without nodes.
       isDown: false,
       nodes: [...(upstreams?.states() ?? []), ...(receivers?.states() ?? [])],
       trouble: silent ?? gap?.trouble,
