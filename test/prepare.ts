@@ -69,7 +69,7 @@ if (preparedMs < changedMs()) {
   writeDeclared()
   await Promise.all(imports)
   const writeConfig = (path: string, network: object) => {
-    // Without a source nothing writes into the store, however many servers read it.
+    // Without a source no process writes into the store, with any number of servers.
     writeFileSync(path, JSON.stringify({ dataDir: fixtureDir, limits: patientLimits, networks: [network] }))
   }
   writeFileSync(patientConfig, JSON.stringify({ limits: patientLimits }))

@@ -1,4 +1,4 @@
-/** Small programs by chance: each instruction gets operands that mostly make sense. Owns nothing of who runs them. */
+/** Small random programs: each instruction gets operands that usually make sense. Does not run them. */
 import { bytesToHex, concatBytes, hexToBytes, toMinimalBytes } from '../../src/primitives/bytes.js'
 import type { Dice } from '../library/property.js'
 

@@ -64,7 +64,7 @@ const someCalls: Calls = [
   ['eth_getProof', [someAddress, [], 'latest']],
 ]
 
-/** Makes calls, one after the other, again and again; the function that is returned ends them. */
+/** Makes calls repeatedly, one after the other; the returned function ends them. */
 export function load(
   { service, key }: Pick<Dashboard, 'service' | 'key'>,
   calls: Calls = someCalls,

@@ -67,7 +67,7 @@ export class VictimStreams {
     await answered
   }
 
-  /** Has the contract log a word, again and again. */
+  /** Makes the contract log a word repeatedly. */
   async #send(): Promise<void> {
     const wallet = new Wallet(hex(testKeys[2] ?? new Uint8Array(0)))
     const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 1, gasLimit: 200_000 }

@@ -30,7 +30,7 @@ const pollRounds = 3
 /** Steps by which the honest nodes lag. */
 const lags = [0, 0, 1, 2, 3]
 const liarCount = 4
-/** Steps after which each liar lies otherwise. */
+/** Steps after which each lying node changes its kind of lie. */
 const lieSteps = 6
 /** Time between two looks. A hostile client asks for orphaned state at each. */
 const lookMs = 100
@@ -50,7 +50,7 @@ export interface LookOptions {
   readonly lateShareMax?: number
   /** Whether an error is a right answer to a question about the chain as it is. */
   readonly mayFail: (message: string) => boolean
-  /** Whether one is to a question about the state of a block that left the chain. */
+  /** Whether a refusal is about the state of a block that left the chain. */
   readonly mayRefuseOrphan: (message: string) => boolean
 }
 
@@ -100,7 +100,7 @@ export class Storm {
     return storm
   }
 
-  /** Liars first. */
+  /** URLs of the nodes, lying ones first. */
   get urls(): string[] {
     return [...this.liars, ...this.honest].map(({ node }) => node.url)
   }
@@ -148,7 +148,7 @@ export class Storm {
     return lie
   }
 
-  /** Resolves to how many blocks the chain took back. */
+  /** Resolves to the number of blocks that the chain unwound. */
   async #step(): Promise<number> {
     const { chain, honest } = this
     const asked = this.#polls

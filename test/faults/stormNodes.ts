@@ -123,7 +123,7 @@ export class HonestNode {
 }
 
 export const lies = [
-  /** Answers with another block than was asked for. */
+  /** Answers with another block than the requested one. */
   'wrongBlock',
   /** Has a block on the newest one with right links and a wrong root. */
   'invalidBlock',
@@ -131,7 +131,7 @@ export const lies = [
   'ghost',
   /** The same, 1,000 blocks above. */
   'farGhost',
-  /** Proves the state of another block than was asked for. */
+  /** Proves the state of another block than the requested one. */
   'otherState',
   /** HTTP status 429. */
   'busy',

@@ -443,7 +443,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
     reads: undefined,
     examples: [[transfer], ['0x']],
     ownAnswers: {
-      // The second alternative comes from the archive behind them.
+      // The second alternative comes from the archive behind the follower and the gateway.
       follower: /typed transaction too short|no upstream to send transactions to/,
       gateway: /typed transaction too short|no upstream to send transactions to/,
     },

@@ -59,7 +59,7 @@ export async function checkRefusals(
   )
   for (const [index, [params, code, message]] of refusals.entries()) {
     const { jsonrpc, id, error } = answers[index] as RpcAnswer
-    // Such a message names the block that was asked for, and the head.
+    // A message with the requested block and the head.
     const hasBlock =
       message === 'header not found' &&
       /^header not found: there is no block .+ yet/.test(error?.message ?? '')

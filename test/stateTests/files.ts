@@ -52,7 +52,7 @@ async function* unpack(path: string): AsyncGenerator<{ readonly path: string; re
   }
 }
 
-/** A stream's bytes, as many at a time as are asked for. */
+/** Reads a stream's bytes, the requested number at a time. */
 class Blocks {
   readonly #chunks: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)

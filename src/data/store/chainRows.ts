@@ -22,7 +22,7 @@ export interface ChainIdentity {
   readonly history?: HistoryExtent
   /** Only for a store that begins at a block above its genesis, with the whole state after it. */
   readonly start?: Start
-  /** Only for a developer chain that begins at a block of another chain, which is believed. */
+  /** Only for a developer chain that begins at a block of another chain, which is trusted. */
   readonly fork?: ForkBase
   /** Set for a gateway: the store has only parts of the chain, each proved; everything else may be fetched. */
   readonly gateway?: true

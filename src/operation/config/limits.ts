@@ -30,7 +30,8 @@ export const limitsShape = {
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),
   /**
-   * Compute units that a key may spend at once; at least the dearest call. Absent: {@link burstSeconds} of its rate.
+   * Compute units that a key may spend at once; at least the most expensive call. Absent: {@link burstSeconds} of its
+   * rate.
    */
   keyUnitsBurst: integer(unitsMax, 1_000_000_000).optional(),
   /** Body of one HTTP request. geth's limit, which tools expect when they form batches. */

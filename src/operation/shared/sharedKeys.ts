@@ -188,7 +188,7 @@ export class SharedKeys implements KeyRepository {
     })
   }
 
-  /** Connects, and brings the copy up to date. */
+  /** Connects, and updates the copy. */
   async #connect(): Promise<Connection> {
     const connection = await Connection.open(this.#options)
     try {

@@ -254,7 +254,7 @@ export function toBuffer(felt: string): Buffer {
   return asBuffer(quantityToWord(felt as Hex))
 }
 
-/** From the id of a key, or a digest. */
+/** Bytes of hex digits: the id of a key, or a digest. */
 export function fromHex(digits: string): Buffer {
   return Buffer.from(digits, 'hex')
 }

@@ -10,7 +10,7 @@ const hashesMax = 128
 const voteMsMax = 1_000
 /**
  * Time for which a node's last claim counts: more than two polls beside a subscription, or three polls if these are
- * rarer. A node that was never heard counts for less time, so that one that is down at the start causes little delay.
+ * rarer. A node without any claim counts for less time, so that one that is down at the start causes little delay.
  */
 const heardMsMin = 10_000
 const unheardMs = 3_000

@@ -191,7 +191,7 @@ export class NodePolicy {
     this.#chainFault = fault
   }
 
-  /** Records an exchange that brought so many answers. */
+  /** Records an exchange with this number of answers. */
   answered(latencyMs: number, answers: number): void {
     this.#latencies[this.#nextLatency] = latencyMs
     this.#nextLatency = (this.#nextLatency + 1) % latenciesMax
@@ -209,7 +209,7 @@ export class NodePolicy {
     if (answers >= this.#busyBatch) this.#busyBatch = 0
   }
 
-  /** Records a failed exchange, or an answer that helped nobody: other nodes are asked before it. */
+  /** Records a failed exchange, or a useless answer: other nodes are asked before it. */
   failed(): void {
     this.#errorShare += newestShare * (1 - this.#errorShare)
     this.totals.failed++

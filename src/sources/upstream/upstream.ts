@@ -248,8 +248,8 @@ export class Upstream {
   }
 
   /**
-   * Why an exchange of so many calls, which began at `start`, brought no answer. One that the caller gives up early does
-   * not count against the node.
+   * Why an exchange of this many calls, which began at `start`, had no answer. An exchange that the caller ends early
+   * does not count against the node.
    */
   #failureOf(error: unknown, calls: number, start: number, { aborted }: AbortSignal): UpstreamFailure {
     const failure = asFailure(error)

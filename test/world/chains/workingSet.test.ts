@@ -175,8 +175,8 @@ for (const [name, offers, way] of someOf(ways, 2)) {
 }
 
 /**
- * A chain with two reorganisations after block `from`, at which everything is proved, and no deeper. Where transactions
- * cannot be run again on the block that a branch begins at, it begins elsewhere.
+ * A chain with two reorganisations after block `from`, at which everything is proved, and no deeper. If transactions
+ * cannot be run again on the first block of a branch, the branch begins elsewhere.
  */
 async function playReorganisations(t: Test, dice: Dice, from: number) {
   const depthMax = runsFactor > 1 ? 64 : 8

@@ -238,7 +238,7 @@ t.test('what is searched for is found as far back as there is state', async (t) 
       else if (result?.hash !== hash) t.equal(result?.hash, hash, `${method} of block ${number}`)
       else found++
       if (number <= oldest + 1) continue
-      // The newest page, which ends before everything that there was.
+      // The newest page, which contains all existing transactions.
       const search = ['ots_searchTransactionsBefore', [from, number + 1, 1]] as const
       const got = await cut.call(...search)
       const want = await whole.call(...search)

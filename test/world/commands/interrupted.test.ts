@@ -11,7 +11,7 @@ import { makeFolder } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { runHere, startProgram, storePathOf } from '../../service/program.js'
 
-/** So many that every command reads for far longer than this process needs to notice it. */
+/** Number of blocks with which every command reads for far longer than this process needs to notice it. */
 const blockCount = 8_192
 const accounts = 20_000
 const slots = 4

@@ -235,7 +235,7 @@ t.test(
     const folder = makeFolder(t)
     const run = startProgram(['serve', '--data', folder, '--port', '0'])
     await waitFor('blocks', async () => ((await headOf(folder, 'demo').catch(() => undefined)) ?? 0) > 5)
-    // Signals are obeyed once everything listens, the admin listener last.
+    // Signals are obeyed once all listeners are open, the admin listener last.
     await waitFor('the listeners', () => run.said.err.includes('the admin listener has started'))
     run.process.kill('SIGTERM')
     const { status, out, err } = await run.finished

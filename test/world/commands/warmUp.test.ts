@@ -11,7 +11,7 @@ import { type Service, startService } from '../../service/service.js'
 import { startCollector } from '../../unit/serving/traces/collector.js'
 import { forwardTo, WeatherNode } from '../../upstream/weatherNode.js'
 
-/** So much time that a busy machine gives some answers within it. A quiet one needs a tenth for all. */
+/** A time in which a busy machine gives some answers. An idle one needs a tenth for all. */
 const limits = { warmUpMs: 10_000 }
 const balance = JSON.stringify({
   jsonrpc: '2.0',

@@ -34,7 +34,7 @@ t.test(
   async (t) => {
     const archive = await startService()
     t.teardown(() => archive.stop())
-    // Nothing listens there.
+    // No server listens at this address.
     const dead = 'http://127.0.0.1:9/'
     const networks = [{ name: 'main', kind: 'gateway', upstreams: [archive.origin, dead] }]
     const { service, dataDir } = await serveDemo(t, { networks, admin: { port: 0 } }, [])

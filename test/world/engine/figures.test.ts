@@ -62,7 +62,7 @@ t.test('the dashboard shows the last call and the gap', { skip: withoutBrowser }
   const visit = await Visit.open(await openBrowser(t), url)
   await logIn(visit, token)
   await visit.see(
-    // A browser that starts late meets a silent client.
+    // A browser that starts late sees a silent client.
     /Consensus client\s+(?:called \d+ s ago|has not called for \d+ \w+, since [-\d]+ [:\d]+)\s+Gap to its head\s+up to 4: 0 fetched, 0 executed, 4 left/,
   )
   t.strictSame(visit.faults, [])

@@ -27,7 +27,7 @@ async function connect(origin: string, key: string): Promise<SocketClient> {
   return client
 }
 
-/** Asks for as many filters as a socket gets, and how the first one beyond was refused. */
+/** Requests as many filters as a socket gets. Returns the refusal of the first one beyond. */
 async function fill(client: SocketClient): Promise<{ taken: number; refusal: string | undefined }> {
   let refusal: string | undefined
   let taken = 0

@@ -86,7 +86,7 @@ class Client {
   }
 }
 
-/** Reads go on, and nothing is written. */
+/** Expects that reads continue, and that no write is accepted. */
 async function checkReadOnly(t: Test, client: Client): Promise<void> {
   t.match(await client.read('kept'), { status: 200, result: '0x108' })
   t.match(await client.read('played'), { status: 200, result: /^0x10/ })

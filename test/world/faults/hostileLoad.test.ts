@@ -22,7 +22,7 @@ import { waitFor } from '../../library/until.js'
 import { copyDemo } from '../../service/servedDemo.js'
 import { reportsOf, type Service, startService } from '../../service/service.js'
 
-/** Length of a window, and how many there may be until one has only short turns: machines are busy at times. */
+/** Length of a window, and the number of windows until one has only short turns: machines are sometimes busy. */
 const seconds = Number(process.env.HOSTILE_SECONDS ?? 3)
 const windowsMax = 8
 /** node:http parses all requests of a packet at once, before any code of ours runs. */

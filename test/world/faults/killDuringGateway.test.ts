@@ -1,6 +1,6 @@
 // @scene a gateway
 /**
- * A gateway that is killed under questions, and while it completes its logs, keeps nothing wrong and answers as the
+ * A gateway is killed under questions, and while it completes its logs. It stores no wrong data, and answers as the
  * archive does.
  */
 import { join } from 'node:path'

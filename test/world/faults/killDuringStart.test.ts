@@ -17,7 +17,7 @@ import { runHere, startProgram, storePathOf } from '../../service/program.js'
 import { startService } from '../../service/service.js'
 import { startPaged } from '../../upstream/pagedNode.js'
 
-/** `KILLS=50` for as many, of loads and of fetches each. */
+/** Number of kills of loads and of fetches; `KILLS=50` for more. */
 const kills = Number(process.env.KILLS ?? 2)
 /** A load takes some 3 s of CPU; for few kills one. */
 const accounts = kills > 2 ? 12_000 : 4_000

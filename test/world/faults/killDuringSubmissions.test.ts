@@ -46,7 +46,7 @@ async function load(service: RollupService, answered: Answered[]): Promise<void>
     while (!isGone) {
       await submitNext(service).then(
         (one) => void answered.push(one),
-        // The answer was not sent in full: nothing was promised.
+        // The answer was not sent in full, so it acknowledged no submission.
         () => undefined,
       )
     }

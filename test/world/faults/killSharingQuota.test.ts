@@ -16,7 +16,7 @@ const leaseMs = 6_000
 class Spender {
   /** Units of the calls that were answered. */
   spent = 0
-  /** Batches of which nothing was paid. */
+  /** Batches without a paid call. */
   refused = 0
   readonly #service: Service
   #isStopped = false

@@ -156,7 +156,7 @@ for (const played of takenOver) {
         await kill(writer.service)
         const killed = performance.now()
         writers.delete(pid)
-        // Everything may have been published; this one is not.
+        // The other blocks may have been published; this one is not.
         await steps.next()
         await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
         const taken = performance.now()

@@ -1,7 +1,7 @@
 // @shares
 /**
  * Malformed and mutated requests against the real server, over real connections. It must answer each with valid
- * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. SEED repeats a run.
+ * JSON-RPC (without one for notifications), repeat ids exactly and continue. SEED repeats a run.
  */
 import fc from 'fast-check'
 import { requestBody } from '../../fuzz/requestBody.js'

@@ -93,7 +93,7 @@ interface World {
 /** One history: the victim submits in the order of its nonces, the attacker in any order. */
 class History {
   readonly acknowledged: Acknowledged[] = []
-  /** Submissions of the victim that had to be taken and were not. */
+  /** Submissions of the victim that were refused by mistake. */
   readonly refusals: string[] = []
   readonly #world: World
   readonly #dice: Dice
@@ -265,7 +265,7 @@ async function playBatch(
   for (let phase = 0; phase < phases; phase++) {
     sequencer.mode = hasOutages && dice.throw(2) === 0 ? (dice.throw(2) === 0 ? 'refusing' : 'silent') : 'up'
     await Promise.all(played.map((history) => history.step()))
-    // While the sequencer answers, nothing that it was not sent expires.
+    // While the sequencer answers, unsent submissions do not expire.
     if (!hasOutages)
       await queue.queue.sweep(Date.now() + 2 * hourMs, forwarding.forwarder?.silentTo ?? new Set())
     if (dice.throw(4) > 0) continue

@@ -30,7 +30,7 @@ const [payFunction, paidEvent] = ledgerAbi
 
 const hashOf = ({ hash }: MadeBlock) => bytesToHex(hash)
 
-/** Blocks taken back (newest first) and brought by each head after the first. */
+/** Unwound blocks (newest first) and added blocks of each head after the first. */
 function stepsOf({ heads, blocks, branches }: ReplayedChain): { made: MadeBlock; removed: boolean }[][] {
   const known = new Map<string, MadeBlock>(
     [...blocks, ...branches.flat()].map((made) => [hashOf(made), made]),
@@ -81,7 +81,7 @@ const chain = await makeReplayedChain(t, {
   reorganisations,
   planOf: paymentPlan,
 })
-/** The blocks that each head brings: one, or a branch. */
+/** The blocks that each head adds: one, or a branch. */
 const broughtAt = stepsOf(chain).map((steps) => steps.flatMap(({ made, removed }) => (removed ? [] : made)))
 const brought = broughtAt.flat()
 
@@ -263,7 +263,7 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   await provider.destroy()
 })
 
-/** Plays the chain; before each head but the first, `seen` has all that the heads before it brought. */
+/** Plays the chain. Before each head but the first, `seen` has all blocks of earlier heads. */
 async function playWatched(t: Test, steps: Steps, seen: readonly string[]): Promise<void> {
   let count = 0
   for (const lines of expectedByHead(chain, undefined)) {

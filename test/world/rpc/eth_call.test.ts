@@ -196,7 +196,7 @@ t.test('an endless loop ends after five seconds', async (t) => {
   const limited = await startService(['--config', config, '--no-auth'])
   t.teardown(() => limited.stop())
   const start = performance.now()
-  // Calls BLAKE2b of 10,000 rounds again and again: a gas each, so that the time is over long before the gas.
+  // Calls BLAKE2b of 10,000 rounds repeatedly: each round costs one gas, so the time is used up long before the gas.
   const code = '630000271060e01b5f525b5f5f60d55f60095afa50600a56'
   const { error } = await limited.call('eth_call', [{ to }, 'latest', { [to]: { code: `0x${code}` } }])
   t.same(error, { code: -32000, message: 'execution aborted (timeout = 5s)' })

@@ -125,7 +125,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     return (await service.call('eth_call', params)).result
   }
   const receiptsOf = async (id: unknown) => (await service.call('eth_getBlockReceipts', [id])).result
-  /** Everything by number is of this branch. */
+  /** All answers by number are of this branch. */
   const isCanonical = async (t: Test, branch: readonly BranchBlock[]) => {
     for (const block of branch) {
       const number = quantity(block.number)

@@ -53,7 +53,7 @@ const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
  * Maximum size of a body that is read although the caller cannot pay for it. Its calls are refused with their ids: on a
- * WebSocket nobody can use an error without an id. 1,000 calls take 1.4 ms.
+ * WebSocket an error without an id is useless. 1,000 calls take 1.4 ms.
  */
 const unpaidBytesMax = 64 * 1024
 

@@ -12,7 +12,7 @@ import type { RlpItem } from '../../../primitives/rlp.js'
 /** Amounts of a transaction besides gas, or of some together. */
 export interface Amounts {
   readonly blobs: number
-  /** As in the block. */
+  /** Bytes of the transaction as in the block. */
   readonly bytes: number
   /** Blob gas where a fork computes it from the bytes of transactions; otherwise 0. */
   readonly footprint: bigint

@@ -20,7 +20,7 @@ import {
 } from './engineFields.js'
 
 export interface PayloadAttributes {
-  /** Version of the method that brought them. */
+  /** Version of the method that had these attributes. */
   readonly version: number
   readonly timestamp: Timestamp
   readonly prevRandao: Hash32

@@ -154,7 +154,7 @@ t.test('a percent sign in the password of a URL stands for itself where it begin
   }
 })
 
-/** A proxy that forwards, and tunnels, wherever it is asked to, to the node at `host`. */
+/** A proxy that forwards and tunnels all requests to the node at `host`. */
 async function openProxy(t: Test, host: string) {
   const asked: { readonly target: string; readonly authorization: string | undefined }[] = []
   const note = (request: IncomingMessage) =>

@@ -19,7 +19,7 @@ export interface SpecifiedOpcode {
   readonly writes: boolean
   /** End of the instruction with zeros as operands, if that is no success. */
   readonly fails?: 'invalidJump' | 'reverted'
-  /** The byte behind it, and how many words it looks at besides those it takes. */
+  /** The byte after the opcode, and the number of further words that the instruction reads. */
   readonly operand?: number
 }
 

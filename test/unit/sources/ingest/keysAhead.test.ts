@@ -20,7 +20,7 @@ while (blocks.length < 70) {
   blocks.push(await maker.extend(blocks.at(-1) ?? maker.genesis, { transactions }))
 }
 
-/** The blocks as a file has them, and how many were read. */
+/** The blocks in the form of a file, and the number of blocks read. */
 function fileOf(blocks: readonly MadeBlock[], end?: Error) {
   const file = { read: 0, isClosed: false, blocks: read() }
   async function* read(): AsyncGenerator<FileBlock> {

@@ -13,7 +13,7 @@ interface Course {
   readonly latenessMs: number
 }
 
-/** Timestamps of the blocks, by how much a poll is late, and how long a new head is fetched. */
+/** Timestamps of the blocks, the delay of polls, and the time to fetch a new head. */
 interface Weather {
   readonly stamps?: readonly number[]
   readonly lateMs?: () => number

@@ -92,7 +92,7 @@ const store = openStore()
 const identity = demoStore.readIdentity() as ChainIdentity
 const schedule = ForkSchedule.of(identity)
 
-/** Something that the chain has. */
+/** Chooses data that the chain has. */
 function chooseWanted(): Wanted {
   const block = blocks[dice.throw(blocks.length)] as (typeof blocks)[number]
   const hash = hexToBytes(block.hash) as Hash32
