@@ -36,7 +36,7 @@ async function importChain(name: string, genesisPath: string, chain: string): Pr
   if (status !== 0) throw new Error(`the import of ${chain} ended with status ${status}: ${await said}`)
 }
 
-/** When something that the fixtures depend on was last written, in ms. */
+/** Time of the last change of a file that the fixtures depend on, in ms. */
 function changedMs(): number {
   const compiled = ['dist/chunks', 'dist/src', 'dist/workers'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -69,7 +69,7 @@ if (preparedMs < changedMs()) {
   writeDeclared()
   await Promise.all(imports)
   const writeConfig = (path: string, network: object) => {
-    // Without a source nothing writes into the store, however many servers read it.
+    // Without a source no process writes into the store, with any number of servers.
     writeFileSync(path, JSON.stringify({ dataDir: fixtureDir, limits: patientLimits, networks: [network] }))
   }
   writeFileSync(patientConfig, JSON.stringify({ limits: patientLimits }))

@@ -1,4 +1,4 @@
-/** A developer chain whose blocks are made one by one, each by a transaction with as many logs as are asked for. */
+/** A developer chain whose blocks are made one by one, each by a transaction with the requested number of logs. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hexlify, Wallet } from 'ethers'

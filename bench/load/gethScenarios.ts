@@ -22,7 +22,7 @@ export interface ChainFacts {
 }
 
 export interface GethScenario {
-  /** As in `--only` and targets.json. */
+  /** Name as in `--only` and targets.json. */
   readonly name: string
   readonly title: string
   /** Gives the body of the n-th request. */

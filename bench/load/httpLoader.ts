@@ -27,7 +27,7 @@ export interface LoadResult {
   readonly seconds: number
 }
 
-/** At a fixed rate. */
+/** Result of a run at a fixed rate. */
 export interface TimedResult {
   /** Latency of each answer, in ms. */
   readonly latencies: readonly number[]
@@ -325,7 +325,7 @@ export async function askAtRate(
     }
     // Busy waiting, because timers have a resolution of 1 ms; the loader has a core of its own.
     await new Promise(setImmediate)
-    // Then {@link withConnections} has already rejected.
+    // A closed connection means that {@link withConnections} has already rejected.
     if (connections.some(({ isClosed }) => isClosed)) break
   }
   return { latencies, lateness }

@@ -13,7 +13,7 @@ import { batch, rpc } from './rpc.js'
 export type NetworkName = 'demo' | 'slots-1k' | 'slots-large' | 'accounts' | 'blocks' | 'mixed'
 
 export interface Scenario {
-  /** As in `--only` and targets.json. */
+  /** Name as in `--only` and targets.json. */
   readonly name: string
   readonly title: string
   readonly network: NetworkName

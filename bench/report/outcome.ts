@@ -10,7 +10,7 @@ export interface Round {
 
 /** One server under one scenario: medians over the rounds. */
 export interface Side extends Memory {
-  /** In order; rounds of two servers with the same index were measured one right after the other. */
+  /** Rounds in order; rounds of two servers with the same index were measured one right after the other. */
   readonly rounds?: readonly Round[]
   /** Answers per second under saturation; for other work, units of {@link Outcome.unit} per second. */
   readonly rate: number
@@ -22,7 +22,7 @@ export interface Side extends Memory {
   readonly pageFaults?: number | undefined
   /** Share of one core that the server took under saturation. */
   readonly busy?: number | undefined
-  /** At a fixed rate; a stall counts for every request due in it. */
+  /** Latencies at a fixed rate; a stall counts for every request due in it. */
   readonly latencies?: Latencies | undefined
   /** Latencies of each round at that rate; servers alternate. */
   readonly latencyRounds?: readonly Latencies[]

@@ -86,7 +86,7 @@ function scaleOf(share: (value: number) => number, ticks: readonly number[]): Sc
   return { at: (value) => labelWidth + share(value) * (chartWidth - labelWidth - right), ticks }
 }
 
-/** From 0 to at least 1, in steps of a quarter. */
+/** A scale from 0 to at least 1, in steps of a quarter. */
 function linearScale(values: readonly number[]): Scale {
   const steps = Math.max(4, Math.ceil(Math.max(...values) * 4))
   return scaleOf(

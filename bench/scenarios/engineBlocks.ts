@@ -140,7 +140,7 @@ function blocksOf(path: string): readonly Uint8Array[] {
   }
 }
 
-/** One caller who reads a balance at the head, again and again; seconds of each read. */
+/** One caller who reads a balance at the head repeatedly; seconds of each read. */
 class Reads {
   readonly before: number[] = []
   readonly beside: number[] = []

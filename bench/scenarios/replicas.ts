@@ -31,7 +31,7 @@ const untimed = 20
 const roundsBefore = 3
 const roundMsMax = 600_000
 const connections = 32
-/** Its answer changes with the head. */
+/** A read whose answer changes with the head. */
 const read = () => rpc('eth_getBalance', [String(testAddresses[0]), 'latest'])
 
 /** Two replicas, and the heads of these and of the writer, which is the last. */

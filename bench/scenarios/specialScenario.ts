@@ -24,7 +24,7 @@ export type Found = Omit<Outcome, 'name' | 'title' | 'rivals' | 'ratios'> &
 export class Skipped extends Error {}
 
 export interface SpecialScenario {
-  /** As in `--only` and targets.json. */
+  /** Name as in `--only` and targets.json. */
   readonly name: string
   readonly title: string
   /** Whether go-ethereum is measured beside it, if its program is available. */

@@ -76,7 +76,7 @@ export class CpuClock {
   }
 }
 
-/** Its first number; undefined for a thread that has just ended. */
+/** The first number of the file; undefined for a thread that has just ended. */
 function readNanoseconds(path: string): number | undefined {
   try {
     return Number(readFileSync(path, 'utf8').split(' ', 1)[0])

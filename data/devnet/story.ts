@@ -1,8 +1,8 @@
 /**
- * The pen that the story is written with: queue transactions, mine a block of them, remember what was remarkable.
+ * The tool of the story: queues transactions, mines blocks of them, and records the remarkable ones.
  *
  * Owns nonces, contract names and the notes that become `examples.json`. Every transaction says whether it is to fail,
- * and mining throws when it turns out otherwise, so the story cannot drift from what it tells.
+ * and mining throws at another outcome, so that the story is always true.
  */
 import type { BlockHeader } from '@ethereumjs/block'
 import {

@@ -42,8 +42,8 @@ export interface Written {
 export interface Constant {
   readonly length: number
   /**
-   * Its bytes, little-endian, eight in each, and zeros after the last. They are 64-bit numbers, which V8 stores
-   * unchanged. ASCII never makes a NaN, whose bits could change.
+   * Bytes of the text, little-endian, eight in each word, and zeros after the last. The words are 64-bit numbers, which
+   * V8 stores unchanged. ASCII never makes a NaN, whose bits could change.
    */
   readonly words: Float64Array
 }

@@ -116,11 +116,11 @@ function goOnLater(): void {
 
 export class TimeSlices<W extends Work> {
   readonly #options: SliceOptions<W>
-  /** In the order in which they are served. */
+  /** Flows in the order in which they are served. */
   readonly #flows = new Map<string, Flow>()
   #bytes = 0
   #turn = 0
-  /** When the first work of this turn began; undefined if there was none. */
+  /** Start of the first work of this turn; undefined if there was none. */
   #beganMs: number | undefined
 
   constructor(options: SliceOptions<W>) {

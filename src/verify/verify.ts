@@ -148,7 +148,7 @@ interface ProvedAccount {
   readonly balance: Uint8Array
   readonly storageRoot: Uint8Array
   readonly codeHash: Uint8Array
-  /** From the answer; the contents are not proved. */
+  /** The part of the answer; its contents are not proved. */
   readonly storage: readonly unknown[]
 }
 

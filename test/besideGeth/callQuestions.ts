@@ -101,7 +101,7 @@ class Calls {
     return {
       ...this.#maybe(2, () => ({ from: this.#programs.address() })),
       ...(isCreation ? { data: this.#programs.make() } : { to: this.#one(targets), input }),
-      // Without it both have caps of their own.
+      // Without this limit both have caps of their own.
       gas: this.#one([1_000_000, 1_000_000, 100_000, 22_000].map(quantity)),
       ...this.#maybe(5, () => ({ value: quantity(this.#dice.throw(3)) })),
       ...this.#one([...fees, dear]),

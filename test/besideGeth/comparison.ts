@@ -5,7 +5,7 @@ import { knownDifferences } from './knownDifferences.js'
 
 export type Verdict =
   | { readonly kind: 'same' }
-  /** They differ, for these reasons alone. */
+  /** The answers differ, for these known reasons alone. */
   | { readonly kind: 'known'; readonly reasons: readonly string[] }
   /** Both are errors with the same code and data. `where`: the two texts. */
   | { readonly kind: 'text'; readonly where: string }

@@ -50,7 +50,7 @@ export function endpointOf(name: string, url: string): Endpoint {
     url,
     async answers(questions) {
       const [question] = questions
-      // Alone it may have an answer that is too long for a batch.
+      // A single question may have an answer that is too long for a batch.
       if (questions.length === 1) return [answerOf(await post({ jsonrpc: '2.0', id: 0, ...question }))]
       const batch = questions.map((question, id) => ({ jsonrpc: '2.0', id, ...question }))
       const answers = await post(batch)

@@ -151,7 +151,7 @@ export class EngineWalk {
 
   #someParent(): Node {
     const chance = this.#dice.throw(5)
-    // The chain has to come to all forks, whichever heads are chosen meanwhile.
+    // The chain must get to all forks, for any choice of heads.
     if (chance < 3) return this.#highest
     return chance === 3 ? this.#head : this.#one(this.#known.slice(-nearBlocks))
   }

@@ -1,4 +1,4 @@
-/** A walk of a seed, on two engines wherever they run. */
+/** A walk of a seed, on two engines at any addresses. */
 import { Dice } from '../library/property.js'
 import { type EngineFork, engineForks, type Json } from './enginePayloads.js'
 import { type EnginePair, EngineWalk } from './engineWalk.js'

@@ -23,7 +23,7 @@ export interface FactBlock {
 
 export interface Facts {
   readonly head: number
-  /** In the order of their numbers; the first and the last of the chain among them. */
+  /** Blocks in the order of their numbers, including the first and the last of the chain. */
   readonly blocks: readonly FactBlock[]
   /** Blocks of {@link blocks} whose state geth has. */
   readonly withState: readonly FactBlock[]

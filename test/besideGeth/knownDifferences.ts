@@ -91,7 +91,7 @@ const evenSlotNumber: Even = ({ geth, ours }) => {
   return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
 }
 
-/** Without the senders of transactions whose hash is in the answer twice. */
+/** Compares without the senders of transactions whose hash is in the answer twice. */
 const evenSenders: Even = ({ geth, ours }) => {
   const hashes = JSON.stringify(geth.result ?? []).match(/"hash":"0x\w+"/g) ?? []
   const even = ({ from, ...rest }: Json): Json =>
@@ -101,7 +101,7 @@ const evenSenders: Even = ({ geth, ours }) => {
   return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
 }
 
-/** Both without accounts that have nothing but a balance and that geth takes for destroyed: its `post` lacks them. */
+/** Both answers without accounts that have only a balance and that geth counts as destroyed: its `post` lacks them. */
 function withoutKept(geth: unknown, ours: unknown): [geth: unknown, ours: unknown] {
   if (!isObject(geth) || !isObject(ours)) return [geth, ours]
   if (!isObject(geth.post) || !isObject(ours.post)) {

@@ -43,7 +43,7 @@ async function askBoth(pair: Pair, batch: readonly Question[]): Promise<(readonl
   }
 }
 
-/** How many unknown differences there are. */
+/** Compares all questions. Returns the number of unknown differences. */
 async function compareAll(pair: Pair, options: Options): Promise<number> {
   const { seed, only } = options
   const facts = await readFacts(pair.geth, await awaitSameHead(pair), options.blocks, new Dice(seed))

@@ -1,4 +1,4 @@
-/** Small programs by chance: each instruction gets operands that mostly make sense. Owns nothing of who runs them. */
+/** Small random programs: each instruction gets operands that usually make sense. Does not run them. */
 import { bytesToHex, concatBytes, hexToBytes, toMinimalBytes } from '../../src/primitives/bytes.js'
 import type { Dice } from '../library/property.js'
 
@@ -19,7 +19,7 @@ const instructions: readonly Instruction[] = [
   ...[0x16, 0x17, 0x18, 0x1a, 0x1b, 0x1c, 0x1d].map((code): Instruction => [code, ['word', 'size'], 1]),
   ...[0x08, 0x09].map((code): Instruction => [code, ['word', 'word', 'word'], 1]),
   ...[0x15, 0x19, 0x1e].map((code): Instruction => [code, ['word'], 1]),
-  // Of the call, the block and the frame.
+  // Instructions that read the call, the block and the frame.
   ...[0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3a, 0x3d, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48].map(
     (code): Instruction => [code, [], 1],
   ),
@@ -44,7 +44,7 @@ const instructions: readonly Instruction[] = [
   [0xf5, ['salt', size, offset, 'value'], 1],
 ]
 
-/** How a program ends, besides by its last byte. */
+/** Possible ends of a program, except its last byte. */
 const endings: readonly Instruction[] = [
   [0x00, [], 0],
   [0xf3, [size, offset], 0],

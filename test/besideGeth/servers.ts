@@ -24,7 +24,7 @@ export interface Pair {
 export async function openPair(options: Options, say: (line: string) => void): Promise<Pair> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-beside-'))
   const stops: (() => Promise<unknown>)[] = []
-  // Also if a signal ends this process.
+  // The folder is removed even if a signal ends this process.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const stop = async () => {
     for (const each of stops.reverse()) await each()

@@ -24,7 +24,7 @@ export interface JsonChainTest {
 
 interface JsonBlock {
   readonly rlp: string
-  /** Why it is invalid. */
+  /** The reason why the block is invalid. */
   readonly expectException?: string
 }
 
@@ -117,7 +117,7 @@ function configOf(network: string): Record<string, number | boolean> {
   const begin = Number(by === 'Diff' ? `0x${at}` : at?.replace('k', '000'))
   const config: Record<string, number | boolean> = {}
   for (const [index, [name, ...members]] of forks.entries()) {
-    // Of the others only the transition to it is tested.
+    // Of other forks, only the transition to them is tested.
     if (index > last || (name === 'Dao' && after !== 'Dao')) continue
     for (const member of members) config[member] = index <= first ? 0 : begin
   }
@@ -136,7 +136,7 @@ function genesisTextOf({ network, config, genesisBlockHeader: header, pre }: Jso
     number: 0,
     config: {
       chainId: Number(config?.chainid ?? 1),
-      // Mainnet's, which these tests mean.
+      // The address on mainnet, which these tests use.
       depositContractAddress: '0x00000000219ab540356cbb839cbe05303d7705fa',
       ...configOf(network),
       ...(schedule.length > 0 ? { blobSchedule: Object.fromEntries(schedule) } : {}),

@@ -55,7 +55,7 @@ export class TracedChain {
   }
 }
 
-/** Those that are at hand. */
+/** The chains that are available. */
 export const tracedChains: readonly (readonly [name: string, chain: TracedChain])[] = ['demo', 'recorded']
   .filter((name) => existsSync(storePathOf(fixtureDir, name)))
   .map((name) => [name, new TracedChain(storePathOf(fixtureDir, name))])

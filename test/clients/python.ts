@@ -7,14 +7,14 @@ import { runScript } from './runScript.js'
 interface PythonPackage {
   /** A statement that imports it. */
   readonly test: string
-  /** As pip knows it, with its version. */
+  /** Name and version of the package, as pip takes them. */
   readonly pinned: string
   /** Variable of the environment; with 1 it is installed. */
   readonly variable: string
   readonly megabytes: number
 }
 
-/** Its path, or why there is none. */
+/** The path of a Python, or the reason why there is none. */
 export async function findPython(
   t: Test,
   { test, pinned, variable, megabytes }: PythonPackage,

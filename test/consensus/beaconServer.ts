@@ -15,7 +15,7 @@ export class BeaconView {
   /** Slots by the roots of their blocks, of which there are bootstraps. */
   readonly checkpoints = new Map<string, number>()
 
-  /** Signatures take a while, and are asked for often. */
+  /** Signatures take a while, and the same ones are often requested. */
   readonly #sent = new Map<string, Sent>()
 
   constructor(chain: SimulatedChain) {
@@ -59,9 +59,9 @@ export class BeaconServer {
   weather: (path: string) => Weather = () => fine
   /** The change of each answer. */
   change: Change = (sent) => sent
-  /** Whether it has nothing but JSON. */
+  /** Whether the node has SSZ; otherwise it has only JSON. */
   hasSsz = true
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly asked: string[] = []
   #server: Server | undefined
   #port = 0

@@ -21,7 +21,7 @@ export class SignedChain {
   readonly view: BeaconView
   /** Hashes of the execution blocks of signed slots. */
   readonly #hashes = new Map<number, string>()
-  /** Of each signature another one, so that a branch of the same height is signed later. */
+  /** Each signature gets another slot, so that a branch of the same height is signed later. */
   #slot = firstSlot
 
   /** With `isGloas` the beacon block of a slot names the execution block of the one before, by Gloas' rules. */

@@ -54,12 +54,12 @@ export interface UpdateParts {
   readonly attested: number
   /** Absent: the slot after the attested one. */
   readonly signature?: number
-  /** Absent: nothing is final. */
+  /** Number of the finalized block; absent: none. */
   readonly finalized?: number
   readonly kind?: UpdateKind
-  /** How many sign; absent: all. */
+  /** Number of signers; absent: all. */
   readonly participants?: number
-  /** Whose committee signs; absent: that of the signature's period. */
+  /** Period of the signing committee; absent: that of the signature. */
   readonly signedBy?: number
   /** Network by whose forks it is signed. */
   readonly signedFor?: ConsensusNetwork
@@ -280,7 +280,7 @@ class SparseTree {
   }
 }
 
-/** A value of the same form with nothing in it. */
+/** An empty value of the same form. */
 function emptied(value: unknown, name = ''): unknown {
   if (value instanceof Uint8Array) return new Uint8Array(name === 'extraData' ? 0 : value.length)
   if (Array.isArray(value)) return value.map((each) => emptied(each))
@@ -288,7 +288,7 @@ function emptied(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([each, member]) => [each, emptied(member, each)]))
 }
 
-/** As in the Beacon API. */
+/** A value in the JSON form of the Beacon API. */
 function toJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString('hex')}`
   if (Array.isArray(value)) return value.map(toJson)

@@ -12,7 +12,7 @@ import type { Service } from '../service/service.js'
 /** The data of a server that an operator knows. */
 export interface Dashboard {
   readonly service: Service
-  /** Of the admin listener. */
+  /** URL of the admin listener. */
   readonly url: string
   readonly token: string
   /** The API key that the first start made. */
@@ -64,7 +64,7 @@ const someCalls: Calls = [
   ['eth_getProof', [someAddress, [], 'latest']],
 ]
 
-/** Makes calls, one after the other, again and again; the function that is returned ends them. */
+/** Makes calls repeatedly, one after the other; the returned function ends them. */
 export function load(
   { service, key }: Pick<Dashboard, 'service' | 'key'>,
   calls: Calls = someCalls,

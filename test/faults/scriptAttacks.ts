@@ -60,7 +60,7 @@ export const forgedResults = [
 export interface ScriptAttack {
   readonly name: string
   readonly tracer: string
-  /** Of `debug_trace…`. */
+  /** Time limit of `debug_trace…`. */
   readonly timeout?: string
 }
 

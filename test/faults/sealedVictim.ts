@@ -67,7 +67,7 @@ export class VictimStreams {
     await answered
   }
 
-  /** Has the contract log a word, again and again. */
+  /** Makes the contract log a word repeatedly. */
   async #send(): Promise<void> {
     const wallet = new Wallet(hex(testKeys[2] ?? new Uint8Array(0)))
     const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 1, gasLimit: 200_000 }
@@ -122,7 +122,7 @@ export class VictimStreams {
   }
 }
 
-/** The same senders and nonces as the attackers' ({@link makeTransaction}). */
+/** The same senders and nonces as those of the attackers ({@link makeTransaction}). */
 const senders = 20
 
 /** Submissions that no sequencer takes, so that their statuses stay. */

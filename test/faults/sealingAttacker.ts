@@ -30,7 +30,7 @@ export const attackKinds = [
 ] as const
 export type AttackKind = (typeof attackKinds)[number]
 
-/** JUMPDEST PUSH0 JUMP; 4 MB of zeros; memory that grows; REVERT; INVALID; SELFDESTRUCT; SSTORE again and again. */
+/** JUMPDEST PUSH0 JUMP; 4 MB of zeros; memory that grows; REVERT; INVALID; SELFDESTRUCT; SSTORE repeatedly. */
 const codes = [
   '0x5b5f56',
   '0x623d09005ff3',
@@ -168,7 +168,7 @@ class Attacker {
     socket.terminate()
   }
 
-  /** Of all sizes, with calls and with anything; some never end. */
+  /** Bodies of all sizes, with calls and other content; some never end. */
   async bodies(): Promise<void> {
     const { dice } = this.#calls
     const size = Math.floor(2 ** (dice.throw(23_000) / 1_000))
@@ -224,7 +224,7 @@ if (port !== null) {
     for (;;) {
       await attacker.once()
       port.postMessage('attacked')
-      // For calls that a server refuses at once.
+      // A pause for calls that a server refuses at once.
       await sleep(1)
     }
   }

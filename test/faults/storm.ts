@@ -18,7 +18,7 @@ import type { Service } from '../service/service.js'
 import { accounts, ancestor, depthMax, type StormBlock, StormChain } from './stormChain.js'
 import { HonestNode, type Lie, LyingNode, lies } from './stormNodes.js'
 
-/** How long a storm lasts; `STORM_SECONDS=600` for the long one. */
+/** Duration of a storm; `STORM_SECONDS=600` for the long one. */
 const seconds = Number(process.env.STORM_SECONDS ?? 20)
 export const isLong = seconds > 120
 /** On a machine that is too slow for more: all lies and a reorganisation are among them. */
@@ -30,7 +30,7 @@ const pollRounds = 3
 /** Steps by which the honest nodes lag. */
 const lags = [0, 0, 1, 2, 3]
 const liarCount = 4
-/** Steps after which each liar lies otherwise. */
+/** Steps after which each lying node changes its kind of lie. */
 const lieSteps = 6
 /** Time between two looks. A hostile client asks for orphaned state at each. */
 const lookMs = 100
@@ -50,7 +50,7 @@ export interface LookOptions {
   readonly lateShareMax?: number
   /** Whether an error is a right answer to a question about the chain as it is. */
   readonly mayFail: (message: string) => boolean
-  /** Whether one is to a question about the state of a block that left the chain. */
+  /** Whether a refusal is about the state of a block that left the chain. */
   readonly mayRefuseOrphan: (message: string) => boolean
 }
 
@@ -69,7 +69,7 @@ export class Storm {
   readonly chain: StormChain
   readonly honest: readonly HonestNode[]
   readonly liars: readonly LyingNode[]
-  /** Of the chain that the nodes have. */
+  /** Genesis file of the nodes' chain. */
   readonly genesisPath: string
   readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, lost: 0, orphansRefused: 0 }
   /** The faults, as sentences, by their words. */
@@ -100,7 +100,7 @@ export class Storm {
     return storm
   }
 
-  /** Liars first. */
+  /** URLs of the nodes, lying ones first. */
   get urls(): string[] {
     return [...this.liars, ...this.honest].map(({ node }) => node.url)
   }
@@ -148,7 +148,7 @@ export class Storm {
     return lie
   }
 
-  /** Resolves to how many blocks the chain took back. */
+  /** Resolves to the number of blocks that the chain unwound. */
   async #step(): Promise<number> {
     const { chain, honest } = this
     const asked = this.#polls

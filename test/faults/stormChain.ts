@@ -39,11 +39,11 @@ export interface StormBlock {
   /** Lower-case hex. */
   readonly hash: string
   readonly parent: StormBlock | undefined
-  /** Whether its execution gives the results in its header. */
+  /** Whether the execution of the block gives the results in its header. */
   readonly isValid: boolean
   /** The step from which nodes without a lag have it. */
   readonly bornAt: number
-  /** Members of its JSON that @ethereumjs does not know. */
+  /** Members of the block's JSON that @ethereumjs does not know. */
   readonly moreMembers?: Readonly<Record<string, string>>
 }
 
@@ -53,7 +53,7 @@ interface Tip {
 }
 
 export class StormChain {
-  /** By hash, in lower-case hex. */
+  /** Blocks by hash, in lower-case hex. */
   readonly blocks = new Map<string, StormBlock>()
   /** Blocks that have each transaction, by its hash. */
   readonly homes = new Map<string, StormBlock[]>()
@@ -67,7 +67,7 @@ export class StormChain {
   readonly #lastTip = new Map<string, number>()
   #calmSteps = calmStepsMax
 
-  /** The first blocks of seeds that were asked for, which take as long to make as most tests. */
+  /** Chains of earlier seeds at their start, because making them takes as long as most tests. */
   static readonly #first = new Map<number, Promise<StormChain>>()
 
   private constructor(maker: ChainMaker, dice: Dice) {

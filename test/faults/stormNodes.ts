@@ -14,7 +14,7 @@ import { ancestor, type StormBlock, type StormChain } from './stormChain.js'
 /** A node's view of the chain. */
 interface View {
   readonly tip: StormBlock
-  /** Whether it has a block, on its branch or off it. */
+  /** Whether the view has a block, on its branch or off it. */
   has(block: StormBlock): boolean
 }
 
@@ -101,7 +101,7 @@ export async function answerFrom(
 /** An honest node, which sees each step `lagSteps` later. */
 export class HonestNode {
   readonly node: WeatherNode
-  /** Questions for its head so far. */
+  /** Number of polls for the head of the node so far. */
   polls = 0
 
   constructor(
@@ -123,7 +123,7 @@ export class HonestNode {
 }
 
 export const lies = [
-  /** Answers with another block than was asked for. */
+  /** Answers with another block than the requested one. */
   'wrongBlock',
   /** Has a block on the newest one with right links and a wrong root. */
   'invalidBlock',
@@ -131,7 +131,7 @@ export const lies = [
   'ghost',
   /** The same, 1,000 blocks above. */
   'farGhost',
-  /** Proves the state of another block than was asked for. */
+  /** Proves the state of another block than the requested one. */
   'otherState',
   /** HTTP status 429. */
   'busy',
@@ -185,7 +185,7 @@ export class LyingNode {
     }
     const answer = (asked = call) => answerFrom(chain, view, true, asked)
     const { method, params } = call
-    // Its chain id and genesis are right, or it would not be asked for anything.
+    // Chain id and genesis are right: otherwise the node would get no further questions.
     if (params[0] === '0x0') return answer()
     switch (this.#lie) {
       case 'wrongBlock': {

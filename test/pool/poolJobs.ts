@@ -10,7 +10,7 @@ import type {
 } from '../../src/serving/pool/poolOptions.js'
 
 export interface TestJobs {
-  /** Returns its argument. Short. */
+  /** Returns its argument; counts as short. */
   readonly echo: { readonly class: 'proof'; readonly args: unknown; readonly result: unknown }
   /** Returns `bytes` equal bytes after computing for `ms`. */
   readonly fill: {

@@ -13,7 +13,7 @@ export type Reaction =
   | { readonly kind: 'verify' }
   /** Accepts after `ms`. */
   | { readonly kind: 'stall'; readonly ms: number }
-  /** Accepts once it gets a new order for reactions. */
+  /** Accepts the transaction once it gets a new order for reactions. */
   | { readonly kind: 'hold' }
   /** Accepts, and ends the connection without an answer. */
   | { readonly kind: 'dropAfter' }

@@ -89,9 +89,9 @@ interface NodePlan {
   readonly l1: string
   /** Port of the beacon node; undefined for batches as calldata. */
   readonly beacon: number | undefined
-  /** Of its RPC. */
+  /** Port of the node's RPC. */
   readonly port: number
-  /** URL of its engine, and the file of the secret. */
+  /** URL of the node's engine, and the file of the secret. */
   readonly engine: string
   readonly jwt: string
 }
@@ -127,7 +127,7 @@ function gossipFlags(folder: string, name: string, port: number): readonly strin
 
 /** Stores the blobs on their way to L1, and serves them like a beacon node. */
 function startBlobs(t: Test, folder: string, { l1, rpc, beacon, time }: BlobPorts): void {
-  // Its packages are those of the repository.
+  // Links to the packages of the repository.
   const copies = join(packageRoot(), 'dist/opDevnet')
   mkdirSync(copies, { recursive: true })
   copyFileSync(join(scripts, 'blobs.mjs'), join(copies, 'blobs.mjs'))
@@ -144,7 +144,7 @@ interface BlobPorts {
   readonly l1: string
   readonly rpc: number
   readonly beacon: number
-  /** Of the genesis, in seconds. */
+  /** Time of the genesis, in seconds. */
   readonly time: number
 }
 

@@ -65,7 +65,7 @@ export interface JsonPost {
 
 /** The outcome of one case. */
 export interface CaseResult {
-  /** Undefined if it passed. */
+  /** The difference; undefined if the case passed. */
   readonly problem: string | undefined
   /** CPU time of the transaction alone, in microseconds; all threads of the process. */
   readonly cpuMicros: number
@@ -151,7 +151,7 @@ class MapState implements StateView {
 const kernel = new Kernel()
 // A few cases pay for a memory of 400 MB and more.
 kernel.limitMemory(2 ** 30 + 2 ** 28)
-/** Nothing here is ever stopped. */
+/** No job is stopped here. */
 const watch = new JobWatch(() => false, { timeMsMax: Number.MAX_SAFE_INTEGER, memoryBytesMax: 2 ** 31 })
 
 /** Runs one case. `post.hash` may be empty: then neither root nor logs are compared. */

@@ -14,7 +14,7 @@ import {
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 
-/** Neighbours, and those at both ends of the key space. */
+/** Neighbouring addresses, and addresses at both ends of the key space. */
 export const addresses = [
   '00'.repeat(20),
   `${'00'.repeat(19)}01`,

@@ -11,7 +11,7 @@ import { makeFolder } from '../library/folder.js'
 export type Failing = 'meta' | 'sync'
 
 export interface FailingDisk {
-  /** Environment of a program that is to see the disk fail. */
+  /** Environment of a program whose disk shall fail. */
   readonly env: Readonly<Record<string, string>>
   fail(what: Failing): void
   mend(): void

@@ -8,9 +8,9 @@ import { makeFolder } from '../library/folder.js'
 
 export interface SmallDisk {
   readonly folder: string
-  /** Changes its size; its files stay. */
+  /** Changes the size of the disk; its files stay. */
   resize(kilobytes: number): void
-  /** Changes its size so that this number of kilobytes is free. */
+  /** Changes the size of the disk so that this number of kilobytes is free. */
   leave(kilobytes: number): void
 }
 

@@ -39,7 +39,7 @@ export interface StoredMessage {
   /** Undefined if receipts have a state root instead (before Byzantium). */
   readonly hasSucceeded: boolean | undefined
   readonly gasUsed: bigint
-  /** Of each log: address, topics and data, as hex. */
+  /** Address, topics and data of each log, as hex. */
   readonly logs: readonly string[]
 }
 

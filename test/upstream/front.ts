@@ -47,7 +47,7 @@ type Pass = (calls?: readonly FrontCall[]) => Promise<FrontReply>
 /** The reply of a front to a request. */
 export type Front = (request: FrontRequest, pass: Pass) => FrontReply | Promise<FrontReply>
 
-/** Forwards everything. */
+/** Forwards all requests. */
 export const passes: Front = (_request, pass) => pass()
 
 export const text = (status: number, body: string, headers = {}): FrontReply => ({

@@ -98,7 +98,7 @@ export function blockAccessListHash(rlp: Uint8Array): Hash32 {
   return keccak256(rlp)
 }
 
-/** For a list whose items and whose block's transactions the importer has counted. */
+/** Limits for a list whose items and whose block's transactions the importer has counted. */
 export const anyBlock: BlockAccessLimits = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
 
 /**

@@ -78,7 +78,7 @@ export class BlockRows {
     return rlpLength(this.headerRlp.length + rlpPayloadLength(this.#stored.bodyBytes))
   }
 
-  /** Its memory, once all parts but its receipts are read. */
+  /** Memory of the block, once all parts but its receipts are read. */
   get bytesHeld(): number {
     const { bytes, bodyBytes } = this.#stored
     const receiptBytes = this.receipts?.bytesHeld ?? 0
@@ -182,7 +182,7 @@ const lentBytesMax = 8 * 1024
 /** Reads blocks from the store and caches them. Keys are hashes, so entries never become stale. */
 export class BlockRowsReader {
   readonly #store: ChainRows
-  /** By the first four bytes of the hash; of two blocks with equal keys, the later one is cached. */
+  /** Blocks by the first four bytes of the hash; of two blocks with equal keys, the later one is cached. */
   readonly #kept = new LRUCache<number, BlockRows>({
     maxSize: keptBytesMax,
     sizeCalculation: ({ bytesHeld }) => bytesHeld,

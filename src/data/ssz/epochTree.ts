@@ -15,8 +15,8 @@ import { type Hash32, joinBytes, toHash32 } from '../../primitives/bytes.js'
 import { branchLength, epochBlocks } from './verifyHeaderProof.js'
 
 /**
- * Applies to all trees of the process. The root of an epoch takes 9.5 ms with it, 41 ms with @noble/hashes. hashtree
- * takes 4 ms, but needs a binary for each platform.
+ * This hasher is for all trees of the process. With it the root of an epoch takes 9.5 ms, with @noble/hashes 41 ms.
+ * hashtree takes 4 ms, but needs a binary for each platform.
  */
 setHasher(hasher)
 

@@ -16,7 +16,7 @@ export type KeyType =
   | { readonly kind: 'bytes' }
   | { readonly kind: 'string' }
 
-/** A key that does not fit its type; `message` says what is expected. */
+/** A key that does not fit its type; `message` has the expected form. */
 export class KeyError extends Error {
   override readonly name = 'KeyError'
 }

@@ -80,7 +80,7 @@ interface StorageLocation {
   readonly type: LayoutType
   readonly slot: bigint
   readonly offset: number
-  /** For error messages. */
+  /** Path of the store, for error messages. */
   readonly path: string
   /** Set if the path refers to the length of the variable. */
   readonly isLength?: true

@@ -125,7 +125,7 @@ export class StateReader {
   }
 }
 
-/** One view for each block, as long as the store keeps it. */
+/** One view for each block, as long as the store has it. */
 const views = new WeakMap<PendingBlock, StateView>()
 
 /**

@@ -17,7 +17,7 @@ export interface MemberStep {
 
 export interface KeyStep {
   readonly kind: 'key'
-  /** As written between the brackets, or the text between the quotes. */
+  /** The key as written between the brackets, or the text between the quotes. */
   readonly key: string
   readonly isQuoted: boolean
   readonly path: string

@@ -22,7 +22,7 @@ export interface ChainIdentity {
   readonly history?: HistoryExtent
   /** Only for a store that begins at a block above its genesis, with the whole state after it. */
   readonly start?: Start
-  /** Only for a developer chain that begins at a block of another chain, which is believed. */
+  /** Only for a developer chain that begins at a block of another chain, which is trusted. */
   readonly fork?: ForkBase
   /** Set for a gateway: the store has only parts of the chain, each proved; everything else may be fetched. */
   readonly gateway?: true
@@ -303,7 +303,7 @@ export interface ChainRows {
    * next two are absent if nodes are kept by hash.
    */
   readTrieRow?(key: Uint8Array, number?: number): TrieRow | undefined
-  /** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
+  /** The row that an unwound block wrote. Null if the block removed the row, undefined if it did not change the row. */
   readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
   /** Undefined if no caller has set anything; absent, as the next two, if no block is made here. */
   readByHand?(): ByHand | undefined

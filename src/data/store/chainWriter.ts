@@ -74,7 +74,7 @@ const packr = new Packr({ useRecords: false })
 export interface ChainWriterOptions extends ChainStoreOptions {
   /** See {@link EnvironmentOptions}. */
   readonly isCopy?: boolean
-  /** How much of the past is kept; the default is all of it. */
+  /** Limit of the stored past; the default is all of it. */
   readonly history?: HistoryLimits
 }
 

@@ -125,7 +125,7 @@ export class HeldValues {
   proveWhole(head: BlockName, proved: ProvedValues): boolean {
     if (!this.prove(head, proved)) return false
     const { number } = head
-    // As long as the other slots are known to be zero, these must be known too.
+    // While the other slots are known to be zero, these must be known, too.
     for (const [slot] of proved.slots) {
       const key = heldKey('slot', proved.address, slot)
       const row = this.#read(key)

@@ -40,7 +40,7 @@ export interface RowBuffer extends WriteTable {
   noteMoved(key: Uint8Array, to: Uint8Array): void
   /** The first row to which waiting changes moved past values of `key`: a range of rows on disk does not have it. */
   movedFrom(key: Uint8Array): Uint8Array | undefined
-  /** Below 0 if the row of `a` is before that of `b`. */
+  /** Negative if the row of `a` is before that of `b`. */
   compare(a: Uint8Array, b: Uint8Array): number
 }
 

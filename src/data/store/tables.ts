@@ -163,7 +163,7 @@ export function openChainTables(environment: RootDatabase): ChainTables | undefi
   return tables as ChainTables
 }
 
-/** For a reader of a store whose writer did not make the table. */
+/** An empty table, for a reader of a store whose writer did not make the table. */
 const emptyTable: ReadTable = {
   getBinary: () => undefined,
   getBrief: () => undefined,

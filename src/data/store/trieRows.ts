@@ -163,7 +163,7 @@ export function cutTries(
   last: number,
   rowsMax: number,
 ): { readonly blocks: number; readonly rows: number } {
-  /** By key, with the first of these blocks that changed the row. */
+  /** Rows by key, with the first of these blocks that changed the row. */
   const changed = new Map<string, readonly [key: Uint8Array, number: number]>()
   let next = first
   for (; next <= last && changed.size < rowsMax; next++) {
@@ -276,7 +276,7 @@ function sidePrefix(number: number, hash: Uint8Array): Uint8Array {
   return concatBytes(numberKey(number), hash)
 }
 
-/** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
+/** The row that an unwound block wrote. Null if the block removed the row, undefined if it did not change the row. */
 export function readSideRow(
   sideTries: ReadTable,
   { number, hash }: { readonly number: number; readonly hash: Uint8Array },

@@ -44,7 +44,7 @@ export function clearReturned(): void {
   returnedLength = 0
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetReturned(): void {
   returnedBlock = 0
   returned = 0

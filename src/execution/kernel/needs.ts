@@ -16,7 +16,7 @@ import { Frame, Part } from './frame'
 import { transactionArena } from './journal'
 import { Fork, has, sstoreSentryGas } from './rules'
 
-/** How an inner frame ended: a revert gives remaining gas back, an exceptional failure (burnt) nothing. */
+/** End of an inner frame: a revert gives remaining gas back, an exceptional failure (burnt) nothing. */
 export enum End {
   Succeeded,
   Reverted,

@@ -66,7 +66,7 @@ export class AdminListener {
   readonly #gate: TokenGate
   readonly #hosts: ReadonlySet<string>
   readonly #live: LiveStreams
-  /** Made on the first request: making it takes a twentieth of the time of a start. */
+  /** The OpenAPI document, made on the first request: making it takes a twentieth of the time of a start. */
   #openApi: string | undefined
   readonly #dashboard = readDashboard()
   readonly #failedLogIns: FailedLogIns

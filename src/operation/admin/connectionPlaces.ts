@@ -33,7 +33,7 @@ export class ConnectionPlaces {
     })
   }
 
-  /** One of its requests is being answered. */
+  /** Marks a connection as busy: one of its requests is being answered. */
   begin(socket: Socket): void {
     if (socket.destroyed) return
     this.#resting.delete(socket)

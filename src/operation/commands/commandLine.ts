@@ -140,7 +140,7 @@ interface Positionals {
 }
 
 interface CommandSpec<F extends Flags> {
-  /** As typed after `tidegate`, one or two words. */
+  /** The command as typed after `tidegate`, one or two words. */
   readonly name: string
   readonly summary: string
   /** Paragraphs of the help text. */

@@ -108,7 +108,7 @@ function readGenesisIdentity(network: ImportConfig['network']): ChainIdentity | 
   return genesis && readGenesis(genesis).identity
 }
 
-/** One root a line, 64 hex digits with or without 0x; empty lines and text after # are ignored. */
+/** Reads one root a line, 64 hex digits with or without 0x. Ignores empty lines and text after #. */
 function readAccumulators(path: string): string[] {
   return readFileSync(path, 'utf8')
     .split('\n')

@@ -124,7 +124,7 @@ export interface DataConfig {
   readonly node: ReturnType<typeof nodePaths>
   /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
-  /** How many ready answers each network has. */
+  /** Number of ready answers of each network. */
   readonly ready: { readonly blocks: number; readonly bytes: number }
   /** Undefined: the node store has the keys. */
   readonly shared: SharedConfig | undefined

@@ -30,7 +30,7 @@ export const limitsShape = {
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),
   /**
-   * Compute units that a key may spend at once; at least the dearest call. Where absent, {@link burstSeconds} of its
+   * Compute units that a key may spend at once; at least the most expensive call. Absent: {@link burstSeconds} of its
    * rate.
    */
   keyUnitsBurst: integer(unitsMax, 1_000_000_000).optional(),
@@ -91,7 +91,7 @@ export const limitsShape = {
    * start; 0: off.
    */
   warmUpMs: integer(0, 60_000).default(2_000),
-  /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
+  /** Threads for proofs, calls and bulk work. Absent: all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**
    * Niceness of these threads above the edge's, on Linux. 0: the same, for machines whose other processes use all
@@ -132,7 +132,7 @@ export const limitsShape = {
    * Bytes of the logs of one answer: as many as the answer of a batch may have. 10,000 token transfers have 7.5 MB.
    */
   logBytesMax: integer(KiB, GiB / 4).default(25_000_000),
-  /** Time after which a filter of eth_newFilter that nobody polls is removed. geth's. */
+  /** Time without a poll after which a filter of eth_newFilter is removed. geth's. */
   filterIdleMsMax: milliseconds(1_000).default(300_000),
   /**
    * Memory of the polled filters of one key: 4,000 without lists; a quarter of `filterBytesMax`, so that other keys
@@ -192,18 +192,20 @@ export const limitsShape = {
   socketsPerKeyMax: integer(1).default(10_000),
   /** Time between two pings. geth's. */
   socketPingMs: milliseconds(100).default(socketPingMsDefault),
-  /** How long a WebSocket may send nothing, not even a pong. geth's idle time. */
+  /** Time for which a WebSocket may send nothing, not even a pong. geth's idle time. */
   socketIdleMsMax: milliseconds(100).default(socketIdleMsDefault),
   /** Subscriptions of one WebSocket: one each for a page that watches a thousand contracts. */
   subscriptionsMax: integer(1, 100_000).default(1_024),
   /** Memory of the subscriptions of one WebSocket: 1,024 with 20 addresses each, or 40 with 1,000 each. */
   socketSubscriptionBytesMax: integer(subscriptionBytesMin).default(4 * MiB),
   /**
-   * The same for one key: eight full WebSockets; a quarter of `subscriptionBytesMax`, so that other keys find room.
+   * Memory of the subscriptions of one key: eight full WebSockets; a quarter of `subscriptionBytesMax`, so that other
+   * keys find room.
    */
   keySubscriptionBytesMax: integer(subscriptionBytesMin).default(32 * MiB),
   /**
-   * The same for all WebSockets: 67,000 subscriptions without a filter, or 1,300,000 addresses; fits a heap of 2 GB.
+   * Memory of the subscriptions of all WebSockets: 67,000 subscriptions without a filter, or 1,300,000 addresses; fits
+   * a heap of 2 GB.
    */
   subscriptionBytesMax: integer(subscriptionBytesMin).default(128 * MiB),
   /**

@@ -33,7 +33,7 @@ export interface OpenNetwork extends NetworkViews<Network> {
    * {@link pinned} throw FaultError. Undefined once it is open.
    */
   readonly opening: string | undefined
-  /** Its purpose, if its blocks are made here. */
+  /** Purpose of the network, if its blocks are made here. */
   readonly purpose: 'demo' | 'developer' | undefined
   /** Whether the newest head could be read. */
   readonly isReadable: boolean

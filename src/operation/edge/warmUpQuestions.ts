@@ -10,7 +10,7 @@ export type Ask = (body: string) => Promise<Buffer>
 
 /** Newest blocks that are read for parameters: on a busy chain 3 MB of JSON, 20 ms. */
 const blocksMax = 16
-/** Of these, blocks that are asked for with all transactions: they take ten times as long as other answers. */
+/** Number of these blocks that are requested with all transactions: they take ten times as long as other answers. */
 const fullBlocksMax = 2
 /** Requests of each method in a round: enough for different accounts, few enough for some rounds in the time. */
 const perMethodMax = 64

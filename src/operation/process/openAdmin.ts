@@ -163,7 +163,7 @@ export function stuckEdges(counts: readonly EdgeCounts[]): string[] {
   )
 }
 
-/** In seconds since 1970; undefined without a head. */
+/** Timestamp of the head, in seconds since 1970; undefined without a head. */
 function headTimestamp(network: OpenNetwork): number | undefined {
   return network.opening === undefined ? Number(network.current.head.header.timestamp) : undefined
 }

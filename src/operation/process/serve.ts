@@ -165,7 +165,7 @@ class ServedProcess {
     const usage = this.#usage
     const parts = { pool, rollups, sources, networks: edge.networks, usage }
     this.#others = shared && startOtherEdges(config, { ...shared, transport, ...keyOptions }, parts)
-    // At the same time, since each warms up first.
+    // All edges begin to listen at the same time, because each warms up first.
     const [port] = await Promise.all([edge.listen(), this.#others?.listening])
     this.#port = port
     warnOfFewFiles(config, log)

@@ -75,7 +75,7 @@ export function onIdleSignals(say: (signal: NodeJS.Signals) => void): void {
 }
 
 /**
- * Calls `reload` at SIGHUP. If the process was started on a terminal that is now gone, the signal ends it, as by
+ * Calls `reload` at SIGHUP. If the process was started on a terminal that is now closed, the signal ends it, as by
  * default.
  */
 export function onHangup(reload: () => void): void {

@@ -38,7 +38,7 @@ interface Held {
   reportedAtMs: number
   /** The database has no more units before this time. */
   moreAtMs: number
-  /** Until when units were granted without the database. */
+  /** Time until which units were granted without the database. */
   aloneAtMs: number
 }
 

@@ -28,7 +28,7 @@ export function allotSpentMemory(areUnitsShared = false): SpentMemory {
 const unitsKind = 0
 const requestsKind = 1
 
-/** Least burst: of units, more than the dearest call; of requests, as many as a page makes when it loads. */
+/** Least burst. Of units: more than the most expensive call. Of requests: as many as a page makes when it loads. */
 export const unitsBurstMin = 25_000
 const requestsBurstMin = 10
 

@@ -22,7 +22,7 @@ export interface UnitQuota {
 
 interface LeaseNews {
   readonly granted: number
-  /** When more units are available, on the clock of `Date.now`. */
+  /** Time at which more units are available, on the clock of `Date.now`. */
   readonly moreAtMs: number
   /** Whether the quota of the day left no more. */
   readonly isDayOver: boolean
@@ -35,7 +35,7 @@ export interface LeaseReport {
   readonly keyId: string
   /** Units spent since the last report. */
   readonly spent: number
-  /** Units left of the lease, and units needed by the dearest refused call. */
+  /** Units left of the lease, and units needed by the most expensive refused call. */
   readonly left: number
   readonly wanted: number
 }
@@ -68,7 +68,7 @@ export const unitLeasesBytes = headBytes + CounterTable.bytesFor(shape)
 /** Wait of a call that finds too few leased units: an exchange with the database, and some more. */
 const leaseWaitMs = 100
 
-/** A lease of this many units pays for the dearest of the usual calls. */
+/** A lease of this many units pays for the most expensive of the usual calls. */
 const usualUnits = 1_000
 
 /**

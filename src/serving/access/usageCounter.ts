@@ -27,7 +27,7 @@ export interface NotedCall {
   readonly error: string | undefined
   /** 0 if it was not timed. */
   readonly ms: number
-  /** The blocks that it asked for, for example `latest (271)`; undefined if it named none. */
+  /** The requested blocks, for example `latest (271)`; undefined if it named none. */
   readonly block: string | undefined
   /** JSON, or its beginning, without secrets. */
   readonly params: string

@@ -70,7 +70,7 @@ export interface HistoryAnswer {
   readonly atMs: readonly number[]
   readonly calls: readonly CallFigures[]
   readonly rejectionsPerSecond: readonly number[]
-  /** By code, of the chosen network and method. Most first, as in the other lists. */
+  /** Errors by code, of the chosen network and method. Most first, as in the other lists. */
   readonly errors: readonly Series[]
   readonly keys: readonly Series[]
   /** Figures over the whole time; an unknown network has none. */

@@ -75,11 +75,11 @@ export interface MethodCounts {
   readonly repeated: number
   readonly failed: number
   readonly durationSeconds: number
-  /** By bucket, not cumulative. */
+  /** Durations by bucket, not cumulative. */
   readonly durations: readonly number[]
   readonly answerBytes: number
   readonly sizes: readonly number[]
-  /** By {@link errorCodes}, other codes last. */
+  /** Errors by {@link errorCodes}, other codes last. */
   readonly errors: readonly number[]
 }
 
@@ -94,7 +94,7 @@ const errorsAt = sizesAt + sizeBuckets
 /** Words of one method on one network: half a kilobyte, so that ten networks take 1 MB for each edge. */
 const methodWords = errorsAt + errorCodes.length + 1
 
-/** Where networks are not distinguished. */
+/** Names of networks if usage does not distinguish them. */
 const oneNetwork: readonly string[] = ['']
 
 export class EdgeCounts {

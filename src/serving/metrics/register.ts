@@ -48,10 +48,10 @@ interface Figures<T> {
 type Series = Map<string, number>
 
 export class Register {
-  /** In the order in which they were declared. */
+  /** Metrics in the order of their declaration. */
   readonly declared: DeclaredMetric[] = []
   readonly #reads: (() => Series)[] = []
-  /** Of the metrics that are declared next. */
+  /** Section of the metrics that are declared next. */
   section = ''
 
   read(): MetricsText {

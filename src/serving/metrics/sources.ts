@@ -46,7 +46,7 @@ export interface StoreFigures {
 }
 
 export interface KeyFigures {
-  /** Its id; `other` for all others together. */
+  /** Id of the key; `other` for all others together. */
   readonly key: string
   readonly name: string
   readonly calls: number
@@ -58,7 +58,7 @@ export interface KeyFigures {
 export interface MetricSources {
   readonly version: string
   readonly transport: string
-  /** By number of the edge. */
+  /** Counts by number of the edge. */
   readonly edges: readonly EdgeCounts[]
   /** Updates the published figures of edge 0. */
   refresh(): void

@@ -4,7 +4,7 @@ export interface ClassShare {
   readonly waitingMax: number
   /** Items that may run at the same time. */
   readonly permits: number
-  /** Those of one key among them; absent: all. */
+  /** Permits of one key among them; absent: all. */
   readonly permitsOfKey?: number
 }
 
@@ -17,7 +17,7 @@ interface ClassState extends ClassShare {
 interface Subqueue<T extends Linked<T>> {
   readonly class: ClassState
   readonly key: Key<T>
-  /** In order of arrival. */
+  /** Items in order of arrival. */
   readonly waiting: LinkedList<T>
   readonly waitingLong: LinkedList<T>
   /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */
@@ -55,7 +55,7 @@ export interface Queued {
   readonly bytes: number
   /** False at first; see {@link FairQueue.tryMakeLong} and {@link FairQueue.putBack}. */
   isLong: boolean
-  /** When it began to run; 0 at first. */
+  /** Time at which it began to run; 0 at first. */
   outSinceMs: number
 }
 
@@ -267,7 +267,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     if (key.waiting === 0) this.#waitingKeys.delete(key)
   }
 
-  /** Of the `ready` subqueues: the one with the least time of the key with the least time. */
+  /** Chooses, of the `ready` subqueues, the one with the least time of the key with the least time. */
   #nextSubqueue(nowMs: number, ready: (subqueue: Subqueue<T>) => boolean): Subqueue<T> | undefined {
     let next: Subqueue<T> | undefined
     let leastOfKeys = Number.POSITIVE_INFINITY

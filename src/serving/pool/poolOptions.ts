@@ -5,9 +5,9 @@ import type { StoreLocation } from './messages.js'
 
 /** Limits of one class of work. The pool derives its permits from the number of threads. */
 export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
-  /** From a job's arrival to its end, waiting and running. Past it: RequestTimedOut. */
+  /** Time from a job's arrival to its end, waiting and running. Past it: RequestTimedOut. */
   readonly deadlineMsMax: number
-  /** From a job's start to its end. Past it: {@link timedOut}. */
+  /** Time from a job's start to its end. Past it: {@link timedOut}. */
   readonly runMsMax: number
   readonly timedOut: Fault
   /**

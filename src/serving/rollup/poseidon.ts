@@ -19,7 +19,7 @@ interface Kernel {
   squeeze(): void
 }
 
-/** As in `assembly/poseidon.ts`. */
+/** Bits of a limb, as in `assembly/poseidon.ts`. */
 const limbBits = 29n
 const limbMask = (1n << limbBits) - 1n
 const limbs = 9

@@ -29,11 +29,11 @@ import type { QueueCounts, SubmissionStore, SubmissionTransaction } from './subm
 interface QueueLimits extends WaitLimit {
   /** Transactions that may wait for the sequencer's verdict. */
   readonly waitingMax: number
-  /** Their bytes, as JSON. */
+  /** Bytes of waiting transactions, as JSON. */
   readonly waitingBytesMax: number
   /** Share of a key in the places, and in the bytes, that other keys leave: 0 to 1. */
   readonly keyShare: number
-  /** How long settled transactions are kept. */
+  /** Time for which settled transactions are kept. */
   readonly retentionMs: number
   /** Settled transactions kept; the oldest of the keys with the most are removed first. */
   readonly settledMax: number
@@ -188,7 +188,7 @@ export class SubmissionQueue extends SubmissionService {
     const { limits } = this.#options
     return this.#store.write({ own: id }, (rows) => {
       const row = rows.readRow(id)
-      // It may have been sent since the read.
+      // The transaction may have been sent since the read.
       if (row?.state !== 'RECEIVED' || !isOld(row, now, limits)) return
       rows.put({ ...row, state: 'REJECTED', changedAtMs: Date.now(), rejection: rejectionOfOld(limits) })
     })

@@ -104,7 +104,7 @@ const pingsRecentMax = 1024
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
-  /** For {@link TimeSlices}. */
+  /** Place of the socket in {@link TimeSlices}. */
   place: Place | undefined
   readonly keyId: string | undefined
   readonly route: SocketData['route']

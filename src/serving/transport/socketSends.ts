@@ -26,7 +26,7 @@ interface WaitingMessage {
 }
 
 export class SocketSends implements LongSend {
-  /** For a turn of the event loop ({@link sendSlices}). */
+  /** Place in the turns of the event loop ({@link sendSlices}). */
   place: Place | undefined
   readonly #wire: SocketWire
   readonly #onSent: () => void

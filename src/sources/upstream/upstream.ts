@@ -49,7 +49,7 @@ interface Waiting extends Call {
   readonly timer: NodeJS.Timeout
   /** Whether this call checks if the node refuses everything. */
   readonly isProbe: boolean
-  /** Whether it was asked again after such an error. */
+  /** Whether the call was sent again after such an error. */
   isRepeated: boolean
   isSettled: boolean
 }
@@ -248,8 +248,8 @@ export class Upstream {
   }
 
   /**
-   * Why an exchange of so many calls, which began at `start`, brought no answer. One that the caller gives up early does
-   * not count against the node.
+   * Why an exchange of this many calls, which began at `start`, had no answer. An exchange that the caller ends early
+   * does not count against the node.
    */
   #failureOf(error: unknown, calls: number, start: number, { aborted }: AbortSignal): UpstreamFailure {
     const failure = asFailure(error)

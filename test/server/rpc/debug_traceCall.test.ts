@@ -73,7 +73,7 @@ t.test('an instruction that fails has the cost and refund that go-ethereum compu
     [45, 30_000, '0x60006000600060006000610bad62ffffff5af1', 'CALL', 700, partly, undefined],
     [264, 28_000, '0x5f5f5f5f60015f5ff1', 'CALL', 100, partly, undefined],
     [264, 22_000, '0x5f5f5f5f60bb5afa', 'STATICCALL', 100, partly, undefined],
-    // Not yet instructions.
+    // Opcodes that are not yet instructions.
     [15, 30_000, '0x600060006000600060bb61ea60fa', 'STATICCALL', 0, undefined, undefined],
     [5, 30_000, '0x600060006000600060bb61ea60f4', 'DELEGATECALL', 0, undefined, undefined],
     [264, 22_000, '0x60bb31', 'BALANCE', 2_600, 'out of gas', undefined],

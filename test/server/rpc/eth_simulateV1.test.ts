@@ -63,7 +63,7 @@ t.test('without validation nobody has to own what blobs cost', async (t) => {
     code: -38014,
     message: /have 0 want 1 /,
   })
-  // With a gas price it is no blob transaction.
+  // With a gas price the message is no blob transaction.
   const [legacy] = (await simulate(t, { blockStateCalls: [{ calls: [{ ...blobs, gasPrice: '0x0' }] }] })) as [
     Json,
   ]

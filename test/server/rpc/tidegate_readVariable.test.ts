@@ -62,7 +62,7 @@ function contractAt(address: string, number: number): Promise<RunningContract> |
   return RunningContract.load(bytesOf(address), Uint8Array.from(code), slots)
 }
 
-/** How the word that a getter returns for a type is written. */
+/** The written form of a word that a getter returns for a type. */
 function decodeWord(type: string, word: Uint8Array): unknown {
   if (type.startsWith('uint')) return String(BigInt(hex(word)))
   if (type === 'bool') return word[31] === 1

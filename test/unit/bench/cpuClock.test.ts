@@ -37,7 +37,7 @@ t.test('what no reading saw of a thread counts in ticks', async (t) => {
   const clock = new CpuClock(pid, proc)
   show(proc, 1, { 7: 10_000_001 })
   t.equal(clock.seconds()?.toFixed(9), '0.010000001')
-  // One began and ended meanwhile, and took between 30 and 50 ms.
+  // A thread that began and ended meanwhile, and took between 30 and 50 ms.
   show(proc, 5, { 7: 20_000_001 })
   t.equal(clock.seconds()?.toFixed(9), '0.050000000')
   show(proc, 5, { 7: 20_000_003 })

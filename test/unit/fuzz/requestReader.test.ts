@@ -1,6 +1,6 @@
 /**
- * The readers of requests beside a plain one that parses the whole body and looks at the values: the same calls, ids
- * and refusals. SEED repeats a run.
+ * The readers of requests, compared with a plain one that parses the whole body and checks the values. Calls, ids and
+ * refusals must be the same. SEED repeats a run.
  */
 import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
@@ -106,7 +106,7 @@ function readRequest(body: Uint8Array, memory: Memory): PlainRequest {
     const reader = new CallReader<Asked, string>(body, limits, names)
     const calls: Plain[] = []
     while (reader.left > 0) {
-      // From the second call on the body is gone, as after a pause.
+      // From the second call on, the body is overwritten, as after a pause.
       if (calls.length === 1) reader.keep()
       calls.push(toPlain(reader.read(memory), memory, body))
     }

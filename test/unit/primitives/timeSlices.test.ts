@@ -22,7 +22,7 @@ const work = (name: string, bytes = 0): NamedWork => ({
   place: undefined,
 })
 
-// Of a thread that is warm; a cold one has a test of its own.
+// Turns of a warm thread; a cold one has a test of its own.
 countTurns(Number.MAX_SAFE_INTEGER)
 
 /** Slices that record their work and refusals, by turn of the event loop. */

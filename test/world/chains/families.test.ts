@@ -34,16 +34,16 @@ import { type MadeFamily, madeFamily } from '../../upstream/madeFamilies.js'
 interface Expected {
   readonly fixture: string
   readonly hasRaw?: boolean
-  /** How its blocks are known. */
+  /** Verification of the blocks. */
   readonly blocks: string | undefined
-  /** How a call that reads the block's number is, and one to a precompiled contract of BNB. */
+  /** Verification of a call that reads the block's number, and of one to a precompiled contract of BNB. */
   readonly calls: readonly (string | undefined)[]
   readonly estimate: string | undefined
-  /** How all its state is. */
+  /** Verification of all state. */
   readonly state?: string
-  /** How a search of logs is. */
+  /** Verification of a search of logs. */
   readonly logs?: string
-  /** How all its receipts are, and all its blocks. */
+  /** Verification of all receipts, and of all blocks. */
   readonly receipts?: string
   readonly every?: string
 }
@@ -127,7 +127,7 @@ function isReportedType({ type, from }: { readonly type: string; readonly from: 
   return /^0x0+$/.test(from) || type === '0x70' || type === '0x55'
 }
 
-/** Of a log. */
+/** Place of a log. */
 function placeOf(log: object): unknown[] {
   const { blockHash, logIndex, address, topics, data } = log as Readonly<Record<string, unknown>>
   return [blockHash, Number(logIndex), address, topics, data]
@@ -206,7 +206,7 @@ t.test('members that nothing covers need a quorum of their own', async (t) => {
     return ({ method }, answer) => {
       if (method !== 'eth_getBlockByHash' || !('result' in answer)) return answer
       const block = answer.result as { readonly transactions: readonly object[] }
-      // Of type 0x71, whose bytes are not known here.
+      // Transactions of type 0x71, whose bytes are unknown here.
       const transactions = block.transactions.map((each, index) =>
         index === 1 ? { ...each, maxPriorityFeePerGas: tip } : each,
       )

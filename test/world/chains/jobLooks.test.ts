@@ -152,7 +152,7 @@ for (const [network, numbers] of Object.entries(blocks)) {
   })
 }
 
-/** About as many as the largest body has. */
+/** As many accounts as the largest body has, approximately. */
 const accounts = Array.from({ length: 30_000 }, (_, at) => {
   const address = new Uint8Array(20)
   new DataView(address.buffer).setUint32(12, at + 1)

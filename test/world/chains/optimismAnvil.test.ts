@@ -1,7 +1,7 @@
 // @shares
 /**
- * The EVM of the OP Stack beside anvil's: results and gas of all opcodes and precompiled contracts. anvil 1.7.1 takes the
- * name of each fork up to Jovian, and runs calls by the rules of Isthmus whichever it is.
+ * The EVM of the OP Stack beside anvil's: results and gas of all opcodes and precompiled contracts. anvil 1.7.1 takes
+ * the name of each fork up to Jovian, and runs calls by the rules of Isthmus at every fork.
  */
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'

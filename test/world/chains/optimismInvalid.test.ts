@@ -74,7 +74,7 @@ class Parts {
     this.transactions[index] = concatBytes(Uint8Array.of(0x7e), encodeRlp(fields))
   }
 
-  /** Its RLP, with the transactions root of its transactions. */
+  /** RLP of the block, with the transactions root of its transactions. */
   get rlp(): Uint8Array {
     const items = this.transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item)))
     if (!this.keepsRoot) this.set('transactionsRoot', indexedRoot(items))
@@ -344,7 +344,7 @@ function other(parts: Parts): Uint8Array {
   return concatBytes(Uint8Array.of(0x7e), encodeRlp(fields))
 }
 
-/** The first of those after a block that could be in it too. */
+/** The first transaction after a block that this block could contain too. */
 function laterTransaction(number: number): RlpItem {
   const found = optimismBlocks('a')
     .slice(number + 1)

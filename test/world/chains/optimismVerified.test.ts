@@ -196,7 +196,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
           return sum + after - balance(pre, address)
         }, 0n)
         const minted = BigInt(String(transaction.mint ?? '0x0'))
-        // As in op-geth, who gets the fees of L1 and of the operator is not among the accounts.
+        // As in op-geth, the receivers of the fees of L1 and of the operator are not among the accounts.
         t.equal(
           moved,
           minted - feesOf(receipts[index] as Json, number),

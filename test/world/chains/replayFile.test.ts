@@ -23,7 +23,7 @@ import { propertyRuns } from '../../library/property.js'
 import { differences, dumpStore } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
-/** Longer than any test. */
+/** A time longer than any test. */
 const never = 3_600_000
 
 function taskOf(t: Test, genesisText: string, replay: ReplayPlan): ReplayTask {

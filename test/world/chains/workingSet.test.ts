@@ -175,8 +175,8 @@ for (const [name, offers, way] of someOf(ways, 2)) {
 }
 
 /**
- * A chain with two reorganisations after block `from`, at which everything is proved, and no deeper. Where transactions
- * cannot be run again on the block that a branch begins at, it begins elsewhere.
+ * A chain with two reorganisations after block `from`, at which everything is proved, and no deeper. If transactions
+ * cannot be run again on the first block of a branch, the branch begins elsewhere.
  */
 async function playReorganisations(t: Test, dice: Dice, from: number) {
   const depthMax = runsFactor > 1 ? 64 : 8
@@ -289,7 +289,7 @@ t.test(
       return slots.length > 3 && [...archive.store.slotsOfAt(address, 50)].length > 3
     }) as Place
     const watch = [`0x${Buffer.from(pinned.address).toString('hex')}`]
-    // Less than anything takes, so that all else is dropped with each head.
+    // Less than any value takes, so that all other values are dropped with each head.
     const rig = await GatewayRig.open(t, [archive], { workingSet: { watch, maxMB: 0 } })
     const isWhole = () => {
       const reported = rig.messages.findLast((message) => message.type === 'upstream')

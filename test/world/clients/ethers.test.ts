@@ -90,7 +90,7 @@ t.test('a payment that comes is waited for', async (t) => {
 t.test('two payments and a creation in a row, before any block comes', { skip: withoutAnvil }, async (t) => {
   for (const kind of ['archive', 'gateway']) {
     const anvil = await startAnvil(t, makeFolder(t), undefined, ['--no-mining'])
-    // anvil proves nothing of its accounts at its genesis.
+    // anvil cannot prove its accounts at its genesis.
     await anvil.ask('anvil_mine', ['0x1'])
     const { url } = await openBetween(t, anvil)
     const service =

@@ -92,7 +92,7 @@ for (const transport of ['uws', 'node']) {
       t.equal((await admin.metrics()).get('tidegate_subscriptions{edge="0"}'), 1)
       await client.ask(ask('eth_unsubscribe', [opened.result]))
       t.equal((await admin.metrics()).get('tidegate_subscriptions{edge="0"}'), 0)
-      // One block by three names, so that no answer is that to the same question before.
+      // One block by three names, so that no question repeats an earlier one.
       const named = [
         ask('eth_getBlockByNumber', ['latest', true]),
         ask('eth_getBlockByNumber', [`0x${headBlock.number.toString(16)}`, true]),
@@ -163,7 +163,7 @@ t.test(
   { skip: process.platform !== 'linux' && 'edges share a port on Linux alone' },
   async (t) => {
     const { service, admin } = await start(t, { edges: 2 })
-    // Connections that come to one edge alone once in two million times.
+    // All connections are of one edge only once in two million runs.
     for (let time = 0; time < 22; time++) await service.post('/', ask('net_version'))
     const found = await admin.metrics()
     t.equal(found.get('tidegate_rpc_calls_total{network="demo",method="net_version"}'), 22)

@@ -15,7 +15,7 @@ function serve(t: Test, settings: DemoSettings = {}, flags?: readonly string[]) 
   return serveDemo(t, { demo: { hosts: ['demo.example'] }, networks, ...settings }, flags)
 }
 
-/** For tests that do not change data of each other. */
+/** A server for tests that do not change data of each other. */
 const shared = await serve(t)
 
 async function open(t: Test, served: Awaited<ReturnType<typeof serve>>) {

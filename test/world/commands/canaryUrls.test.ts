@@ -259,7 +259,7 @@ function urlsOf(schema: unknown, path = ''): string[] {
   })
 }
 
-/** The same of a configuration. */
+/** The URLs in a configuration, by their paths. */
 function urlsIn(value: unknown, path = ''): string[] {
   if (typeof value === 'string') return value.includes('://') ? [path] : []
   if (Array.isArray(value)) return value.flatMap((item) => urlsIn(item, path))

@@ -8,7 +8,7 @@ import { mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
 import { startDeveloper } from '../../service/developerChain.js'
 
 const account = privateKeyToAccount(bytesToHex(testKeys[0] as Uint8Array))
-/** Of the polynomial that is zero everywhere: its commitment and its proof are the point at infinity. */
+/** The blob of the zero polynomial: its commitment and its proof are the point at infinity. */
 const infinity = `0xc0${'00'.repeat(47)}` as const
 const sidecar = {
   blob: bytesToHex(new Uint8Array(131_072)),

@@ -15,7 +15,7 @@ import { copyDemoStore, writeConfig } from '../../service/program.js'
 import { startService } from '../../service/service.js'
 import { refusedUpgrade, SocketClient } from '../../transport/socketClient.js'
 
-/** Connections that come to one edge alone once in two million times. */
+/** All connections are of one edge only once in two million runs. */
 const many = 22
 
 t.test(

@@ -87,7 +87,7 @@ function accountRange(start: string): NodeAnswer {
     },
   ])
   const from = start === '0x' ? 0 : Number(start)
-  // go-ethereum before 1.17 writes it as base64, and takes it as hex.
+  // go-ethereum before 1.17 writes this key as base64, and takes it as hex.
   const key = Buffer.from((from + 2).toString(16).padStart(64, '0'), 'hex').toString('base64')
   const next = from + 2 < all.length ? { next: key } : {}
   return { result: { accounts: Object.fromEntries(all.slice(from, from + 2)), ...next } }

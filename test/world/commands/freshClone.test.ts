@@ -34,7 +34,7 @@ function makeCopy(t: Test): string {
   return copy
 }
 
-/** A command of the terminal: npm, its shell and the program are one group of processes, as Ctrl-C meets them. */
+/** A command of the terminal: npm, its shell and the program are one group of processes, which gets Ctrl-C together. */
 function inTerminal(t: Test, cwd: string, words: readonly string[]) {
   const child = spawn('npm', words, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const said = { out: '', err: '' }

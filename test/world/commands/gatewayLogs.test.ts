@@ -34,7 +34,7 @@ interface Logs {
   readonly lazy?: boolean
 }
 
-/** A gateway whose headers are linked a few blocks deep, but for its logs. */
+/** A gateway whose headers are linked only a few blocks deep, except for its logs. */
 async function startWith(
   t: Test,
   folder: string,

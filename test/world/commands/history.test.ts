@@ -36,7 +36,7 @@ const prunedBefore = {
   message: `${pruned}, and the state before a block is kept from ${quantity(oldest + 1)} on`,
 }
 
-/** Of each method the parameters at a block. */
+/** For each method its parameters at a block. */
 const atBlock: Readonly<Record<string, (block: string) => unknown[]>> = {
   eth_getBalance: (block) => [account, block],
   eth_getTransactionCount: (block) => [account, block],
@@ -238,7 +238,7 @@ t.test('what is searched for is found as far back as there is state', async (t) 
       else if (result?.hash !== hash) t.equal(result?.hash, hash, `${method} of block ${number}`)
       else found++
       if (number <= oldest + 1) continue
-      // The newest page, which ends before everything that there was.
+      // The newest page, which contains all existing transactions.
       const search = ['ots_searchTransactionsBefore', [from, number + 1, 1]] as const
       const got = await cut.call(...search)
       const want = await whole.call(...search)

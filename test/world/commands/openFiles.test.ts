@@ -42,7 +42,7 @@ for (const { name } of transports) {
     let ended = 0
     for (let count = 0; count < filesMax + 100; count++) {
       const socket = connect(Number(port), '127.0.0.1')
-      // Its head is never whole, so that the connection stays.
+      // The head of this request is never complete, so that the connection stays open.
       socket.on('connect', () => socket.write('POST / HTTP/1.1\r\n'))
       socket.on('error', () => undefined)
       socket.on('close', () => {

@@ -14,7 +14,7 @@ import { withoutTimes } from '../../service/healthTimes.js'
 import { runHere, runProgram, startProgram, writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
 
-/** Longer than any test. */
+/** A time longer than any test. */
 const never = 3_600_000
 
 const hashOf = (block: MadeBlock | undefined) => bytesToHex(block?.hash ?? new Uint8Array())
@@ -27,7 +27,7 @@ async function waitForHead(service: Service, wanted: string): Promise<void> {
   await waitFor(`the head ${wanted}`, async () => (await latest(service)).hash === wanted)
 }
 
-/** Lets each head come once the one before was seen. */
+/** Plays each head once the one before was received. */
 async function playThrough(service: Service, steps: Steps, heads: readonly string[]): Promise<void> {
   await steps.reached()
   const [first = '', ...others] = heads

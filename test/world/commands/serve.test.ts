@@ -75,7 +75,7 @@ async function checkPrinted(t: Test, service: Service): Promise<void> {
     results.set(method, JSON.parse(text).result)
   }
   const latest = results.get('eth_getBlockByNumber') as { number: string }
-  // Blocks are made while these are asked.
+  // Blocks are made during these calls.
   const head = Number(results.get('eth_blockNumber'))
   t.ok(head >= headBlock.number && head <= Number(latest.number), `asked at block ${head}`)
   t.match(results.get('rollupx_addInvokeTransaction'), { transaction_hash: /^0x[0-9a-f]{60,63}$/ })
@@ -235,7 +235,7 @@ t.test(
     const folder = makeFolder(t)
     const run = startProgram(['serve', '--data', folder, '--port', '0'])
     await waitFor('blocks', async () => ((await headOf(folder, 'demo').catch(() => undefined)) ?? 0) > 5)
-    // Signals are obeyed once everything listens, the admin listener last.
+    // Signals are obeyed once all listeners are open, the admin listener last.
     await waitFor('the listeners', () => run.said.err.includes('the admin listener has started'))
     run.process.kill('SIGTERM')
     const { status, out, err } = await run.finished

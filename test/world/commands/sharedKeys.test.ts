@@ -1,5 +1,5 @@
 // @shares
-/** API keys that three processes share over a real PostgreSQL: made, revoked, and believed while it is gone. */
+/** API keys that three processes share over a real PostgreSQL: created, revoked, and trusted while it is down. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

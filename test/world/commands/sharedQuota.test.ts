@@ -1,5 +1,5 @@
 // @shares
-/** A quota of units that three processes share over a real PostgreSQL, which is killed meanwhile. */
+/** A quota of units that three processes share over a real PostgreSQL, which is killed in between. */
 import t from 'tap'
 import { withoutPostgres } from '../../feed/postgres.js'
 import { payOnce, shareQuota } from '../../feed/sharedQuota.js'

@@ -22,7 +22,7 @@ async function networksOf(service: Service) {
   return networks
 }
 
-/** How many upstreams each network has, once all of them are known. */
+/** Number of upstreams of each network, once all of them have answered. */
 async function shapeOf(service: Service, count: number) {
   return waitFor('all upstreams', async () => {
     const entries = Object.entries(await networksOf(service)).map(([name, { upstreams = {} }]) => {

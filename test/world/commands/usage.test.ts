@@ -39,7 +39,7 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
     t.teardown(() => service.stop())
     const [alice = '', bob = ''] = keys
     const { path, dataDir } = configOf(service)
-    // Connections that come to one edge alone once in two million times.
+    // All connections are of one edge only once in two million runs.
     let bytes = 0
     for (let time = 0; time < 22; time++) {
       const { text } = await service.post(`/v3/${alice}`, balance)

@@ -80,7 +80,7 @@ t.test('a page of zeros or of noise anywhere never ends in a crash', async (t) =
   const path = copyStore(folder)
   const bytes = readFileSync(original)
   const pages = Math.floor(bytes.length / 4096)
-  // Both meta pages, then some of everything that lies between.
+  // Both meta pages, then a sample of all pages in between.
   const damages: [page: number, fill: number | undefined][] = [
     [0, 0],
     [0, undefined],

@@ -16,7 +16,7 @@ interface Sample {
   readonly response: RpcAnswer
 }
 
-/** By the sample's name. */
+/** Differences by the sample's name. */
 type Differences = Readonly<Record<string, Difference>>
 
 interface Difference {
@@ -53,7 +53,7 @@ t.test('what go-ethereum was asked of an Amsterdam chain', { skip: withoutAmster
   t.ok(asked > 40)
 })
 
-/** Without the member that only this program adds to blocks. */
+/** Compares without the member that only this program adds to blocks. */
 function comparable(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return result
   const { totalDifficulty, ...rest } = result as Record<string, unknown>

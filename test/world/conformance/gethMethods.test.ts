@@ -1,7 +1,7 @@
 // @shares
 /**
- * Replays go-ethereum's answers about the demo chain for the newest methods: a third of the answers to each method, others
- * in each run, and all of them if `RUNS` asks for more.
+ * Replays go-ethereum's answers about the demo chain for the newest methods. Each run replays another third of the answers
+ * to each method, and all of them if `RUNS` asks for more.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -103,7 +103,7 @@ function withoutCap(error: RpcAnswer['error']): unknown {
   return { ...error, message }
 }
 
-/** Without the member that only this program adds to blocks. */
+/** Compares without the member that only this program adds to blocks. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (value === null || typeof value !== 'object') return value

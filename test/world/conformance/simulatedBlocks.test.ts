@@ -27,7 +27,7 @@ import { goOn, limits } from '../../unit/execution/evm/demoExecution.js'
 interface StoredBlock {
   readonly header: Header
   readonly hasUncles: boolean
-  /** Whether its receipts have the types that a simulation gives them: it knows no type 1. */
+  /** Whether the receipts of the block have the types that a simulation gives them: it knows no type 1. */
   readonly hasSameTypes: boolean
   readonly described: BlockStateCalls
 }

@@ -56,7 +56,7 @@ t.test('pictures of the dashboard, light and dark', { skip }, async (t) => {
     t.teardown(load({ service, key }, calls as never))
   }
   const visit = await Visit.open(await openBrowser(t), url)
-  // Of each view all that there is.
+  // The full height of each view.
   await visit.page.setViewport({ width: 1_280, height: 480 })
   await logIn(visit, token)
   await waitFor('a history', async () => {

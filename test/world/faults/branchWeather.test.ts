@@ -160,7 +160,7 @@ t.test('before one node', { skip }, async (t) => {
       const blocks = ['safe', 'finalized'].map((tag) => service.call('eth_getBlockByNumber', [tag, false]))
       return (await Promise.all(blocks)).map(({ result }) => Number(result?.number)).join()
     }
-    /** Names both at a new head; once that was asked for and the next one is there, the markers are these. */
+    /** Reports both at a new head. Once they were polled and the next head is there, the markers must be these. */
     const name = async (safe: unknown, finalized: unknown, expected: string) => {
       named = { safe, finalized }
       const asked = node.calls.length

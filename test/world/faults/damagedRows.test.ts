@@ -39,7 +39,7 @@ t.test('a head that cannot be read, and blocks whose rows are damaged or missing
   const putHead = (number: number, header: Uint8Array): Hash32 => {
     const hash = keccak256(concatBytes(header, numberKey(number)))
     environment.transactionSync(() => {
-      // It has one transaction, and a body that is nowhere.
+      // The block has one transaction, and a body that no node has.
       const body = encodeRlp([[], []])
       const senders = new Uint8Array(52)
       const totalDifficulty = new Uint8Array(0)

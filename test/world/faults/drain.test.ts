@@ -22,9 +22,9 @@ const answersMax = 400
 const chainId = 'SN_SEPOLIA'
 
 interface Load {
-  /** `sender/nonce` of each submission whose answer came. */
+  /** `sender/nonce` of each submission that got an answer. */
   readonly answered: Set<string>
-  /** Answers that came in part. */
+  /** Answers of which only a part arrived. */
   cut: number
   answers: number
 }

@@ -45,7 +45,7 @@ const proofsEach = 10
 
 t.test('victims of endless calls lose nothing, and wait for one of them at most', async (t) => {
   const { attacker, victims } = await startAttacked(t, {})
-  /** Of calls that had a thread to themselves until their time or gas was over. */
+  /** Calls that had a thread to themselves until their time or gas was used up. */
   const aborted: RpcAnswer[] = []
   let sent = 0
   // More than a request may wait for, one after another.
@@ -58,7 +58,7 @@ t.test('victims of endless calls lose nothing, and wait for one of them at most'
       attacker.send(callOf(endless, sent++))
     }
   })()
-  /** How many of them ended while a call of a victim waited. */
+  /** Number of these calls that ended while a call of a victim waited. */
   const overtaken: number[] = []
   const ask = async (victim: SocketClient, text: string) => {
     const before = aborted.length

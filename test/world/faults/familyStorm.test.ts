@@ -1,7 +1,7 @@
 // @shares
 /**
- * Six networks of other families in one process, each before two honest nodes and a liar, over chains that reorganise.
- * `STORM_SECONDS=600` makes it ten minutes.
+ * Six networks of other families in one process, each with two honest nodes and a lying one, over chains that
+ * reorganise. `STORM_SECONDS=600` makes it ten minutes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -55,7 +55,7 @@ class Front {
   readonly nodes: readonly FamilyNode[]
   /** Every block that was ever made, by its hash. */
   readonly made = new Map<string, Json>()
-  /** Answers: right, spoilt by the liar and labelled, and errors. */
+  /** Answers: right, wrong but marked as reported, and errors. */
   readonly counts = { right: 0, spoilt: 0, failed: 0 }
 
   constructor(name: string, chain: MadeChain, dice: Dice) {

@@ -10,10 +10,10 @@ import { isHandledAs, loudBlocksMin, planOfLoudness, stoppedStreams } from '../.
 
 const MiB = 2 ** 20
 const readersCount = 450
-/** Of each policy. */
+/** Number of clients of each policy. */
 const stoppedCount = 17
 
-/** Some heads come before the loud blocks, and some more for those who read again. */
+/** Some heads come before the large blocks, and some more for those who read again. */
 const quietBlocks = 4
 const loud = { from: quietBlocks + 1, to: quietBlocks + loudBlocksMin + 4 }
 const length = loud.to + 6

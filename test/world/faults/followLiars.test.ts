@@ -21,7 +21,7 @@ interface Rig {
   ): Promise<{ readonly service: Service; readonly listener: HeadListener }>
 }
 
-/** Three honest nodes, the last of which is three steps behind, and a liar, which is honest at first. */
+/** Three honest nodes, of which the last is three steps behind, and a lying node, which is honest at first. */
 async function openRig(t: Test): Promise<Rig> {
   const chain = await StormChain.fromSeed(1)
   const honest = [0, 0, 3].map((lagSteps) => new HonestNode(chain, { lagSteps, hasRaw: true }))

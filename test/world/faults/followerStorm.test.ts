@@ -1,4 +1,4 @@
-/** A follower before nodes that lag, lie and reorganise. */
+/** A follower with nodes that lag, lie and reorganise. */
 import t from 'tap'
 import { isLong, nodeMs, Storm } from '../../faults/storm.js'
 import { makeFolder } from '../../library/folder.js'

@@ -132,7 +132,7 @@ const pruned = { error: { code: 4444, message: 'pruned history unavailable' } }
 const isFirst = ({ method, params }: FrontCall) =>
   /^eth_get(Block|Header)ByNumber$/.test(method) && params[0] === '0x0'
 
-/** An answer with its head. */
+/** The answer with its head. */
 const whole = (line: string, headers: Readonly<Record<string, string>>, body: string) => ({
   body: [line, ...Object.entries(headers).map((each) => each.join(': ')), '', body].join('\r\n'),
   isWhole: true,
@@ -151,7 +151,7 @@ const without = (names: RegExp, value?: unknown) => (body: string) =>
     ),
   )
 
-/** Answers each question so the first time that it is asked. */
+/** Returns this answer for each question the first time. */
 function failsFirst(answer: FrontAnswer): Front {
   const asked = new Set<string>()
   const isFirstTime = ({ method, params }: FrontCall) => {
@@ -451,7 +451,7 @@ const lowArchive = await startNode(({ method, params }) => {
 /** Limit on an idle machine; the first row, without a front, measures how slow this machine is. */
 let startMsMax = 10_000
 const plainStartMs = 1_500
-/** How long nothing may come of a node that gives nothing. */
+/** Time in which a node without data must produce no message. */
 const deadMs = 1_500
 const genesis = { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
 
@@ -552,7 +552,7 @@ const gatewayTask = (t: Test, url: string, beacon?: BeaconPlan) => ({
   beacon,
 })
 
-/** Each gets a row and the URL of a front of it before the archive. */
+/** A column gets a row and the URL of its front before the archive. */
 type Column = (
   t: Test,
   row: Row,

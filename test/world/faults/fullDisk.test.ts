@@ -17,7 +17,7 @@ import { onSmallDisk, withoutSmallDisk } from '../../store/smallDisk.js'
 import { dumpStore } from '../../store/storeDump.js'
 
 const isFull = /^the disk that holds .* is full; free some space/
-/** So much more the disk grows each time; the store of the demo chain takes some 8 MB. */
+/** Growth of the disk each time; the store of the demo chain takes some 8 MB. */
 const growthKb = 500
 /** Imported before the disk is full for the first time. */
 const blocksBefore = 20

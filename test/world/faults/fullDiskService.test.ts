@@ -1,4 +1,4 @@
-/** A disk that becomes full under a server: reads go on, also after a restart, and writes once there is room. */
+/** A disk that becomes full under a server: reads continue, also after a restart, and writes once there is room. */
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -86,7 +86,7 @@ class Client {
   }
 }
 
-/** Reads go on, and nothing is written. */
+/** Expects that reads continue, and that no write is accepted. */
 async function checkReadOnly(t: Test, client: Client): Promise<void> {
   t.match(await client.read('kept'), { status: 200, result: '0x108' })
   t.match(await client.read('played'), { status: 200, result: /^0x10/ })

@@ -10,7 +10,7 @@ import type { Service } from '../../service/service.js'
 import { type GatewayOptions, startGateway } from '../../upstream/followedNode.js'
 import { WeatherNode } from '../../upstream/weatherNode.js'
 
-/** Nodes of one chain: a liar, which is honest at first, and honest ones. */
+/** Nodes of one chain: a lying node, which is honest at first, and honest ones. */
 async function openRig(t: Test, honestCount: number) {
   const chain = await StormChain.fromSeed(1)
   const honest = Array.from(

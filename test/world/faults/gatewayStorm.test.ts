@@ -1,5 +1,5 @@
 // @shares
-/** A gateway before nodes that lag, lie and reorganise. */
+/** A gateway with nodes that lag, lie and reorganise. */
 import { join } from 'node:path'
 import t from 'tap'
 import { ChainReader } from '../../../src/data/store/chainReader.js'

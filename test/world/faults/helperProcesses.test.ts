@@ -45,7 +45,7 @@ t.test('the lock of a writer of whom nothing is known is not taken, and names no
 t.test('a store that could not be walked is not called damaged', async (t) => {
   const path = join(makeFolder(t), 'store.mdb')
   await writeShrunkStore(path)
-  // Its last pages are free, which only a walk can detect.
+  // The last pages of the store are free, which only a walk can detect.
   truncateSync(path, 100 * 4_096)
   const open = () => openEnvironment({ path, readOnly: true, mapBytes })
   whileBroken(() => {

@@ -22,7 +22,7 @@ import { waitFor } from '../../library/until.js'
 import { copyDemo } from '../../service/servedDemo.js'
 import { reportsOf, type Service, startService } from '../../service/service.js'
 
-/** Length of a window, and how many there may be until one has only short turns: machines are busy at times. */
+/** Length of a window, and the number of windows until one has only short turns: machines are sometimes busy. */
 const seconds = Number(process.env.HOSTILE_SECONDS ?? 3)
 const windowsMax = 8
 /** node:http parses all requests of a packet at once, before any code of ours runs. */
@@ -178,7 +178,7 @@ const parts: Readonly<Record<string, (attacker: Attacker) => void>> = {
     })
   },
   readers(attacker) {
-    // Those who ask for much and never read.
+    // Clients that request long answers and never read.
     const much = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockReceipts', params: ['latest'] })
     attacker.repeat(8, async () => {
       const socket = await attacker.socket()

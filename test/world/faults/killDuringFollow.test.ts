@@ -33,7 +33,7 @@ const childSource = `
   thread.finished.then(said('finished'), ({ message }) => console.log('failed', message))
 `
 
-/** A node whose chain moves when the test lets it. */
+/** A node whose chain moves when the test decides. */
 interface MovingNode {
   readonly url: string
   readonly genesisText: string
@@ -187,7 +187,7 @@ for (const { name, skip, runs, startNode, history } of oneToKill(nodes)) {
       t.equal(head?.hash, last)
       const kept = ChainReader.open({ path: storePath })
       const oldest = kept.readOldestKept().state
-      // More is removed with one of the next commits.
+      // The next commits remove more history.
       const isCut = history !== undefined && oldest > 0 && oldest <= (head?.number ?? 0) - history.state
       t.ok(history === undefined ? oldest === 0 : isCut, `the oldest state is that of block ${oldest}`)
       await kept.close()

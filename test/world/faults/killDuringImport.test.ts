@@ -203,7 +203,7 @@ const [plain, ...others] = chains
 
 for (const { name, skip, runs, make, history } of [plain, ...oneToKill(others)]) {
   t.test(name, { skip }, async (t) => {
-    // One for both tests: it takes longer to make than to import.
+    // One chain for both tests: it takes longer to make than to import.
     const chain = writeChain(t.testdir(), await make(t), history)
     const headNumber = async (t: Test) => (await checkedHead(t, chain.storePath, chain.made))?.number
 
@@ -228,7 +228,7 @@ for (const { name, skip, runs, make, history } of [plain, ...oneToKill(others)])
       },
     )
 
-    // How it stops is the same for all chains.
+    // The stop is the same for all chains.
     if (name !== plain.name) return
     await t.test('an import stopped by message at any moment ends after a whole block', async (t) => {
       removeStore(chain)

@@ -13,7 +13,7 @@ const kills = Number(process.env.KILLS ?? 2)
 /** Submissions at the same time. */
 const clients = 40
 const senders = 50
-/** Of each start, before it is killed. */
+/** Answers of each start before it is killed. */
 const answersMax = 200
 
 /** One in ten connections is lost, before or after the sequencer has taken the transaction. */
@@ -46,7 +46,7 @@ async function load(service: RollupService, answered: Answered[]): Promise<void>
     while (!isGone) {
       await submitNext(service).then(
         (one) => void answered.push(one),
-        // The answer was not sent in full: nothing was promised.
+        // The answer was not sent in full, so it acknowledged no submission.
         () => undefined,
       )
     }

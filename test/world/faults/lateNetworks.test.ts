@@ -1,4 +1,6 @@
-/** Networks whose source is away at the first start, or ends: the others are served, and it comes back by itself. */
+/**
+ * Networks whose source is down at the first start, or ends: the others are served, and the source recovers by itself.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -34,7 +36,7 @@ async function nodeOf(t: Test, chain: StormChain): Promise<WeatherNode> {
   return node
 }
 
-/** As usual, so that the start is as long as it is for operators. */
+/** The usual limits, so that the start is as long as for operators. */
 const limits = { ...patientLimits, startMsMax: 4_000 }
 
 const edgeCounts = process.platform === 'linux' ? [1, 2] : [1]

@@ -108,7 +108,7 @@ for (const [name, paramsOf] of Object.entries(table)) {
         if (name === 'eth_call returns') t.equal(result, `0x${'00'.repeat(size)}`)
         if (isError) t.equal(error.data.length, 2 * size + 2)
         if (isError) t.ok(error.message.length < textMax)
-        // Each unit that was paid covers some bytes, the others are charged.
+        // Each paid unit covers some bytes; the other units are charged.
         const units = caller.takeSpent()
         t.ok(units >= Math.floor(bytes / bytesPerUnit) - 1, `${units} units for ${bytes} bytes`)
       }

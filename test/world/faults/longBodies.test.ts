@@ -14,7 +14,7 @@ import { inTime, once } from '../../library/until.js'
 import { copyDemo } from '../../service/servedDemo.js'
 import { reportsOf, startService } from '../../service/service.js'
 
-/** As for long answers: usual turns of this load take less than 30 ms. */
+/** Limit as for long answers: usual turns of this load take less than 30 ms. */
 const turnMsMax = 60
 /** Rounds until one has only short turns: machines are busy at times. The first are of a cold process. */
 const roundsMax = 8

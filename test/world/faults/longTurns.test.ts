@@ -63,7 +63,7 @@ function longGenesis() {
 const rpc = (method: string, params: unknown, id = 1) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
-/** Numbers of the blocks that have much of something. */
+/** Numbers of the blocks with the most transactions, logs or code. */
 interface Blocks {
   readonly logs: string
   readonly data: string
@@ -77,7 +77,7 @@ interface Blocks {
   readonly filter: string
 }
 
-/** Makes them. */
+/** Makes the blocks with long answers. */
 async function makeBlocks({ call, post }: Developer): Promise<Blocks> {
   const logs = new LogBlocks(post)
   await logs.make()
@@ -104,7 +104,7 @@ async function makeBlocks({ call, post }: Developer): Promise<Blocks> {
   const { hash: paying = '', blockHash: dataHash = '' } = await transactionOf(data)
   const { hash: calling = '' } = await transactionOf(codes)
   const filter = (await call('eth_newFilter', [{ fromBlock: logsAt, toBlock: logsAt }])) as string
-  // These wait for a block.
+  // These transactions wait for a block.
   for (let sent = 0; sent < 17; sent++) await send(anyone, `0x${'00'.repeat(120_000)}`, 1_500_000)
   return { logs: logsAt, data, codes, logging, paying, calling, dataHash, filter }
 }

@@ -1,4 +1,4 @@
-/** The pool with real threads that crash, spin, swell and are asked too much. */
+/** The pool with real threads that crash, loop, use too much memory and get too many jobs. */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { defer } from '../../../src/primitives/deferred.js'
@@ -134,7 +134,7 @@ t.test('a flood of one class delays a job of another by a bounded number of jobs
   )
   const proofs = Array.from({ length: 50 }, () => run(opened, 'fill', { bytes: 1, value: 1 }))
   await run(opened, 'work', { ms: 0 })
-  // One may run already, and one may be taken before it while proofs have their turn.
+  // One job may already run, and one may start before the proof while proofs have their turn.
   t.ok(finishedBefore <= 3, `${finishedBefore} jobs of the flood came first`)
   await Promise.all([...flood, ...proofs])
 })
@@ -182,7 +182,7 @@ t.test(
 t.test(
   'a job that gets no CPU to stop with keeps its thread, and its caller does not wait for it',
   async (t) => {
-    // It sleeps for many times the grace before it looks, as a thread does that gets no core.
+    // The job sleeps for many times the grace before it checks, like a thread without a core.
     const opened = await open(t, { graceMs: 100, classes: { execute: { runMsMax: 500 } } })
     t.equal(await run(opened, 'spin', { ms: 1 }), true, 'its code is loaded')
     const dozing = run(opened, 'doze', { ms: 2_000, times: 10 })
@@ -376,7 +376,7 @@ t.test('300 mixed jobs at once each get their own answer', async (t) => {
       case 3:
         return (await run(opened, 'work', { ms: 0 })) === null
       case 4:
-        // A tenth of these kills its thread.
+        // A tenth of these jobs kill their thread.
         if (i % 100 === 4)
           return run(opened, 'exit', i).then(
             () => false,

@@ -1,4 +1,4 @@
-/** The pool behind the real HTTP server: clients that go away, batches, full queues. */
+/** The pool behind the real HTTP server: clients that leave, batches, full queues. */
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import type { Fault } from '../../../src/primitives/faults.js'

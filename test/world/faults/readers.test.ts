@@ -1,4 +1,4 @@
-/** Readers of a store that die while they read, and those of containers, whose processes have the same pid. */
+/** Readers of a store that die during a read, and readers in containers, whose processes have the same pid. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * A feed whose writers, replicas and database are killed at random moments, by the signals that a failing machine comes
- * closest to. `KILLS=50` sets how often the writer is, and a replica; `PAUSE_MS=10000` how long the database
- * stays away.
+ * A feed whose writers, replicas and database are killed at random moments, by the signals closest to a failing
+ * machine. `KILLS=50` sets the number of kills of the writer, and of a replica; `PAUSE_MS=10000` the downtime of the
+ * database.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -35,7 +35,7 @@ import { SocketClient } from '../../transport/socketClient.js'
 const killsMax = Number(process.env.KILLS ?? 2)
 const pauseMs = Number(process.env.PAUSE_MS ?? 0)
 const blocksPerKill = 5
-/** Of which a replica keeps the past. */
+/** Number of blocks whose past a replica keeps. */
 const keptBlocks = historyBlocksMin
 
 /** Reorganisations of two blocks, one for about each kill. */
@@ -156,7 +156,7 @@ for (const played of takenOver) {
         await kill(writer.service)
         const killed = performance.now()
         writers.delete(pid)
-        // Everything may have been published; this one is not.
+        // The other blocks may have been published; this one is not.
         await steps.next()
         await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
         const taken = performance.now()
@@ -286,7 +286,7 @@ t.test('a writer, a standby and replicas outlive their database', { skip: withou
       upstreams: { feed: { trouble: 'no answer' } },
     })
   }
-  // It waits with the block by which it is too far ahead.
+  // The writer waits at the first block that is too far ahead.
   for (const block of chain.blocks.slice(before.number, before.number + 4)) {
     await steps.next()
     await atHead(block, [writer])

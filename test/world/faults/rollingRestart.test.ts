@@ -105,7 +105,7 @@ async function askOn(urls: readonly string[], load: Load): Promise<void> {
   agent.destroy()
 }
 
-/** Restarts the servers in turn until enough was asked. */
+/** Restarts the servers in turn until there were enough requests. */
 async function restartUnder(t: Test, servers: readonly Server[], urls: readonly string[], delayMs: number) {
   const load: Load = { requests: 0, failures: {}, isOver: false }
   const asking = Promise.all(Array.from({ length: clients }, () => askOn(urls, load)))

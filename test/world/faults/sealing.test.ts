@@ -38,7 +38,7 @@ const questionsMax = process.env.SEAL_SECONDS === undefined ? 100 : 300
 /** Highest resident memory of the process, for any calls. */
 const rssBytesMax = 900 * 2 ** 20
 
-/** Of every method that reads, as evenly as their examples allow. */
+/** Questions of every method that reads, as evenly as their examples allow. */
 function fixedQuestions(): string[] {
   const left = Object.entries(methodTable).map(([method, { reads = [] }]) => ({ method, asked: [...reads] }))
   const questions: string[] = []

@@ -17,7 +17,7 @@ import { WeatherNode } from '../../upstream/weatherNode.js'
 /** Blocks below the head that are final. */
 const finalDepth = 20
 
-/** Nodes of one branch, whose newest block is set. */
+/** Nodes of one branch, whose newest block the test sets. */
 class Colluders {
   tip: StormBlock
   readonly nodes: WeatherNode[] = []
@@ -126,7 +126,7 @@ for (const kind of someOf(kinds, 1)) {
       const own = await colluders.extend(5)
       const believing = await start(t, kind, { ...rig, folder: makeFolder(t) })
       await reaches(believing, 'latest', own)
-      // The nodes were asked for their heads again and again meanwhile.
+      // The nodes were polled for their heads many times in between.
       t.equal(await hashOf(service, 'latest'), tip.hash)
       const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}'
       const headers = { 'content-type': 'application/json' }

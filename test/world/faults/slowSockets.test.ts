@@ -41,7 +41,7 @@ t.test(
     let peakBytes = 0
     let slowestMs = 0
     const clients: SocketClient[] = []
-    // Each asks for 87 MB in calls of their own, and for 25 MB in one answer.
+    // Each client requests 87 MB in separate calls, and 25 MB in one answer.
     for (let i = 0; i < 20; i++) {
       const client = await SocketClient.connect(url)
       t.teardown(() => client.cut())

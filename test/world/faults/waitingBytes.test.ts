@@ -60,7 +60,7 @@ function posted(body: string, announced = Buffer.byteLength(body)): string {
   return `POST /demo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${announced}\r\n\r\n${body}`
 }
 
-/** Connections of one attack, which read nothing. */
+/** Connections of one attack, which never read. */
 class Attacker {
   readonly #open: { destroy(): void }[] = []
 
@@ -148,7 +148,10 @@ const subscriptions: Attack = (attacker) =>
     return attacker.send(dice.times(900, one))
   })
 
-/** Of a chain whose blocks come meanwhile, each with thousands of logs: the first of them once all are subscribed. */
+/**
+ * Subscriptions to a chain whose blocks come during the attack, each with thousands of logs. The first block comes once
+ * all are subscribed.
+ */
 const liveBlocks: Attack = async (attacker) => {
   const kinds = ['newHeads', 'logs', 'transactionReceipts', 'newPendingTransactions']
   await attacker.times(12, () => {
@@ -201,7 +204,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
     const blocks = new LogBlocks(async (body) => (await service.post('/dev', body)).text)
     t.match(await blocks.make(), '"result"', 'the contract')
 
-    /** Bytes that are charged, and how much the pool has done. */
+    /** Charged bytes, and the finished work of the pool. */
     const figures = async () => {
       const metrics = await admin.metrics()
       const of = (name: string) => metrics.get(`tidegate_${name}_bytes`) ?? Number.NaN
@@ -217,7 +220,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       const status = readFileSync(`/proc/${service.process.pid}/status`, 'latin1')
       return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024
     }
-    /** The bytes that are charged, once nothing has changed for a while: threads of streams that are not read stay busy. */
+    /** The charged bytes, once they are stable for a while: threads of unread streams stay busy. */
     const settled = async () => {
       let last = await figures()
       let sinceMs = performance.now()

@@ -1,6 +1,6 @@
 /**
- * Every method with wrong parameters at every place, asked of the program over HTTP and over a WebSocket. Whatever
- * comes, the answer is JSON-RPC and no defect. RUNS makes it longer, SEED repeats a run.
+ * Every method with wrong parameters at every place, over HTTP and over a WebSocket. Every answer is JSON-RPC and no
+ * defect. RUNS makes it longer, SEED repeats a run.
  */
 import t from 'tap'
 import { Dice, runsFactor } from '../../library/property.js'
@@ -54,7 +54,7 @@ const memberNames = [
   'proof',
 ]
 
-/** The value with one thing in it changed, somewhere. */
+/** The value with one part of it changed at random. */
 function changed(value: unknown): unknown {
   if (dice.throw(3) === 0 || typeof value !== 'object' || value === null) return oddValue()
   if (Array.isArray(value)) {

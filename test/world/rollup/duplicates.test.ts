@@ -89,7 +89,7 @@ for (const [where, open] of await queueStores(t)) {
     const refused = await submit(dearer(11, 1_000)).catch((error: unknown) => error)
     t.match(refused, { fault: { kind: 'SubmissionsFull' } })
     t.match(queue.counts(), { waiting: 1, waitingBytes: before.waitingBytes })
-    // It takes the place and the bytes of the other one.
+    // This submission takes the place and the bytes of the other one.
     await submit(dearer(12, 410))
     t.match(queue.counts(), { waiting: 1 })
     t.ok(queue.counts().waitingBytes > before.waitingBytes)

@@ -30,7 +30,7 @@ import { callerOf, type OpenQueue, queueStores } from '../../rollup/queues.js'
 const histories = 100
 /** Histories that share one queue. */
 const together = 100
-/** Between them the sequencer may go and come, and the process end and begin. */
+/** Between phases the sequencer may stop and start, and the process end and begin. */
 const phases = 6
 
 /** Records of each key that are left, at least; more than a victim has. */
@@ -54,7 +54,7 @@ function digestFields(fields: HashedFields): Felt {
 interface Changes {
   readonly calldata?: string
   readonly signature?: string
-  /** Of tip and price. */
+  /** Raise of tip and price. */
   readonly raise?: number
 }
 
@@ -84,16 +84,16 @@ interface Acknowledged {
   readonly name: string
 }
 
-/** The queue, as it is after each start. */
+/** The queue and its state after each start. */
 interface World {
   queue: OpenQueue
   readonly sequencer: ModelSequencer
 }
 
-/** One history: the victim submits in the order of its nonces, the attacker anything. */
+/** One history: the victim submits in the order of its nonces, the attacker in any order. */
 class History {
   readonly acknowledged: Acknowledged[] = []
-  /** Submissions of the victim that had to be taken and were not. */
+  /** Submissions of the victim that were refused by mistake. */
   readonly refusals: string[] = []
   readonly #world: World
   readonly #dice: Dice
@@ -133,7 +133,7 @@ class History {
       }
       case 2:
         await this.#take(write(sender, this.#nonce++, {}))
-        // It replaces the other one unless that was sent.
+        // This transaction replaces the other one unless that was sent.
         return this.#offer(write(sender, nonce, { raise: 1, calldata: '0x2' }))
       case 3: {
         const last = this.acknowledged.at(-1)
@@ -265,7 +265,7 @@ async function playBatch(
   for (let phase = 0; phase < phases; phase++) {
     sequencer.mode = hasOutages && dice.throw(2) === 0 ? (dice.throw(2) === 0 ? 'refusing' : 'silent') : 'up'
     await Promise.all(played.map((history) => history.step()))
-    // While the sequencer answers, nothing that it was not sent expires.
+    // While the sequencer answers, unsent submissions do not expire.
     if (!hasOutages)
       await queue.queue.sweep(Date.now() + 2 * hourMs, forwarding.forwarder?.silentTo ?? new Set())
     if (dice.throw(4) > 0) continue

@@ -47,11 +47,11 @@ t.test('what a key was answered a hash for outlasts the attacks of another durin
   for (let nonce = 4; nonce < 8; nonce++) {
     const transaction = makeTransaction(7, nonce)
     const wrong = { ...transaction, signature: ['0x9'] }
-    // The same hash, before the right signature comes.
+    // The same hash, before the submission with the right signature.
     t.match((await submit(attacker, wrong)).result, { transaction_hash: /^0x/ })
     const { result } = await submit(victim, transaction)
     hashes.push(result.transaction_hash)
-    // A dearer one in its place, and one that comes before it.
+    // A transaction with higher fees in its place, and one with a lower nonce.
     const l2_gas = { max_amount: '0x5', max_price_per_unit: '0xffff' }
     const dearer = { ...transaction, ...dear, resource_bounds: { ...transaction.resource_bounds, l2_gas } }
     await submit(attacker, dearer)

@@ -45,7 +45,7 @@ for (const [where, open] of await queueStores(t)) {
       const hash = await queue.submit(plain, victim)
       t.equal(await queue.submit(plain, attacker), hash, 'even the same one has its own row')
       t.equal(queue.queue.counts().waiting, 2)
-      // It replaces that one.
+      // The new transaction replaces that one.
       const other = await queue.submit(dearer(7, 3), attacker)
       t.match(await queue.queue.readRow(hash, victimId), { state: 'RECEIVED', rejection: undefined })
       t.equal(await stateOf(queue, other, attackerId), 'RECEIVED')
@@ -95,7 +95,7 @@ for (const [where, open] of await queueStores(t)) {
     const { queue, submit, deliveries } = await open(t, t.testdir())
     const callers = [attacker, victim, new RequestContext()]
     const signed = (at: number) => makeTransaction(7, 0, { signature: [`0x${at.toString(16)}`] })
-    // Two of them have one key.
+    // Two of these callers have one key.
     callers.push(new RequestContext())
     const hash = await submit(signed(0), callers[0])
     for (const [at, caller] of callers.entries()) if (at > 0) t.equal(await submit(signed(at), caller), hash)
@@ -140,7 +140,7 @@ for (const [where, open] of await queueStores(t)) {
         )
         t.ok((taken[0] ?? 0) <= half, `none has more than half: ${taken}`)
         t.match(await submit(makeTransaction(200, 0), callerOf(5)).catch((error) => error), /^0x/)
-        // Without keys there is one caller, who may fill all.
+        // Without keys there is one caller, who may use all places.
         const { waiting } = queue.counts()
         for (let nonce = 0; ; nonce++) {
           const refused = await submit(makeTransaction(300, nonce)).catch((error) => error)
@@ -168,7 +168,7 @@ for (const [where, open] of await queueStores(t)) {
     await deliveries.settle(hashes[0] as Felt, { code: 55, text: 'no' })
     t.match(await submit(makeTransaction(1, 2), attacker), /^0x/)
     t.match(await submit(makeTransaction(1, 3), attacker).catch((error) => error), full)
-    // One that is rejected makes room for itself, and takes the place of its own record.
+    // A rejected submission makes room for itself, and takes the place of its own record.
     await deliveries.settle(hashes[1] as Felt, { code: 55, text: 'no' })
     t.equal(await submit(makeTransaction(1, 1), attacker), hashes[1])
     t.match(queue.counts(), { waiting: 2, settled: 1 })

@@ -35,7 +35,7 @@ for (const [where, open] of await queueStores(t)) {
     const { queue, deliveries, submit, close } = await open(t, t.testdir(), { limits: { settledMax: 300 } })
     const hashes = await Promise.all(Array.from({ length: 801 }, (_, i) => submit(makeTransaction(i + 1, 0))))
     for (const hash of hashes.slice(0, 501)) await deliveries.settle(hash, undefined)
-    // Of those settled in one millisecond none is older.
+    // Submissions settled in the same millisecond have the same age.
     await delay(2)
     for (const hash of hashes.slice(501)) await deliveries.settle(hash, undefined)
     t.equal(queue.counts().settled, 801)

@@ -30,7 +30,7 @@ const [payFunction, paidEvent] = ledgerAbi
 
 const hashOf = ({ hash }: MadeBlock) => bytesToHex(hash)
 
-/** Blocks taken back (newest first) and brought by each head after the first. */
+/** Unwound blocks (newest first) and added blocks of each head after the first. */
 function stepsOf({ heads, blocks, branches }: ReplayedChain): { made: MadeBlock; removed: boolean }[][] {
   const known = new Map<string, MadeBlock>(
     [...blocks, ...branches.flat()].map((made) => [hashOf(made), made]),
@@ -81,7 +81,7 @@ const chain = await makeReplayedChain(t, {
   reorganisations,
   planOf: paymentPlan,
 })
-/** The blocks that each head brings: one, or a branch. */
+/** The blocks that each head adds: one, or a branch. */
 const broughtAt = stepsOf(chain).map((steps) => steps.flatMap(({ made, removed }) => (removed ? [] : made)))
 const brought = broughtAt.flat()
 
@@ -148,7 +148,7 @@ t.test("viem's watchers are told of each head and log, and of reorganisations", 
       onLogs: () => t.fail('the address emits no logs'),
     }),
   ]
-  // Their subscriptions are sent after this turn, and answered before this call.
+  // The subscriptions of the client are sent after this turn, and answered before this call.
   await nextTurn()
   await client.getChainId()
   await play([() => blocks.length, () => numbers.length])
@@ -239,7 +239,7 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   ]
   await provider.on({ address: ledgerAddress, topics }, (log: Log) => logs.push(lineOf(log)))
   await contract.on('Paid', (_payer, _payee, _value, { log }: { log: Log }) => contractLogs.push(lineOf(log)))
-  // Answered after its subscriptions.
+  // This call is answered after the client's subscriptions.
   await provider.send('eth_chainId', [])
   await play([() => numbers.length])
   t.strictSame(
@@ -263,7 +263,7 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   await provider.destroy()
 })
 
-/** Plays the chain; before each head but the first, `seen` has all that the heads before it brought. */
+/** Plays the chain. Before each head but the first, `seen` has all blocks of earlier heads. */
 async function playWatched(t: Test, steps: Steps, seen: readonly string[]): Promise<void> {
   let count = 0
   for (const lines of expectedByHead(chain, undefined)) {
@@ -358,7 +358,7 @@ t.test("ethers' contracts listen by a filter over HTTP", async (t) => {
   await contract.on('Paid', (_payer, payee, value, { log }: { log: Log }) =>
     seen.push(paymentLine(log.blockHash, log.index, log.removed, payee, value)),
   )
-  /** It asked for changes so often, has looked at the head since, and so asks again with the next number. */
+  /** The library has requested changes this number of times, has read the head since, and so uses the next number. */
   const isReady = (changes: number) =>
     countAnswers(answered, 'eth_getFilterChanges') >= changes &&
     answersSince(answered, 'eth_getFilterChanges', 'eth_blockNumber') >= 4

@@ -117,7 +117,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     const { result } = await service.call('eth_getProof', [counterAddress, ['0x0'], id])
     return verifyAnswer(block.stateRoot, result)[0]
   }
-  /** The same count as code sees it that runs on the block's state. */
+  /** The same count as seen by code that runs on the block's state. */
   const executedCountAt = async (id: unknown) => {
     // Returns slot 0.
     const code = '0x60005460005260206000f3'
@@ -125,7 +125,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     return (await service.call('eth_call', params)).result
   }
   const receiptsOf = async (id: unknown) => (await service.call('eth_getBlockReceipts', [id])).result
-  /** Everything by number is of this branch. */
+  /** All answers by number are of this branch. */
   const isCanonical = async (t: Test, branch: readonly BranchBlock[]) => {
     for (const block of branch) {
       const number = quantity(block.number)

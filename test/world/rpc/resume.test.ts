@@ -28,7 +28,7 @@ const awayHeadsMax = 6
 /** Turns of the event loop from the moment of a head to a cut: the events go out and come in meanwhile. */
 const cutTurnsMax = 6
 
-/** Payments to one of them are not asked for. */
+/** Payments to the last of the payees are not requested. */
 const wantedPayees: readonly string[] = payees.slice(0, 2)
 const paddedPayees = wantedPayees.map((payee) => `0x${payee.slice(2).toLowerCase().padStart(64, '0')}`)
 const kinds = {
@@ -79,7 +79,7 @@ class Follower {
     this.copy = new kinds[kind].copy(base)
   }
 
-  /** Connects again and again, sometimes after a while. Throws Error if a message of the server does not fit. */
+  /** Connects repeatedly, sometimes after a while. Throws Error if a message of the server does not fit. */
   async follow(): Promise<void> {
     while (!this.#isStopped) {
       await this.#followOnce()
@@ -203,7 +203,7 @@ function isStep(step: Step | undefined, hash: string, removed: boolean): boolean
   return step?.hash === hash && step.removed === removed
 }
 
-/** Blocks of the chain file alternate with branches, which take back and bring several blocks each. */
+/** Blocks of the chain file alternate with branches, which unwind and add several blocks each. */
 function makeChain(dice: Dice): Promise<ReplayedChain> {
   const reorganisations = dice
     .times(5, () => dice.throw(3))

@@ -40,7 +40,7 @@ import { methodTable } from '../../rpc/methodTable.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../transport/serverLimits.js'
 import { demoStore, goOn, limits } from '../../unit/execution/evm/demoExecution.js'
 
-/** Those that read state. */
+/** Methods that read state. */
 const stateMethods: readonly string[] = [
   'eth_getAccount',
   'eth_getBalance',

@@ -47,8 +47,8 @@ const optimismParts: ChainFamily['parts'] = withoutExecution(executedOptimism).p
 const optimismReads: FamilyCalls['reads'] = ['optimism_*', 'rollup_*']
 
 /**
- * A chain of the OP Stack. Where its fork times are not known, calls run by Ethereum's rules. Blocks are only proved in
- * any case, because a chain may have a fork that the known times lack.
+ * A chain of the OP Stack. If its fork times are unknown, calls run by Ethereum's rules. Blocks are only proved in any
+ * case, because a chain may have a fork that the known times lack.
  */
 const optimism: ChainFamily = {
   ...base,
@@ -168,7 +168,7 @@ const scroll: ChainFamily = {
   transactionTypes: scrollTypes,
   calls: {
     rules: { fork: 'prague', from: 1_766_041_200 },
-    // It has only some of Osaka's rules.
+    // This chain has only some of Osaka's rules.
     unknown: {
       opcodes: new Set([clz, prevRandao]),
       addresses: addresses([0x02, 0x03], [0x09, 0x11], [0x100, 0x100]),
@@ -205,7 +205,7 @@ const other: ChainFamily = {
   calls: callsOf({ asked: searches }),
 }
 
-/** By their names in stores. */
+/** Families by their names in stores. */
 export const provedFamilies: ReadonlyMap<string, ChainFamily> = new Map(
   Object.entries({
     optimism,

@@ -19,7 +19,10 @@ const plain = 2
  * 0.35 ms, read in 0.13. Deflate with the blooms leaves 26,761 in 0.71 ms.
  */
 const level = 1
-/** Fewer bytes are not worth the 0.1 ms that deflate takes to start: without blooms half of them are gone already. */
+/**
+ * Fewer bytes are not worth the 0.1 ms that deflate takes to start: without blooms half of the bytes are already
+ * removed.
+ */
 const deflatedMin = 2_048
 /** More than the receipts of any block have: logs take 8 gas a byte. */
 const receiptsBytesMax = 2 ** 30

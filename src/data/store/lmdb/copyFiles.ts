@@ -129,9 +129,9 @@ export function assertRoomFor(bytes: number, folder: string): void {
 
 /** A folder that gets its final name once it is complete; see {@link draftFolder}. */
 export interface FolderDraft {
-  /** Its path until then. */
+  /** Path of the file until then. */
   readonly path: string
-  /** Renames it at once, after its content is on disk. */
+  /** Renames the file at once, after its content is on disk. */
   finish(): void
   abandon(): void
 }

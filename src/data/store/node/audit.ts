@@ -40,7 +40,7 @@ export interface AuditNote {
 }
 
 export interface AuditEntry extends AuditNote {
-  /** From 1. */
+  /** Sequence number, from 1. */
   readonly sequence: number
   /** 64 hex digits. */
   readonly hash: string

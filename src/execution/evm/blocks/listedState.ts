@@ -24,7 +24,7 @@ interface ListedAccount {
   readonly access: AccountAccess
   /** Before the block. */
   readonly before: Account | undefined
-  /** By {@link latin1Key}. */
+  /** Slots by {@link latin1Key}. */
   readonly slots: ReadonlyMap<string, ListedSlot>
 }
 
@@ -32,7 +32,7 @@ export class ListedBlock {
   /** Accounts, slots and changes of the list. */
   readonly entries: number
   readonly #byAddress = new Map<string, ListedAccount>()
-  /** Code that the block brings, by its hash. */
+  /** Code of the block diff, by its hash. */
   readonly #codes = new Map<string, Uint8Array>()
   /** Hashes of that code. */
   readonly #hashes = new Map<IndexedValue, Hash32>()

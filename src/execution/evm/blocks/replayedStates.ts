@@ -15,12 +15,12 @@ import { buildBlockAccessList } from './blockAccesses.js'
 import type { BlockReplays, ReplayedBlock } from './blockReplay.js'
 import { ListedBlock } from './listedState.js'
 
-/** Memory for kept blocks, a few of 36 million gas: an indexer asks for the transactions of one after the other. */
+/** Memory for kept blocks, a few of 36 million gas: an indexer requests the transactions of one after the other. */
 const keptBytesMax = 16 * 2 ** 20
 /** Bytes of an entry of a list with its rows, and of a transaction, as V8 counts them. */
 const entryBytes = 400
 const transactionBytes = 1_500
-/** Blocks that are remembered to have been asked for once. */
+/** Limit of remembered blocks that were requested once. */
 const askedBlocks = 256
 /**
  * Gas up to which a block is executed as a whole for one of its transactions. At 10 million gas a second, the least that
@@ -84,7 +84,7 @@ export class ReplayedStates {
     return { state, logsBefore: logsBefore[index] ?? 0 }
   }
 
-  /** The state before a block, which a list needs for code alone; opened once it is asked for. */
+  /** The state before a block, which a list needs for code alone; opened at the first read. */
   #lateState(block: ReplayedBlock): Pick<StateView, 'account' | 'slot' | 'code'> {
     let state: StateView | undefined
     const opened = () => {
@@ -118,8 +118,8 @@ export class ReplayedStates {
 }
 
 /**
- * Before Cancun, a list does not tell that a contract lost its slots (EIP-6780). The transactions of a block without two
- * of them have none before them.
+ * Before Cancun, a list does not show that a contract lost its slots (EIP-6780). A block with at most one transaction
+ * needs no list, because no other transaction runs before.
  */
 function isListable({ header, transactions, context }: ReplayedBlock): boolean {
   return transactions.length > 1 && header.gasUsed <= gasMax && includesFork(context.fork, 'cancun')

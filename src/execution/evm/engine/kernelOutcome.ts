@@ -2,7 +2,7 @@
 import type { WasmGlobal } from '../../../primitives/webAssembly.js'
 import type { KernelMemory } from './kernelMemory.js'
 
-/** As in src/execution/kernel/layout.ts. */
+/** Address as in src/execution/kernel/layout.ts. */
 const opcodeTable = 0x2000
 
 /** Why a message failed; numbers as `Failure` in src/execution/kernel/frame.ts. */

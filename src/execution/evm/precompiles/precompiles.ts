@@ -54,7 +54,7 @@ interface Contract {
   run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
 }
 
-/** By number, which is also the address. */
+/** Contracts by number, which is also the address. */
 const contracts: Readonly<Record<PrecompileNumber, Contract>> = {
   1: { gas: () => 3_000n, run: recover },
   2: { gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') },

@@ -94,7 +94,7 @@ function settle(
 
 export interface BlockTransaction extends Transaction {
   readonly gasLimit: bigint
-  /** As in its block. */
+  /** The transaction as in its block. */
   readonly item?: RlpItem
   /** Whether a developer chain made it without a signature. */
   readonly isImpersonated?: boolean

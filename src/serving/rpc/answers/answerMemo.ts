@@ -15,7 +15,7 @@ import { resultInTail, resultTail } from './outcome.js'
 
 export interface CachedAnswer {
   readonly json: Json
-  /** Its {@link resultTail}, so that a repeated answer of any length is two pieces. */
+  /** The {@link resultTail}, so that a repeated answer of any length is two pieces. */
   readonly tail: Uint8Array
   /** Units of each repetition: the price of the first call. */
   readonly price: number
@@ -27,7 +27,7 @@ export interface CachedAnswer {
 /** A call, identified by the text of its parameters. */
 export interface AskedCall {
   readonly hash: number
-  /** In the layout of {@link readWords}. */
+  /** The parameters in the layout of {@link readWords}. */
   readonly words: Int32Array
   /** Length of the text: two texts of different lengths may have the same words. */
   readonly paramsBytes: number

@@ -33,7 +33,7 @@ interface HolderLimits {
 
 /** Identity of a caller: metering, the pool and logs distinguish callers by their key. */
 export interface Identity {
-  /** Its id has 12 hex digits; see `access/keyChecker.ts`. */
+  /** The id of the key has 12 hex digits; see `access/keyChecker.ts`. */
   readonly key: { readonly id: string; readonly limits?: HolderLimits }
   /** The allowance that pays for calls; undefined: no limit. */
   readonly allowance?: Allowance | undefined
@@ -53,7 +53,7 @@ const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
  * Maximum size of a body that is read although the caller cannot pay for it. Its calls are refused with their ids: on a
- * WebSocket nobody can use an error without an id. 1,000 calls take 1.4 ms.
+ * WebSocket an error without an id is useless. 1,000 calls take 1.4 ms.
  */
 const unpaidBytesMax = 64 * 1024
 

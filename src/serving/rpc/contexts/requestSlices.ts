@@ -184,7 +184,7 @@ export class RequestSlices {
 
   #check(hasTurn: boolean): void {
     if (!hasTurn) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-    // The caller has left, so nobody sees this fault.
+    // The caller has left, so this fault is not sent.
     if (this.#context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 
@@ -206,7 +206,7 @@ export class RequestSlices {
   }
 }
 
-/** As {@link RequestSlices.run} for long work that cannot be cut. The turns end where the work waits for a job. */
+/** As {@link RequestSlices.run} for long work that cannot be cut. The turns end when the work waits for a job. */
 export function inOneSlice<T>(turns: RequestSlices, work: () => T | Promise<T>): T | Promise<T> {
   if (turns.isOver) {
     return turns.run(() => {

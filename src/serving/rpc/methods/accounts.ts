@@ -96,7 +96,7 @@ export const accountMethods = {
     run: ({ chain, state }, [account, id]) =>
       `"${toQuantity(state.readAccount(stateBlock(chain, id, 1), account)?.balance ?? 0n)}"`,
   }),
-  /** For a delegation (EIP-7702) its designator. */
+  /** For a delegation (EIP-7702) the answer is its designator. */
   eth_getCode: chainMethod({
     ...ofAccount,
     summary: 'Code of an account after a block',

@@ -117,7 +117,7 @@ export class SignedHead {
     return { root: beaconBlockHeader.root(beacon), slot: beacon.slot, anchor: this.#anchor }
   }
 
-  /** Without members of the light client before the checkpoint is loaded. */
+  /** The state of the signed head; without members of the light client before the checkpoint is loaded. */
   get state(): SignedState {
     const client = this.#client
     return {

@@ -74,7 +74,7 @@ export class ImportSession {
     if (now - this.#committed >= this.#commitMs || this.#store.heldRows >= rowsPerCommit) {
       await this.#flushed
       this.#flushed = this.#flush()
-      // Its error is thrown at the next commit, which awaits it.
+      // An error of the commit is thrown at the next commit, which awaits it.
       this.#flushed.catch(() => undefined)
       if (this.#publisher !== undefined) await this.#flushed
       this.#committed = performance.now()

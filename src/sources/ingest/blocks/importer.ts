@@ -83,7 +83,7 @@ class UnkeptBranchError extends InvalidBlockError {}
 /** A canonical block, and the blocks from it to the end of a branch. */
 interface Branch {
   readonly base: Header
-  /** Of each block its diff if it is in memory. */
+  /** The diff of each block, if it is in memory; otherwise the block. */
   readonly members: readonly (BlockDiff | Candidate)[]
 }
 

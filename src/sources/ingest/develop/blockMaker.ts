@@ -143,7 +143,7 @@ export type RunOnState = <T>(run: (state: StateView) => T) => T
 
 export class BlockMaker {
   readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
-  /** For the next blocks of {@link build}. */
+  /** Limits for the next blocks of {@link build}. */
   dataLimits: DataLimits = { ofTransaction: undefined, ofBlock: undefined }
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule

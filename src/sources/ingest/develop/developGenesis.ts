@@ -1,4 +1,4 @@
-/** The genesis of a developer chain for which nobody wrote one: all forks from the first block, and funded accounts. */
+/** The genesis of a developer chain without a genesis file: all forks from the first block, and funded accounts. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'

@@ -32,7 +32,7 @@ export function quantity(value: unknown, index: number): bigint {
   throw invalid('expected a whole number, or one as a text', index)
 }
 
-/** At most `max`. */
+/** An integer of at most `max`. */
 export function integer(value: unknown, max: number, index = 0): number {
   const found = quantity(value, index)
   if (found > max) throw invalid(`expected at most ${max}`, index)

@@ -324,7 +324,7 @@ export class DeveloperCalls implements SourceCalls {
     return blocks
   }
 
-  /** In the form of anvil's. */
+  /** The answer in the form of anvil's. */
   #nodeInfo(): unknown {
     const { number, timestamp, gasLimit, baseFeePerGas = 0n } = this.#maker.head
     const fork = this.#maker.nextFork(this.#clock.next)
@@ -345,7 +345,7 @@ export class DeveloperCalls implements SourceCalls {
     }
   }
 
-  /** In the form of anvil's and Hardhat's. */
+  /** The answer in the form of anvil's and Hardhat's. */
   #metadata(): unknown {
     const { number, hash } = this.#store.head
     const base = this.#store.readIdentity()?.fork

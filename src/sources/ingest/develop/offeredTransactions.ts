@@ -12,7 +12,7 @@ import type { RlpItem } from '../../../primitives/rlp.js'
 /** Amounts of a transaction besides gas, or of some together. */
 export interface Amounts {
   readonly blobs: number
-  /** As in the block. */
+  /** Bytes of the transaction as in the block. */
   readonly bytes: number
   /** Blob gas where a fork computes it from the bytes of transactions; otherwise 0. */
   readonly footprint: bigint
@@ -43,7 +43,7 @@ export class OfferedTransactions implements Offers {
   readonly refused: Refused[] = []
   readonly #block: OfferedBlock
   readonly #candidates: Iterator<SentTransaction>
-  /** With the amounts of the block before each. */
+  /** Taken transactions, each with the amounts of the block before it. */
   readonly #taken: (readonly [tx: SentTransaction, before: Amounts])[] = []
   /** Senders whose transactions are no longer offered. */
   readonly #left = new Set<string>()

@@ -38,7 +38,7 @@ import { Silence } from './silence.js'
 const lookMs = 1_000
 /** Time between two looks at nodes, whose heads choose nothing here. */
 const pollMs = 10_000
-/** Longest time for one block of them, over all attempts; it is asked for again then. */
+/** Longest time for one block from nodes, over all attempts; after that it is requested again. */
 const blockMsMax = 10_000
 
 /** Runs until the signal is aborted. Rejects with OperatorError for a cause that the operator can remove. */
@@ -68,7 +68,7 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     let receivers: Upstreams | undefined
     const tell = stateTeller(report, () => ({
       head: gap?.number,
-      // The consensus client goes on without them.
+      // The consensus client continues without nodes.
       isDown: false,
       nodes: [...(upstreams?.states() ?? []), ...(receivers?.states() ?? [])],
       trouble: silent ?? gap?.trouble,

@@ -300,7 +300,7 @@ export class GapFiller {
     }
   }
 
-  /** At least the parent of a block. */
+  /** Headers below a block, at least its parent's. */
   #linksBelow(link: BlockLink, count: number, head: Hash32): Promise<readonly BlockLink[]> {
     const received = this.#received.get(latin1Key(link.parentHash))
     if (received !== undefined) return Promise.resolve([linkOf(received)])

@@ -215,7 +215,7 @@ export function payloadJson(
 ): Json {
   const header = decodeHeader(headerRlp)
   const { baseFeePerGas = 0n, blobGasUsed, excessBlobGas, slotNumber } = header
-  // Elsewhere it follows from the withdrawals.
+  // In other families the root follows from the withdrawals.
   const withdrawalsRoot = familyOf(fork).proofs.hasWithdrawals(fork) ? undefined : header.withdrawalsRoot
   return {
     parentHash: bytesToHex(header.parentHash),

@@ -23,7 +23,7 @@ import { EngineError } from './engineError.js'
 import type { Json } from './engineFields.js'
 import { payloadJson } from './payload.js'
 
-/** As many as go-ethereum keeps (maxTrackedPayloads). A consensus client asks for one or two a slot. */
+/** As many as go-ethereum keeps (maxTrackedPayloads). A consensus client requests one or two a slot. */
 export const buildsMax = 10
 
 interface Build {

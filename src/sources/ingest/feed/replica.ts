@@ -99,7 +99,7 @@ export class Replica {
   async #beginCommit(): Promise<void> {
     await this.#flushed
     this.#flushed = this.#store.commitBatch()
-    // Its error is thrown when it is awaited, and at the next write.
+    // An error of the commit is thrown when it is awaited, and at the next write.
     this.#flushed.catch(() => undefined)
   }
 

@@ -36,7 +36,7 @@ type Json = Readonly<Record<string, unknown>>
 export interface FamilyBlock {
   readonly hash: Hash32
   readonly header: Header
-  /** With Ethereum's fields alone if the family has others. */
+  /** RLP of a header with Ethereum's fields alone if the family has others. */
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
   readonly senders: Uint8Array
@@ -56,7 +56,7 @@ interface Read {
   readonly item: RlpItem | undefined
   readonly hash: Uint8Array
   readonly sender: Uint8Array
-  /** Whether its bytes prove hash and sender. */
+  /** Whether the bytes of the transaction prove hash and sender. */
   readonly isCovered: boolean
   /** Whether no root of its block covers it, by the rules of its family. */
   readonly isUnrooted?: boolean

@@ -175,7 +175,7 @@ export class HeadReader {
     return row && decodeHeader(row)
   }
 
-  /** Without changes if the parent is not stored. */
+  /** The changes of the block by its witness; none if the parent is not stored. */
   #execute(answer: unknown, block: ProvedBlock): ChangesFrom {
     const parent = this.#headerOf(block.header.parentHash)
     if (parent === undefined) return { changes: undefined }

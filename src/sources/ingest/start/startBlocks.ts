@@ -52,7 +52,7 @@ export async function readStartHeaders(paths: readonly string[]): Promise<StartH
   return headers
 }
 
-/** From the RLP of a header, or of a block. */
+/** A start header from the RLP of a header, or of a block. */
 export function startHeader(rlp: Uint8Array): StartHeader {
   const isBlock = Array.isArray(decodeRlpList(rlp)[0])
   const block = isBlock ? parseBlock(rlp) : undefined

@@ -149,7 +149,7 @@ export interface ArchiveTask {
   readonly identity: ChainIdentity
   /** Paths of files. */
   readonly archives: readonly string[]
-  /** Their bytes in all. */
+  /** Bytes of all files. */
   readonly bytesTotal: number
   /** Trusted accumulators, lower-case hex; undefined: all are trusted. A gateway's archives need none. */
   readonly accumulators: readonly string[] | undefined

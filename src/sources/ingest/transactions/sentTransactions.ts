@@ -267,7 +267,7 @@ export class SentTransactions {
         .map(async ({ upstream, answer }) => {
           const known = await answer.catch(() => undefined)
           isHeld ||= known !== undefined && known !== null
-          // Only null means that it is lost.
+          // Only null means that the transaction is lost.
           if (known !== null) return
           // Some are lost and sent again at each lookup; only the first loss is reported.
           const reported = isLossReported ? undefined : losses.get(upstream.name)

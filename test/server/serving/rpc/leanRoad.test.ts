@@ -151,7 +151,7 @@ const { address: owner, slot: place } = examples.slots[0] as (typeof examples.sl
 const slotCall = `{"jsonrpc":"2.0","id":1,"method":"eth_getStorageAt","params":["${owner}","${place}","latest"]}`
 
 const all = Object.values(methods) as readonly Method<Network>[]
-/** Whose parameters are not read from bytes. */
+/** Methods whose parameters are not read from bytes. */
 const parsed = all.map((method) => ({
   ...method,
   params: method.params.map(({ read: _, ...param }) => param),
@@ -381,7 +381,7 @@ test('a key that sends thousands of requests at once has the same share of a tur
     while (answered < requests && (await client.read()) !== undefined) answered++
     isOver = true
     client.socket.destroy()
-    // Those of a turn that are only counted in all, and one for each connection: this one, and those of fetch.
+    // Requests of a turn that are only counted in total, and one for each connection: this one, and those of fetch.
     t.ok(most > 0 && most <= requestsOfKeyMax + 63 + 8, `${most} in a turn`)
     await asksModestly()
   }

@@ -21,7 +21,7 @@ const MiB = 2 ** 20
 /** A connection that accepts everything, or a number of bytes of each send until the next turn. */
 class TestWire implements SocketWire {
   unsentBytes = 0
-  /** Whole messages that came out. */
+  /** Complete messages that were sent. */
   readonly messages: string[] = []
   /** Turn of the event loop → bytes that were passed on. */
   readonly turns: number[] = []

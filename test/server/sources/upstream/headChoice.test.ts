@@ -74,7 +74,7 @@ t.test('a head that one of three claims leads nobody, and its node is not asked 
   second.head = toyHeader('a', 2)
   await headOf(upstreams, blockHash('a', 2))
   t.equal(upstreams.head?.claim.number, 2)
-  // By their answers it is the last.
+  // By its answers, this node is the last.
   const ghost = nodes[2] as WeatherNode
   ghost.weather = () => ({ kind: 'status', status: 500 })
   const errors = () => upstreams.figures().find(({ name }) => ghost.url.endsWith(name))?.failed ?? 0

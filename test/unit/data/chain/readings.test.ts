@@ -77,7 +77,7 @@ t.test('a body is read once for all transactions of its block, and its uncles ar
 
 t.test('a block that is asked for twice is kept, one that is asked for once is not', async (t) => {
   const { chain, counts } = openCounted(t)
-  // As of a store without ready answers.
+  // The value of a store without ready answers.
   chain.parts.readyFrom = Number.POSITIVE_INFINITY
   const askEach = (): number => {
     counts.blocks = 0

@@ -364,7 +364,7 @@ t.test('rows of another version of the program are not read, and replaced', asyn
   const { ready, meta } = openChainTables(environment) as ChainTables
   for (const { key, value } of [...ready.getRange()]) {
     const other = Uint8Array.from(value).fill(readyForm + 1, 0, 1)
-    // Its JSON would be recognised if it were sent.
+    // The JSON would be recognised if it were sent.
     ready.putSync(Uint8Array.from(key), other.fill(0x20, 65))
   }
   const range = Uint8Array.from(meta.getBinary(metaKeys.ready) as Uint8Array)

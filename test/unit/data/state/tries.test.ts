@@ -37,7 +37,7 @@ type State = ReadonlyMap<number, ReadonlyMap<number, number>>
 interface Block {
   readonly diff: BlockDiff
   readonly state: State
-  /** Of each account. */
+  /** Storage root of each account. */
   readonly roots: ReadonlyMap<number, Hash32>
 }
 

@@ -69,7 +69,7 @@ interface Files {
   readonly path: string
   readonly environment: ReturnType<typeof openEnvironment>
   readonly tables: ChainTables
-  /** Of the same names, with the same rows under the keys of callers. */
+  /** Tables of the same names, with the same rows under the keys of callers. */
   readonly plain: { readonly [name in ContractTableName]: Table }
 }
 

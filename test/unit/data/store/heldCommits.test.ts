@@ -269,7 +269,7 @@ t.test('a commit that fails takes what was held since with it', async (t) => {
   const { writer, reader, path } = openStore(t)
   writer.beginBatch()
   writer.apply(0, [changing(1, 1)])
-  // The free space of a folder that is not there cannot be asked for.
+  // The free space of a missing folder cannot be read.
   renameSync(dirname(path), `${dirname(path)}-away`)
   const refused = writer.commitBatch()
   writer.beginBatch()

@@ -10,7 +10,7 @@ import { keccak256 } from '../../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../../src/primitives/rlp.js'
 import { propertyRuns } from '../../../library/property.js'
 
-/** By the definition in the yellow paper, bit for bit. */
+/** The bloom by the definition in the yellow paper, bit for bit. */
 function bloomOf(items: readonly Uint8Array[]): Uint8Array {
   let bits = 0n
   for (const item of items) {

@@ -31,7 +31,7 @@ function slotLeaf(path: Uint8Array, value: Uint8Array): Uint8Array {
   return rlp(Uint8Array.of(0x80 + path.length, ...path, 0x80 + value.length, ...value))
 }
 
-/** Of an account with neither storage nor code: rows store it without its end. */
+/** Leaf of an account with neither storage nor code: rows store it without its end. */
 function accountLeaf(path: Uint8Array, balance: Uint8Array): Uint8Array {
   const of = [7, 0x80 + balance.length, ...balance, 0xa0, ...emptyTrieRoot, 0xa0, ...emptyCodeHash]
   const value = rlp(Uint8Array.from(of))

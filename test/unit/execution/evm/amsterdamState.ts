@@ -23,7 +23,7 @@ export function openAmsterdam(t: Pick<Test, 'testdir' | 'teardown'>): ChainWrite
   return store
 }
 
-/** Contracts of requests that ask for nothing. */
+/** Contracts of requests that return no requests. */
 export const systemStubs: readonly AccountOverride[] = systemContracts
   .filter(({ requests }) => requests !== undefined)
   .map(({ address }) => ({ address, code: Uint8Array.of(0) }))

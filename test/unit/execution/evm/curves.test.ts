@@ -107,7 +107,7 @@ function outside(curve: Curve, field: 'Fp' | 'Fp2'): Point {
       const y = own.sqrt(own.add(own.mul(own.sqr(x), x), b))
       return curve.g2.fromAffine({ x, y } as never)
     } catch {
-      // Not a square.
+      // The number is not a square.
     }
   }
 }
@@ -163,7 +163,7 @@ t.test('products and sums of products', async (t) => {
       const expected = terms.reduce((sum, [at, scalar]) => sum.add(productOf(at, scalar)), group.ZERO)
       if (run(number, ...data) !== bytesToHex(encode(expected))) t.fail(`${number}, ${count} terms, ${seed}`)
     }
-    // One and the same, many times; and a sum that cancels out.
+    // The same point many times, and a sum that cancels out.
     const point = encode(group.BASE)
     const scalar = word(scalars[10] as bigint)
     const same = Array(40).fill(concatBytes(point, scalar))
@@ -254,7 +254,7 @@ t.test('products of pairings', async (t) => {
   t.equal(run(8), flag(true), 'no pairs')
 })
 
-/** By doubling and adding alone, for points of any order. */
+/** Multiplication by doubling and adding alone, for points of any order. */
 function multiple(point: Point, scalar: bigint, zero: Point): Point {
   let sum = zero
   let power = point
@@ -288,7 +288,7 @@ t.test('points of small order, and their sums with points of the group, are in n
     }
     for (const prime of primes) {
       t.equal(cofactor % prime, 0n, `${prime}`)
-      // Of the part of the group whose orders are powers of the prime, the last that is not infinity.
+      // In the part of the group whose orders are powers of the prime, the last multiple that is not infinity.
       let rest = cofactor
       while (prime > 1n && rest % prime === 0n) rest /= prime
       let small = group.ZERO

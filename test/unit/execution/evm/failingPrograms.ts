@@ -77,7 +77,7 @@ function callOf(dice: Dice, fork: ForkName, to: bigint, gas: Item): Uint8Array {
   return assemble(dice.throw(40), dice.throw(40), dice.throw(70), dice.throw(40), ...value, to, gas, kind)
 }
 
-/** Gas at which something ends: nothing, the costs of accesses, the sentry, a write, a creation, much. */
+/** Gas at which a run ends: none, the costs of accesses, the sentry, a write, a creation, much gas. */
 function someGas(dice: Dice): Item {
   const around = pick(
     dice,
@@ -126,7 +126,7 @@ function creation(dice: Dice, fork: ForkName): Uint8Array {
 
 const far = [2n ** 20n, 2n ** 32n, 2n ** 53n, 2n ** 64n - 1n, 2n ** 256n - 1n]
 
-/** A failure that a fork has, and a call of code that meets it. */
+/** A failure of a fork, and a call of code that causes it. */
 export interface NamedFailure {
   readonly error: RegExp
   readonly scenario: Scenario
@@ -134,7 +134,7 @@ export interface NamedFailure {
 
 interface Meeting {
   readonly since?: ForkName
-  /** For failures that Amsterdam does not have. */
+  /** The first fork without this failure. */
   readonly until?: 'osaka'
   readonly error: RegExp
   readonly code: Uint8Array

@@ -109,7 +109,7 @@ async function compareReads(state: JournaledState, reference: MerkleStateManager
       throw new Error(`code of ${address} is ${code}`)
     for (const slot of slots) {
       const value = bytesToHex(await state.getStorage(address, slot))
-      // The reference keeps slots of accounts that are gone.
+      // The reference keeps slots of removed accounts.
       const want = account === undefined ? '0x' : bytesToHex(await reference.getStorage(address, slot))
       if (value !== want) throw new Error(`slot ${bytesToHex(slot)} of ${address} is ${value}, not ${want}`)
     }

@@ -151,7 +151,7 @@ t.test('a job answers for its block, whatever the writer does meanwhile', async 
   for (const [what, before, block, meanwhile, value] of cases) {
     for (const kind of ['call', 'estimate', 'accessList'] as const) {
       before()
-      // Nothing is known of the block yet, so that it has to be read.
+      // The block was not read yet, so it must be read.
       const execution = new Execution(interrupted.store, limits)
       interrupted.next = meanwhile
       const outcome = await execution[kind](requestAt(block), goOn)

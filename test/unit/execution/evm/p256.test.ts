@@ -79,7 +79,7 @@ t.test('signatures on P-256, valid and not', async (t) => {
       check(hash, small + 1n, s, encode(signer), 'x above the order, another r')
       found++
     } catch {
-      // Not a square.
+      // The number is not a square.
     }
   }
   const [r, s] = sign(1n, 5n)

@@ -80,7 +80,7 @@ t.test('keys recovered ahead are all that the engine asks for, and the senders i
   }
 })
 
-/** How many authorizations a typed transaction has. */
+/** Number of authorizations of a typed transaction. */
 function authorizationsOf(transaction: Uint8Array): number {
   const fields = RLP.decode(transaction.subarray(1)) as unknown[][]
   return transaction[0] === 4 ? (fields[9]?.length ?? 0) : 0

@@ -111,7 +111,7 @@ t.test('repeated estimates at one head read no account, slot or code', async (t)
 })
 
 t.test('rows of one state take no more than their share', (t) => {
-  // Reads slot after slot until its gas is gone.
+  // Reads slot after slot until its gas is used up.
   const code = assemble('JUMPDEST', 'GAS', 'SLOAD', 'POP', 0, 'JUMP')
   const kernels = new StateKernels(4)
   const watch = new JobWatch(goOn, limits)
@@ -127,7 +127,7 @@ t.test('rows of one state take no more than their share', (t) => {
 t.test('a run asks whether it may go on, however short its frames are', (t) => {
   let asked = 0
   const watch = new JobWatch(() => ++asked < 0, limits)
-  // Calls an account without code, itself, and a creation again and again.
+  // Calls an account without code, itself, and a creation repeatedly.
   const loops = [
     assemble('JUMPDEST', 0, 0, 0, 0, 5, 'GAS', 'STATICCALL', 'POP', 0, 'JUMP'),
     hexToBytes('5b5f5f5f5f305af4505f56'),

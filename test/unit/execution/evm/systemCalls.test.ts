@@ -77,7 +77,7 @@ function priceEach(addresses: readonly Uint8Array[]): Uint8Array {
   return concatBytes(...parts, assemble('STOP'))
 }
 
-/** Of PUSH, POP and GAS. */
+/** Gas of PUSH, POP and GAS. */
 const gasBetween = 7n
 
 for (const fork of forkNames.filter((name) => includesFork(name, 'cancun'))) {

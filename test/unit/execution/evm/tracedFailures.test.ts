@@ -60,7 +60,7 @@ t.test('what state gas cannot be paid for has the cost that go-ethereum computes
   t.strictSame(last('60ccff'), ['SELFDESTRUCT', 17_000, 'out of gas', []])
   // The message takes 15,000 of it.
   t.strictSame(last('60ccff', 20_500n), ['SELFDESTRUCT', 8_000, 'out of gas: out of gas', []])
-  // It is found out while the instruction runs.
+  // The failure is found while the instruction runs.
   t.strictSame(last('600060006000f0'), ['CREATE', 12_000, undefined, [['CREATE', 1, 'out of gas']]])
   t.strictSame(last('6000600060006000f5'), ['CREATE2', 12_000, undefined, [['CREATE2', 1, 'out of gas']]])
   // 100 of 200 are for the code, which the account comes before.

@@ -143,7 +143,7 @@ const opcodes = {
 } as const
 const prestate = { disableCode: false, disableStorage: false } as const
 
-/** Those whose results are written at the end, so that they can run at once. */
+/** Tracers that write their results at the end, so that they can run at once. */
 const atEnd: readonly (readonly [name: string, TracerOptions])[] = [
   ['calls', { tracer: 'callTracer', onlyTopCall: false, withLog: true }],
   ['diff', { tracer: 'prestateTracer', diffMode: true, includeEmpty: false, ...prestate }],

@@ -47,7 +47,7 @@ function stateOf(code: Uint8Array, balance: bigint, outer: Uint8Array): StateVie
 interface Given {
   readonly gas?: bigint
   readonly balance?: bigint
-  /** Whether it is called by a contract that allows no changes. */
+  /** Whether the caller is a contract that allows no changes. */
   readonly isStatic?: boolean
 }
 

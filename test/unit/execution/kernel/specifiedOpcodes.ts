@@ -15,11 +15,11 @@ export interface SpecifiedOpcode {
   readonly taken: number
   readonly left: number
   readonly prices: readonly Price[]
-  /** Whether it fails in a static call; of CALL, with a value. */
+  /** Whether the instruction fails in a static call; for CALL, with a value. */
   readonly writes: boolean
-  /** Its end with zeros as operands, if that is no success. */
+  /** End of the instruction with zeros as operands, if that is no success. */
   readonly fails?: 'invalidJump' | 'reverted'
-  /** The byte behind it, and how many words it looks at besides those it takes. */
+  /** The byte after the opcode, and the number of further words that the instruction reads. */
   readonly operand?: number
 }
 
@@ -191,5 +191,5 @@ add(
   { writes: true },
 )
 
-/** In the order of their opcodes. */
+/** Instructions in the order of their opcodes. */
 export const specifiedOpcodes: readonly SpecifiedOpcode[] = all.sort((a, b) => a.opcode - b.opcode)

@@ -104,7 +104,7 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
         if (waits === 0) continue
         refused++
         if (bucket.unitsAt(clock.ms + waits) < units) return false
-        // One millisecond may be the rounding's.
+        // One millisecond may be due to rounding.
         if (waits > 1 && bucket.unitsAt(clock.ms + waits - 2) >= units) return false
       }
       return true
@@ -149,7 +149,7 @@ t.test('places of full buckets are given to others, and nobody gains or loses by
     const allowance = meter.allowanceOf(neighbour(key))
     if (allowance.charge(100) !== 0) t.fail(`key ${key} began without a full bucket`)
     if (allowance.charge(1) === 0) t.fail(`key ${key} spent more than it had`)
-    // Each is full again after 10 s; ten owe something at a time.
+    // Each bucket is full again after 10 s; ten have a debt at a time.
     clock.ms += 1_000
   }
   t.equal(meter.allowanceOf(neighbour(0)).charge(100), 0)

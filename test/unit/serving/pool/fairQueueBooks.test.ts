@@ -9,9 +9,9 @@ interface Out {
   readonly sinceMs: number
 }
 
-/** The same by lists that are gone through again and again. */
+/** The same meter by a simple method: lists that are read again for each call. */
 class Books {
-  /** In order of arrival. */
+  /** Items in order of arrival. */
   waiting: Item[] = []
   readonly out: Out[] = []
   used: { readonly item: Item; readonly ms: number; readonly atMs: number }[] = []
@@ -64,7 +64,7 @@ class Books {
     this.used.push({ item: taken, ms: 0.01, atMs: nowMs })
   }
 
-  /** A key at rest that has used next to nothing is forgotten. */
+  /** An idle key that has used hardly any time is forgotten. */
   rest(keyId: string, nowMs: number): void {
     const isMeant = (each: Item) => each.keyId === keyId
     if (this.waiting.some(isMeant) || this.out.some(({ item }) => isMeant(item))) return

@@ -139,7 +139,7 @@ t.test(
     for (const isQuick of [true, false]) {
       const memo = new AnswerMemo(1_000_000, () => 1)
       const hot = { text: '["hot"]', method: 0 }
-      /** How often the hot call is found, of which one in `oneIn` is, among others that never repeat. */
+      /** Number of lookups that find the hot call, which is one call in `oneIn`, among others that never repeat. */
       const foundOf = (oneIn: number, method = 0) => {
         let found = 0
         for (let number = 0; number < rounds; number++) {

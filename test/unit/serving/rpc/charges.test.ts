@@ -73,7 +73,7 @@ t.test('what a call takes of a thread beyond its price is owed', async (t) => {
     [call('test_work', '["0x5"]'), 30],
     [call('test_work', '["0x1e"]'), 30],
     [call('test_work', '["0x32"]'), 50],
-    // Of one request all is taken together.
+    // The parts of one request are counted together.
     [`[${call('test_work', '["0x32"]')},${call('test_dear')}]`, 60],
     [`[${call('test_work', '["0x28"]')},${call('test_work', '["0x1e"]')}]`, 70],
   ]

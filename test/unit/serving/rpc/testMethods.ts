@@ -44,7 +44,7 @@ export class TestNetwork implements NetworkViews<TestView> {
   }
 }
 
-/** The view of it for methods. */
+/** The view of the network for methods. */
 export interface TestView extends RpcNetwork {
   readonly head: RpcHead
   readonly network: TestNetwork

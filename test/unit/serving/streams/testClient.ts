@@ -16,10 +16,10 @@ export type Event = any
 
 export class TestClient implements EventSink {
   readonly subscriber: Subscriber
-  /** Everything handed over, as text, in order. */
+  /** All sent messages, as text, in order. */
   readonly sent: string[] = []
   closed: { readonly code: number; readonly reason: string } | undefined
-  /** Takes nothing more off the wire until it is set again. */
+  /** Whether the wire reads; while false, it reads no more. */
   isReading = true
   #unread = 0
   readonly #endpoint: Endpoint
@@ -99,7 +99,7 @@ export class TestClient implements EventSink {
   }
 }
 
-/** Lets everything happen that needs no further reading. */
+/** Waits until all work that needs no further reading is done. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn()
 }

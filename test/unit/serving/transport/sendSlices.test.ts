@@ -1,4 +1,4 @@
-/** Long answers are sent in parts: how many bytes a turn of the event loop passes on, and whose. */
+/** Long answers are sent in parts. Tests how many bytes a turn of the event loop passes on, and for which keys. */
 
 import type { HttpResponse } from 'uWebSockets.js'
 import { createHash } from 'node:crypto'

@@ -66,7 +66,7 @@ export function createTestServer(
     cors: '*',
     pages: new Map<string, () => Page | Promise<Page>>([
       ['/health', () => ({ status: 200, body: '{"status":"ok"}' })],
-      // Longer than the system's buffers take at once.
+      // An answer that is longer than the system's buffers take at once.
       ['/long', () => ({ status: 200, body: JSON.stringify('x'.repeat(8_000_000)) })],
       ['/failing', () => Promise.resolve({ status: 503, body: '{"status":"failing"}' })],
     ]),

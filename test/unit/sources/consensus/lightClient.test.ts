@@ -68,7 +68,7 @@ t.test('the first blocks of a fork finalize blocks of the one before', async (t)
   for (const name of ['deneb', 'electra', 'fulu', 'gloas']) {
     const first = (crossedEpochs[name] as number) * slotsPerEpoch
     const client = begin(first - 40)
-    // Of a fork at the beginning of a period the committee of the next has to be known.
+    // For a fork at the start of a period, the committee of the next period must be known.
     if (first % slotsPerPeriod === 0) take(client, { attested: first - 36, finalized: first - 38 })
     take(client, { attested: first, finalized: first - 32 })
     t.strictSame(slotsOf(client), [first - 32, first], name)

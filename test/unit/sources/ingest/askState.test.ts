@@ -1,4 +1,4 @@
-/** How the state after a block is asked for: by hash, and by number of nodes that take no hashes. */
+/** Questions about the state after a block: by hash, and by number to nodes that take no hashes. */
 import t from 'tap'
 import { type Hash32, toHash32 } from '../../../../src/primitives/bytes.js'
 import { askState } from '../../../../src/sources/ingest/nodes/askState.js'

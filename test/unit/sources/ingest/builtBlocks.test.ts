@@ -124,7 +124,7 @@ for (const [name, config] of [
     ]
     const also = name === 'Amsterdam' ? large : []
     const fits = await send({ from: 2, tip: 3n, gas: gasLimit - 2_000_000n })
-    // Together they cost more than the sender has.
+    // Together these transactions cost more than the sender has.
     const payable = await send({ from: 3, tip: 2n, value: 6n * 10n ** 17n })
     await send({ from: 3, nonce: 1, tip: 9n, value: 6n * 10n ** 17n })
     await send({ from: 3, nonce: 2, tip: 9n })

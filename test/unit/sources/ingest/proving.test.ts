@@ -1,4 +1,4 @@
-/** Who is asked, and who is accused, until something is proved. */
+/** The asked and the accused nodes, until a result is proved. */
 import t from 'tap'
 import { FaultError } from '../../../../src/primitives/faults.js'
 import { LieError, MovedError } from '../../../../src/sources/ingest/nodes/lie.js'

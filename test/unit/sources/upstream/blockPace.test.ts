@@ -1,4 +1,4 @@
-/** How often a node is asked for its head, and how late a head is heard of, over chains of many paces in simulated time. */
+/** Number of polls of a node for its head, and the delay of heads, over chains of many paces in simulated time. */
 import t from 'tap'
 import { BlockPace } from '../../../../src/sources/upstream/blockPace.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
@@ -13,7 +13,7 @@ interface Course {
   readonly latenessMs: number
 }
 
-/** Timestamps of the blocks, by how much a poll is late, and how long a new head is fetched. */
+/** Timestamps of the blocks, the delay of polls, and the time to fetch a new head. */
 interface Weather {
   readonly stamps?: readonly number[]
   readonly lateMs?: () => number

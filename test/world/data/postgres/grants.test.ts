@@ -18,7 +18,7 @@ import { startSequencer } from '../../../rollup/sequencer.js'
 const chain = { chainId: '7357', genesisHash: `0x${'00'.repeat(32)}` } as const
 const writes = 'select, insert, update, delete'
 
-/** The URL of a user who may make nothing. */
+/** The URL of a user without the right to make tables. */
 async function makeUser({ url, query }: Postgres, name: string): Promise<string> {
   await query(`create role ${name} login`)
   return url.replace('tidegate@', `${name}@`)

@@ -27,7 +27,7 @@ const nothing = new Uint8Array(0)
 const mapBytes = 2 ** 28
 const addresses = [1, 2, 3].map((digit) => toAddress(new Uint8Array(20).fill(digit)))
 const slots = [1, 2, 3, 4].map((digit) => toHash32(new Uint8Array(32).fill(digit)))
-/** Blocks below the head at which everything is read. */
+/** Number of blocks below the head at which all rows are read. */
 const readBlocks = 12
 
 /** A state: hex of a key → value; absent for no account and zero. */

@@ -173,7 +173,7 @@ t.test('a chain longer than its undo records', async (t) => {
 
     store = open(true)
     await extend(store, blocks - 10)
-    // None of some blocks between others.
+    // Removes records of some blocks between others.
     const { changes } = Reflect.get(store, 'tables') as ChainWriter['tables']
     store.beginBatch()
     for (let number = blocks - 2_000; number < blocks - 1_900; number++) changes.removeSync(numberKey(number))

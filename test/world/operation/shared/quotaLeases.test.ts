@@ -31,7 +31,7 @@ async function spend(allowances: readonly KeyAllowance[], units: number) {
   return { spent, seconds: (performance.now() - startMs) / 1_000 }
 }
 
-/** The same wherever it is spent: the whole of a quota, and never more than it by a lease. */
+/** A quota is the same in every store: all of it can be spent, and never more by a lease. */
 async function keepsQuota(t: Test, allowances: readonly KeyAllowance[]): Promise<void> {
   const { spent, seconds } = await spend(allowances, 8_000)
   const allowed = 5_000 + 1_000 * seconds
@@ -154,7 +154,7 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
 
   t.test('a lease that is lost can be spent again, and a debt is paid first', async (t) => {
     await open(t, 'sums')
-    // A quota in which next to nothing flows in.
+    // A quota with hardly any inflow.
     const exchange = async (process: string, spent: number, wanted: number) => {
       const [row] = await postgres.query('select granted::int, holders from sums.lease_of_test($1, $2, $3)', [
         process,

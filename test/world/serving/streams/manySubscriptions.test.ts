@@ -53,7 +53,7 @@ function subscribeAll(t: Test, count: number, paramsOf: (at: number) => unknown[
   return { ...open, pool, clients, reported: () => reported.results(id).length }
 }
 
-/** Filters of which each log's walk meets many, and which get nothing. */
+/** Filters that each log is compared with, and that match none. */
 const silent: readonly (readonly [name: string, paramsOf: (at: number) => unknown[]])[] = [
   ['ranges that are over', () => ['logs', { fromBlock: '0x0', toBlock: '0x0' }]],
   ['ranges far ahead', () => ['logs', { fromBlock: '0xffffff', toBlock: '0xffffff' }]],
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-/** Whole blocks for many who do not read, each with events of its own or shared ones. */
+/** Whole blocks for many clients that do not read, each with its own events or shared ones. */
 const loud: readonly (readonly [
   name: string,
   paramsOf: (at: number, hashes: readonly string[]) => unknown[],

@@ -182,7 +182,7 @@ test('a key that sends thousands of requests at once leaves turns to others', as
   if (name === 'node') t.equal(alone.answered, requests, 'alone it may')
   t.equal((await post('/v3/modest', echo)).status, 200)
   const { most } = await flood()
-  // Those of a turn that are only counted in all, and one for each of two connections.
+  // Requests of a turn that are only counted in total, and one for each of two connections.
   t.ok(most <= requestsOfKeyMax + 63 + 2, `${most} in a turn`)
   t.equal((await post('/v3/modest', echo)).status, 200)
 })

@@ -42,13 +42,13 @@ const lied: readonly (readonly [method: string, offers: readonly Offer[]])[] = [
   ['debug_executionWitness', ['witness']],
 ]
 
-/** A liar, which is asked first, and an honest node, with the same chain. */
+/** A lying node, which is asked first, and an honest node, with the same chain. */
 class TwoNodes implements Asking {
   readonly quorum = 1
   readonly count = 2
   lie = 'none'
   accused: string | undefined
-  /** Whether the honest node was asked about it in place of the liar. */
+  /** Whether the honest node was asked in place of the lying one. */
   isPassedOver = false
   readonly #liar: Upstream = upstreamDouble('liar', (what) => {
     this.accused = what

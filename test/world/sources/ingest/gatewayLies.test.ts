@@ -46,7 +46,7 @@ async function answerOf(upstream: Upstream, method: string, params: readonly unk
 class Liar implements Asking {
   readonly quorum = 1
   readonly count = 1
-  /** Whether it has the methods for raw blocks. */
+  /** Whether the node has the methods for raw blocks. */
   isRaw = false
   at = 0
   lie = 'none'
@@ -92,7 +92,7 @@ const store = openStore()
 const identity = demoStore.readIdentity() as ChainIdentity
 const schedule = ForkSchedule.of(identity)
 
-/** Something that the chain has. */
+/** Chooses data that the chain has. */
 function chooseWanted(): Wanted {
   const block = blocks[dice.throw(blocks.length)] as (typeof blocks)[number]
   const hash = hexToBytes(block.hash) as Hash32

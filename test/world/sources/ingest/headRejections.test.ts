@@ -31,7 +31,7 @@ type Failure = (typeof failures)[number]
 /** Blocks whose headers the gateway has below the one that is read. */
 const linked = 4
 
-/** So many nodes, of which each fails at the same question of its own. */
+/** Several nodes, of which each fails at one question of its own. */
 class FailingNodes implements Asking {
   readonly quorum = 1
   readonly #archive: ArchiveNode

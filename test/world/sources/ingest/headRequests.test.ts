@@ -49,7 +49,7 @@ async function readBalances(service: Service): Promise<unknown[]> {
   return answers.map(({ result }) => result)
 }
 
-/** Asks until nothing is asked of the node for a while but its head: headers below the head are linked by then. */
+/** Waits until the node gets only polls for its head: headers below the head are linked by then. */
 async function settle(node: WeatherNode): Promise<void> {
   const others = () => node.requests.filter((calls) => !calls.every(isPoll)).length
   let before = -1
@@ -120,7 +120,7 @@ for (const [beside, lateMs, isBusy] of [
     const { answer } = node
     let left = heads
     let isFetched = true
-    // Each poll after the answers about a head finds another block; those before it are too many.
+    // Each poll after the answers about a head finds another block; earlier polls are too many.
     node.answer = async (call) => {
       if (!isPoll(call)) {
         await sleep(lateMs)

@@ -37,7 +37,7 @@ async function open(t: Test, view: BeaconView, count = 1): Promise<BeaconServer[
 
 interface Following {
   readonly signed: SignedHead
-  /** Its reported heads, newest last. */
+  /** Reported heads, newest last. */
   readonly heads: HeadClaim[]
   readonly said: string[]
   /** Has a function called with each sentence. */

@@ -31,7 +31,7 @@ const inverse: usize = memory.data(264)
 /** The powers 0 to 15 of the base, for each of the two moduli. */
 const table: usize = memory.data(16 * 256)
 const lowTable: usize = memory.data(16 * 256)
-/** For products. */
+/** Memory for products. */
 const product: usize = memory.data(528)
 const scratch: usize = memory.data(528)
 const chunk: usize = memory.data(264)
@@ -210,7 +210,7 @@ function beginOdd(): void {
   const bits = oddLimbs << 5
   let top = bits - 1
   while (((limb(odd, top >> 5) >> (top & 31)) & 1) == 0) top--
-  // From the highest power of two below the odd part to R.
+  // Doubles the highest power of two below the odd part up to R.
   memory.fill(one, 0, oddLimbs << 2)
   putLimb(one, top >> 5, 1 << (top & 31))
   for (let bit = top; bit < bits; bit++) add(one, one, one)

@@ -52,7 +52,9 @@ async function load(
   return storePath
 }
 
-/** It is refused with this sentence, and nothing is there that a server or another import would take. */
+/**
+ * Expects that the import is refused with this sentence, and leaves nothing that a server or another import would use.
+ */
 async function refuses(t: Test, plan: Partial<StartPlan>, message: RegExp, what: string): Promise<void> {
   const at = serial
   const error: unknown = await load(plan).catch((thrown: unknown) => thrown)
