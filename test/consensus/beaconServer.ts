@@ -4,8 +4,17 @@ import type { AddressInfo } from 'node:net'
 import { fine, type Weather } from '../upstream/weatherNode.js'
 import type { Sent, SimulatedChain, UpdateParts } from './simulatedChain.js'
 
-/** Data of the nodes of one chain, which several may share. */
-export class BeaconView {
+/** A value as it is sent, or one that may be sent in SSZ. */
+export type Found = Sent | Sent[] | { readonly plain: unknown } | undefined
+
+/** The answers of beacon nodes. */
+export interface BeaconAnswers {
+  /** Undefined: the node does not have it. `send` changes data that may be sent in SSZ. */
+  find(name: string, query: URLSearchParams, send: (sent: Sent) => Sent): Found
+}
+
+/** Data of the nodes of one chain for light clients, which several may share. */
+export class BeaconView implements BeaconAnswers {
   readonly chain: SimulatedChain
   /** Newest ones; absent: the node has none. */
   optimistic: UpdateParts | undefined
@@ -35,6 +44,38 @@ export class BeaconView {
     this.checkpoints.set(root, slot)
     return root
   }
+
+  find(name: string, query: URLSearchParams, send: (sent: Sent) => Sent): Found {
+    const { chain, checkpoints, updates, optimistic, finality } = this
+    const last = name.split('/').at(-1) ?? ''
+    switch (name.replace(/0x.*/, '')) {
+      case '/eth/v1/beacon/genesis': {
+        const { genesisTime, genesisValidatorsRoot } = chain.network
+        const root = `0x${Buffer.from(genesisValidatorsRoot).toString('hex')}`
+        return { plain: { genesis_time: String(genesisTime), genesis_validators_root: root } }
+      }
+      case '/eth/v1/config/spec':
+        return { plain: specOf(chain) }
+      case '/eth/v1/beacon/light_client/bootstrap/': {
+        const slot = checkpoints.get(last)
+        return slot === undefined ? undefined : send(chain.bootstrap(slot))
+      }
+      case '/eth/v1/beacon/light_client/updates': {
+        const first = Number(query.get('start_period'))
+        const periods = Array.from({ length: Number(query.get('count')) }, (_, index) => first + index)
+        return periods.flatMap((period) => {
+          const parts = updates.get(period)
+          return parts === undefined ? [] : [send(this.update(parts))]
+        })
+      }
+      case '/eth/v1/beacon/light_client/optimistic_update':
+        return optimistic && send(this.update({ ...optimistic, kind: 'optimisticUpdate' }))
+      case '/eth/v1/beacon/light_client/finality_update':
+        return finality && send(this.update({ ...finality, kind: 'finalityUpdate' }))
+      default:
+        return undefined
+    }
+  }
 }
 
 /** Members of `/eth/v1/config/spec` with a network's forks. */
@@ -54,8 +95,8 @@ function specOf({ network }: SimulatedChain): Record<string, string> {
 
 type Change = (sent: Sent, path: string) => Sent
 
-export class BeaconServer {
-  view: BeaconView
+export class BeaconServer<V extends BeaconAnswers = BeaconView> {
+  view: V
   weather: (path: string) => Weather = () => fine
   /** The change of each answer. */
   change: Change = (sent) => sent
@@ -66,7 +107,7 @@ export class BeaconServer {
   #server: Server | undefined
   #port = 0
 
-  constructor(view: BeaconView) {
+  constructor(view: V) {
     this.view = view
   }
 
@@ -104,7 +145,7 @@ export class BeaconServer {
       return void response.end(weather.body ?? '')
     }
     const [name = '', query = ''] = path.split('?')
-    const found = this.#find(name, new URLSearchParams(query))
+    const found = this.view.find(name, new URLSearchParams(query), (sent) => this.change(sent, name))
     if (found === undefined) return void response.writeHead(404).end('{"code":404,"message":"not found"}')
     const { type, body } = Array.isArray(found) ? renderList(found, isSsz) : renderOne(found, isSsz)
     response.writeHead(200, { 'content-type': type, 'content-length': body.length })
@@ -112,39 +153,6 @@ export class BeaconServer {
       response.write(body.subarray(0, body.length >> 1), () => response.socket?.destroy())
     else if (weather.kind === 'drip') response.write(body.subarray(0, 1))
     else response.end(body)
-  }
-
-  #find(name: string, query: URLSearchParams): Sent | Sent[] | { readonly plain: unknown } | undefined {
-    const { chain, checkpoints, updates, optimistic, finality } = this.view
-    const send = (sent: Sent) => this.change(sent, name)
-    const last = name.split('/').at(-1) ?? ''
-    switch (name.replace(/0x.*/, '')) {
-      case '/eth/v1/beacon/genesis': {
-        const { genesisTime, genesisValidatorsRoot } = chain.network
-        const root = `0x${Buffer.from(genesisValidatorsRoot).toString('hex')}`
-        return { plain: { genesis_time: String(genesisTime), genesis_validators_root: root } }
-      }
-      case '/eth/v1/config/spec':
-        return { plain: specOf(chain) }
-      case '/eth/v1/beacon/light_client/bootstrap/': {
-        const slot = checkpoints.get(last)
-        return slot === undefined ? undefined : send(chain.bootstrap(slot))
-      }
-      case '/eth/v1/beacon/light_client/updates': {
-        const first = Number(query.get('start_period'))
-        const periods = Array.from({ length: Number(query.get('count')) }, (_, index) => first + index)
-        return periods.flatMap((period) => {
-          const parts = updates.get(period)
-          return parts === undefined ? [] : [send(this.view.update(parts))]
-        })
-      }
-      case '/eth/v1/beacon/light_client/optimistic_update':
-        return optimistic && send(this.view.update({ ...optimistic, kind: 'optimisticUpdate' }))
-      case '/eth/v1/beacon/light_client/finality_update':
-        return finality && send(this.view.update({ ...finality, kind: 'finalityUpdate' }))
-      default:
-        return undefined
-    }
   }
 }
 

@@ -205,6 +205,11 @@ const serve = defineCommand({
     engineFrom: upstreamsFlag(
       'with --engine-port: fetch the blocks between the store and the chosen head from this node, by their hashes; repeatable',
     ),
+    engineBeacon: urlsFlag(
+      'with --engine-port: fetch them from the blocks of this beacon node, too; repeatable',
+      isBeaconUrl,
+      'a URL of http or https',
+    ),
     ...signatures('take the head that validators signed, as this node shows; repeatable'),
     ...access,
   },

@@ -51,6 +51,29 @@ export const limitsShape = {
    * dozen. An idle connection gives its place to a new one.
    */
   engineConnectionsMax: integer(1, 10_000).default(64),
+  /**
+   * Payloads in memory whose parents are not stored. Nodes have the newest blocks some seconds later than a consensus
+   * client; 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
+   */
+  engineReceivedMax: integer(1, 1_024).default(16),
+  /**
+   * Blocks of a gap whose links are in memory at once. Of the whole gap one link of each window is, 800 bytes: 16 MB for
+   * the 20 million blocks of mainnet.
+   */
+  engineWindowBlocks: integer(1, 1_000_000).default(1_024),
+  /** Headers per request for the gap, and most blocks of one import: the batch that most nodes accept. */
+  engineBatchBlocks: integer(1, 1_000).default(64),
+  /** Bytes of the blocks of one import: decoded, they take up to ten times as much. */
+  engineBatchBytes: integer(KiB, GiB).default(MiB),
+  /**
+   * Time for which blocks of a gap are imported between two calls of the consensus client, which waits 8 s for an answer. At
+   * least one block is.
+   */
+  engineTurnMs: milliseconds(1).default(250),
+  /** Wait before a missing block is requested again: nodes get a new block within a second or two. */
+  engineRetryMs: milliseconds(10).default(500),
+  /** Time after which a missing block is reported: a slot of 12 s, in which other nodes get it. */
+  engineMissingMs: milliseconds(100).default(12_000),
   /** Calls of one batch. geth's limit. */
   batchCallsMax: integer(1).default(1_000),
   /** Answer of one batch. geth's limit, in decimal megabytes as in geth. */
@@ -64,8 +87,9 @@ export const limitsShape = {
    */
   startMsMax: milliseconds(100).default(4_000),
   /**
-   * Time to fetch one thing from the nodes of a gateway or of a forked chain. Two thirds of a request's time, so that
-   * an answer or the refusal still arrives. A node that never answers is abandoned within it.
+   * Time to fetch one thing from the nodes of a gateway, of a forked chain, or of a gap under a consensus client. Two
+   * thirds of a request's time, so that an answer or the refusal still arrives. A node that never answers is abandoned
+   * within it.
    */
   fetchMsMax: milliseconds(100).default(20_000),
   /**

@@ -52,6 +52,8 @@ export interface NetworkFlags {
   readonly jwtSecret?: string | undefined
   /** URLs of nodes that send the blocks between the store and the head that the client chose. */
   readonly engineFrom?: readonly string[] | undefined
+  /** URLs of beacon nodes that send them, too. */
+  readonly engineBeacon?: readonly string[] | undefined
   /** Root of a beacon block, hex. */
   readonly checkpoint?: string | undefined
 }
@@ -107,7 +109,8 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
     return upstreamNetworks(file, data, flags, upstream)
   }
   if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
-  const isUnderConsensus = [flags.enginePort, flags.engineHost, flags.jwtSecret, flags.engineFrom].some(
+  const { enginePort, engineHost, jwtSecret, engineFrom, engineBeacon } = flags
+  const isUnderConsensus = [enginePort, engineHost, jwtSecret, engineFrom, engineBeacon].some(
     (flag) => flag !== undefined,
   )
   if (follow !== undefined && isUnderConsensus)
@@ -232,9 +235,11 @@ function followedNetwork(
 
 /** The network of `--engine-port`: from the configuration, from the data folder, or new. */
 function consensusNetwork(file: ConfigFile, data: DataFolder, flags: NetworkFlags): NetworkConfig {
-  const { enginePort, engineHost, jwtSecret, engineFrom, genesis } = flags
-  if (findUpstreamFaults({ upstreams: engineFrom }).length > 0)
-    throw new UsageError('--engine-from names one URL twice, and a node counts once; leave one out')
+  const { enginePort, engineHost, jwtSecret, engineFrom, engineBeacon, genesis } = flags
+  for (const [flag, upstreams] of Object.entries({ from: engineFrom, beacon: engineBeacon })) {
+    if (findUpstreamFaults({ upstreams }).length > 0)
+      throw new UsageError(`--engine-${flag} names one URL twice, and a node counts once; leave one out`)
+  }
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
   const known = chainNetwork(file, data, name)
   if (known.kind === 'history' || known.kind === 'gateway')
@@ -250,6 +255,7 @@ function consensusNetwork(file: ConfigFile, data: DataFolder, flags: NetworkFlag
       port: enginePort,
       jwtSecret: jwtSecret === undefined ? undefined : existingFile(jwtSecret),
       from: engineFrom,
+      beaconNodes: engineBeacon,
     }),
   }
 }

@@ -1,6 +1,6 @@
 /** The origin of a network's blocks: the schema of `source`, and the checks that a schema cannot express. */
 import * as z from 'zod'
-import { type BeaconConfig, beaconSchema } from './beacon.js'
+import { type BeaconConfig, beaconNode, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
 import { findMissingFiles, rawPath, withAbsolute } from './paths.js'
 import { flag, integer, list, object, text } from './schema.js'
@@ -97,6 +97,9 @@ const developSource = object({
   accounts: integer(0, knownAccountsMax).default(knownAccountsDefault),
 })
 
+/** A block whose payload has 10 MiB, the most that Osaka allows, is some 25 MiB of JSON. */
+const beaconBlockBytesMax = 64 * 2 ** 20
+
 /** The blocks of a consensus client, which calls a listener of their own. */
 const consensusSource = object({
   type: z.literal('consensus'),
@@ -111,6 +114,8 @@ const consensusSource = object({
   jwtSecret: text('the path of a file').optional(),
   /** Nodes that send the blocks between the store and the head that the client chose, by their hashes. */
   from: list(upstreamSchema).default([]),
+  /** Beacon nodes that are asked for those blocks where the nodes of `from` do not have them. */
+  beaconNodes: list(beaconNode(beaconBlockBytesMax)).default([]),
   transactions: object({
     /** Nodes that get the transactions of the pool, too. */
     to: list(upstreamSchema).default([]),
@@ -137,6 +142,7 @@ export function consensusFlags(flags: {
   readonly port: number | undefined
   readonly jwtSecret: string | undefined
   readonly from: readonly string[] | undefined
+  readonly beaconNodes: readonly string[] | undefined
 }): SourceConfig {
   return consensusSource.parse({ type: 'consensus', ...flags })
 }
@@ -176,6 +182,10 @@ function nodesOf(raw: unknown): unknown {
   return z.object({ from: z.array(z.unknown()) }).safeParse(raw).data?.from
 }
 
+function beaconNodesOf(raw: unknown): unknown {
+  return z.object({ beaconNodes: z.array(z.unknown()) }).safeParse(raw).data?.beaconNodes
+}
+
 /** Nodes that get the transactions of the pool. */
 function receiversOf(raw: unknown): unknown {
   return z.object({ transactions: z.object({ to: z.array(z.unknown()) }) }).safeParse(raw).data?.transactions
@@ -189,6 +199,9 @@ export function findSourceFaults(raw: unknown, folder: string): string[] {
     ...findUpstreamFaults(raw),
     ...findUpstreamFaults({ upstreams: nodesOf(raw) }).map((fault) =>
       fault.replaceAll('upstreams[', 'from['),
+    ),
+    ...findUpstreamFaults({ upstreams: beaconNodesOf(raw) }).map((fault) =>
+      fault.replaceAll('upstreams[', 'beaconNodes['),
     ),
     ...findUpstreamFaults({ upstreams: receiversOf(raw) }).map((fault) =>
       fault.replaceAll('upstreams[', 'transactions.to['),

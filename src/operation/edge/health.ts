@@ -9,7 +9,14 @@ import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 import type { SignedState, UpstreamsState } from '../../sources/ingest/thread/messages.js'
 import type { Config } from '../config/config.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
-import { conditionOf, sinceOfNetwork, sinceOfNode, troubleOfNode, whyCutOff } from './networkCondition.js'
+import {
+  beaconStatesOf,
+  conditionOf,
+  sinceOfNetwork,
+  sinceOfNode,
+  troubleOfNode,
+  whyCutOff,
+} from './networkCondition.js'
 import type { OpenNetwork } from './openNetwork.js'
 
 interface HealthPage {
@@ -118,6 +125,9 @@ function networkEntry(network: OpenNetwork, since: SinceWhen) {
     ...(logs && { logs }),
     ...(upstreams && { upstreams: nodeEntries(network.name, 'upstream', upstreams.nodes, since) }),
     ...(upstreams?.signed && { signed: signedEntry(network.name, upstreams.signed, since) }),
+    ...(upstreams?.beaconNodes && {
+      beaconNodes: nodeEntries(network.name, 'beacon node', upstreams.beaconNodes, since),
+    }),
     ...(upstreams?.workingSet && { workingSet: upstreams.workingSet }),
   }
 }
@@ -194,7 +204,7 @@ export function concealedName(name: string, index: number): string {
 
 /** A sentence without the addresses of a network's nodes. */
 export function concealed(text: string, upstreams: UpstreamsState | undefined): string {
-  const names = [upstreams?.nodes ?? [], upstreams?.signed?.nodes ?? []].flatMap((nodes) =>
+  const names = [upstreams?.nodes ?? [], beaconStatesOf(upstreams)].flatMap((nodes) =>
     nodes.map(({ name }, index) => [name, concealedName(name, index)] as const),
   )
   // The longest first: one may begin with another.

@@ -21,7 +21,13 @@ import type { Config, NetworkConfig } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { rollupCondition } from '../edge/edgeRollup.js'
 import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
-import { conditionOf, sinceOfNetwork, sinceOfNode, troubleOfNode } from '../edge/networkCondition.js'
+import {
+  beaconStatesOf,
+  conditionOf,
+  sinceOfNetwork,
+  sinceOfNode,
+  troubleOfNode,
+} from '../edge/networkCondition.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
@@ -305,7 +311,7 @@ function beaconNodesOf(
   figures: IngestFigures['upstreams'],
   since: SinceWhen,
 ): Upstreams {
-  return (network.upstreams?.signed?.nodes ?? []).map((node) => ({
+  return beaconStatesOf(network.upstreams).map((node) => ({
     ...nodeOf(network.name, 'beacon node', node, figures, since),
     head: node.claim?.slot ?? null,
     blocksBehind: node.claim?.slotsBehind ?? null,

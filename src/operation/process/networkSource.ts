@@ -6,6 +6,7 @@ import { OperatorError } from '../../primitives/faults.js'
 import { sourceCallsBy } from '../../primitives/upstreamCalls.js'
 import { type IngestThread, startIngest } from '../../sources/ingest/thread/ingestThread.js'
 import type {
+  GapLimits,
   IngestFigures,
   IngestProgress,
   IngestStore,
@@ -47,11 +48,24 @@ export function taskOf(
     const plan = fork && { ...fork, fetchMsMax, forkProofSlotsMax, forkRoundsMax }
     return { ...store, develop: { ...source, limits: { minedBlocksMax, executedBlocksMax }, fork: plan } }
   }
-  if (source.type === 'consensus') return { ...store, consensus: source }
+  if (source.type === 'consensus')
+    return { ...store, consensus: { ...source, fetchMsMax, gap: gapLimits(limits) } }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the stored history.
   const reorgDepthMax = smallest([source.reorgDepthMax, ...Object.values(historyLimits(history))])
   return { ...store, follow: { ...source, reorgDepthMax } }
+}
+
+function gapLimits(limits: Config['limits']): GapLimits {
+  return {
+    receivedMax: limits.engineReceivedMax,
+    windowBlocks: limits.engineWindowBlocks,
+    batchBlocks: limits.engineBatchBlocks,
+    batchBytes: limits.engineBatchBytes,
+    turnMs: limits.engineTurnMs,
+    retryMs: limits.engineRetryMs,
+    missingMs: limits.engineMissingMs,
+  }
 }
 
 export interface SourceListeners {

@@ -65,7 +65,8 @@ export interface PayloadExtras {
   readonly parentBeaconBlockRoot?: Hash32 | undefined
   /** EIP-7685. */
   readonly requests?: readonly Uint8Array[] | undefined
-  readonly versionedHashes?: readonly Hash32[] | undefined
+  /** `'any'` where the hash of the block is known, which binds them. */
+  readonly versionedHashes?: readonly Hash32[] | 'any' | undefined
 }
 
 /** Throws EngineError for a missing or malformed member; ignores unknown ones. */
@@ -195,7 +196,8 @@ function decodeTransaction(item: RlpItem, fork: ForkName, chainId: bigint): void
   }
 }
 
-function checkBlobHashes(found: readonly Uint8Array[], given: readonly Hash32[] | undefined): void {
+function checkBlobHashes(found: readonly Uint8Array[], given: PayloadExtras['versionedHashes']): void {
+  if (given === 'any') return
   if (given === undefined) {
     if (found.length > 0)
       throw new InvalidBlockError('it has blobs, which need a later version of the method')

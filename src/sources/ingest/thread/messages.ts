@@ -125,8 +125,24 @@ export interface ConsensusTask extends IngestStore {
 interface ConsensusPlan {
   /** Nodes that send the blocks between the store and the chosen head; empty: none does. */
   readonly from: readonly UpstreamOptions[]
+  /** Beacon nodes that are asked for those blocks, too. */
+  readonly beaconNodes: readonly UpstreamOptions[]
   /** Nodes that get the transactions of the pool, too. */
   readonly transactions: { readonly to: readonly UpstreamOptions[] }
+  /** Longest time for one block of the nodes, over all attempts. */
+  readonly fetchMsMax: number
+  readonly gap: GapLimits
+}
+
+/** Limits of the work on a gap: members of `limits` in the configuration (config/limits.ts), without their `engine`. */
+export interface GapLimits {
+  readonly receivedMax: number
+  readonly windowBlocks: number
+  readonly batchBlocks: number
+  readonly batchBytes: number
+  readonly turnMs: number
+  readonly retryMs: number
+  readonly missingMs: number
 }
 
 /** `workerData` of a thread that takes the blocks published by another process. */
@@ -299,6 +315,8 @@ export interface UpstreamsState {
   readonly nodes: readonly UpstreamState[]
   /** Only for a source with beacon nodes. */
   readonly signed?: SignedState | undefined
+  /** Beacon nodes that send blocks, and no signatures. */
+  readonly beaconNodes?: readonly BeaconNodeState[]
   /** Only for a gateway. */
   readonly workingSet?: WorkingSetState | undefined
 }

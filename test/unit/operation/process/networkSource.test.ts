@@ -6,6 +6,38 @@ import { makeFolder, writeInto } from '../../../library/folder.js'
 
 const store = {} as IngestStore
 
+t.test('each limit of the gap under a consensus client comes to its source', async (t) => {
+  const folder = makeFolder(t)
+  writeInto(folder, 'genesis.json', '{}')
+  const given = {
+    engineReceivedMax: 1,
+    engineWindowBlocks: 2,
+    engineBatchBlocks: 3,
+    engineBatchBytes: 4_000,
+    engineTurnMs: 5,
+    engineRetryMs: 60,
+    engineMissingMs: 700,
+  }
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    limits: { ...given, fetchMsMax: 800 },
+    networks: [{ name: 'mine', genesis: 'genesis.json', source: { type: 'consensus' } }],
+  })
+  const { networks, limits } = resolveServeConfig({ config })
+  const [mine] = networks
+  if (mine === undefined) throw new Error('no network')
+  const gap = {
+    receivedMax: 1,
+    windowBlocks: 2,
+    batchBlocks: 3,
+    batchBytes: 4_000,
+    turnMs: 5,
+    retryMs: 60,
+    missingMs: 700,
+  }
+  t.match(taskOf(mine, store, limits), { consensus: { fetchMsMax: 800, gap } })
+})
+
 t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async (t) => {
   const folder = makeFolder(t)
   const network = { name: 'gate', kind: 'gateway', upstreams: ['http://127.0.0.1:1'] }
