@@ -2,7 +2,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fine, type Weather } from '../upstream/weatherNode.js'
-import type { Sent, SimulatedChain, UpdateParts } from './simulatedChain.js'
+import { type Sent, type SimulatedChain, toJson, type UpdateParts } from './simulatedChain.js'
 
 /** What nodes of one chain have, which may be shared by several. */
 export class BeaconView {
@@ -14,6 +14,8 @@ export class BeaconView {
   readonly updates = new Map<number, UpdateParts>()
   /** Slots by the roots of their blocks, of which there are bootstraps. */
   readonly checkpoints = new Map<string, number>()
+  /** Slots of whole blocks by their roots, the newest last. */
+  readonly blocks = new Map<string, number>()
 
   /** Signatures take a while, and are asked for often. */
   readonly #sent = new Map<string, Sent>()
@@ -31,14 +33,23 @@ export class BeaconView {
 
   /** Makes the block of a slot one that light clients may begin at, and gives its root, hex. */
   checkpoint(slot: number): string {
-    const root = `0x${Buffer.from(this.chain.root(slot)).toString('hex')}`
+    const root = this.#rootOf(slot)
     this.checkpoints.set(root, slot)
     return root
+  }
+
+  /** Serves the whole block of a slot, which is the head. */
+  showBlock(slot: number): void {
+    this.blocks.set(this.#rootOf(slot), slot)
+  }
+
+  #rootOf(slot: number): string {
+    return `0x${Buffer.from(this.chain.root(slot)).toString('hex')}`
   }
 }
 
 /** Members of `/eth/v1/config/spec` that tell a network's forks. */
-function specOf({ network }: SimulatedChain): Record<string, string> {
+export function specOf({ network }: SimulatedChain): Record<string, string> {
   const never = '18446744073709551615'
   const forks = network.forks.flatMap(({ name, epoch, version }) => [
     [`${name.toUpperCase()}_FORK_EPOCH`, String(epoch)],
@@ -63,6 +74,7 @@ export class BeaconServer {
   hasSsz = true
   /** Paths that were asked for. */
   readonly asked: string[] = []
+  readonly #streams = new Set<ServerResponse>()
   #server: Server | undefined
   #port = 0
 
@@ -86,6 +98,33 @@ export class BeaconServer {
     this.#port = (server.address() as AddressInfo).port
   }
 
+  /** Sends events about the newest block, and what is signed of it, to those that listen. */
+  announce(): void {
+    const { chain, blocks, optimistic, finality } = this.view
+    const events: [name: string, data: unknown][] = []
+    const add = (name: string, kind: 'finalityUpdate' | 'optimisticUpdate', parts?: UpdateParts) => {
+      if (parts === undefined) return
+      const { form, json } = this.view.update({ ...parts, kind })
+      events.push([name, { version: form, data: json }])
+    }
+    add('light_client_finality_update', 'finalityUpdate', finality)
+    add('light_client_optimistic_update', 'optimisticUpdate', optimistic)
+    const head = [...blocks].at(-1)
+    if (head !== undefined) {
+      const [block, slot] = head
+      events.push(['head', { slot: String(slot), block, state: toJson(chain.beacon(slot).stateRoot) }])
+    }
+    for (const [name, data] of events)
+      for (const stream of this.#streams) stream.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  #listen(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.flushHeaders()
+    this.#streams.add(response)
+    response.on('close', () => this.#streams.delete(response))
+  }
+
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = undefined
@@ -104,6 +143,7 @@ export class BeaconServer {
       return void response.end(weather.body ?? '')
     }
     const [name = '', query = ''] = path.split('?')
+    if (name === '/eth/v1/events') return this.#listen(response)
     const found = this.#find(name, new URLSearchParams(query))
     if (found === undefined) return void response.writeHead(404).end('{"code":404,"message":"not found"}')
     const { type, body } = Array.isArray(found) ? renderList(found, isSsz) : renderOne(found, isSsz)
@@ -114,7 +154,7 @@ export class BeaconServer {
     else response.end(body)
   }
 
-  #find(name: string, query: URLSearchParams): Sent | Sent[] | { readonly plain: unknown } | undefined {
+  #find(name: string, query: URLSearchParams): Sent | Sent[] | Plain | undefined {
     const { chain, checkpoints, updates, optimistic, finality } = this.view
     const send = (sent: Sent) => this.change(sent, name)
     const last = name.split('/').at(-1) ?? ''
@@ -142,14 +182,36 @@ export class BeaconServer {
         return optimistic && send(this.view.update({ ...optimistic, kind: 'optimisticUpdate' }))
       case '/eth/v1/beacon/light_client/finality_update':
         return finality && send(this.view.update({ ...finality, kind: 'finalityUpdate' }))
+      case '/eth/v1/beacon/headers/head': {
+        const head = [...this.view.blocks].at(-1)
+        return head && { plain: headerJson(chain, ...head) }
+      }
+      case '/eth/v2/beacon/blocks/': {
+        const slot = this.view.blocks.get(last)
+        const block = slot === undefined ? undefined : chain.block(slot)
+        return block && { plain: { message: block.message, signature: noSignature }, version: block.form }
+      }
       default:
         return undefined
     }
   }
 }
 
-function renderOne(found: Sent | { readonly plain: unknown }, isSsz: boolean) {
-  if ('plain' in found) return json({ data: found.plain })
+/** Signature of a proposer, which light clients do not check. */
+const noSignature = `0x${'00'.repeat(96)}`
+
+function headerJson(chain: SimulatedChain, root: string, slot: number) {
+  return { root, canonical: true, header: { message: toJson(chain.beacon(slot)), signature: noSignature } }
+}
+
+/** Data that only JSON has. */
+interface Plain {
+  readonly plain: unknown
+  readonly version?: string
+}
+
+function renderOne(found: Sent | Plain, isSsz: boolean) {
+  if ('plain' in found) return json({ version: found.version, data: found.plain })
   return isSsz ? ssz(Buffer.from(found.ssz)) : json({ version: found.form, data: found.json })
 }
 
