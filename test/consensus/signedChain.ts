@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { hexToBytes } from '../../src/primitives/bytes.js'
 import { slotsPerPeriod } from '../../src/sources/consensus/network.js'
+import type { BeaconBody } from './beaconBody.js'
 import { BeaconServer, BeaconView } from './beaconServer.js'
 import { crossedEpochs, SimulatedChain, simulatedNetwork } from './simulatedChain.js'
 
@@ -21,6 +22,8 @@ export class SignedChain {
   readonly view: BeaconView
   /** Hashes of the execution blocks of signed slots. */
   readonly #hashes = new Map<number, string>()
+  /** Whole bodies by the hashes of their execution blocks. */
+  readonly #bodies = new Map<string, BeaconBody>()
   /** Each signature gets another slot, so that a branch of the same height is signed later. */
   #slot = firstSlot
 
@@ -30,7 +33,17 @@ export class SignedChain {
     const gloas = isGloas ? 0 : 10_000_000
     const epochs = { ...crossedEpochs, deneb: 0, electra: 0, fulu: 0, gloas }
     const hashAt = (slot: number) => hexToBytes(this.#hashes.get(slot) ?? `0x${'00'.repeat(32)}`)
-    this.view = new BeaconView(new SimulatedChain(simulatedNetwork(genesisTime, epochs), hashAt))
+    const bodyAt = (slot: number) => this.#bodies.get(this.#hashes.get(slot) ?? '')
+    this.view = new BeaconView(new SimulatedChain(simulatedNetwork(genesisTime, epochs), hashAt, bodyAt))
+  }
+
+  /** Has the beacon block of an execution block a whole body, and another one final in its state. Returns its root. */
+  include(block: SignedBlock, body: BeaconBody, final?: SignedBlock): Uint8Array {
+    const { chain } = this.view
+    const slot = this.slotOf(block)
+    this.#bodies.set(block.hash, body)
+    if (final !== undefined) chain.finalize(slot, this.slotOf(final))
+    return chain.root(slot)
   }
 
   /** Signs a block, and finalizes another one; only the first counts if there is no other. */

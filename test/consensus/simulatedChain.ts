@@ -29,6 +29,7 @@ import {
   periodAt,
   stateIndicesOf,
 } from '../../src/sources/consensus/network.js'
+import type { BeaconBody } from './beaconBody.js'
 import { zeros } from './committees.js'
 
 const { G1, longSignatures } = bls12_381
@@ -112,14 +113,20 @@ export class SimulatedChain {
   readonly #finalized = new Map<number, number>()
   /** Hash of the execution block that the beacon block of a slot names. */
   readonly executionHash: (slot: number) => Uint8Array
+  readonly #bodyAt: (slot: number) => BeaconBody | undefined
 
-  /** `executionHash` is the hash of the execution block that the beacon block of a slot names. */
+  /**
+   * `executionHash` is the hash of the execution block that the beacon block of a slot names; `bodyAt` its whole body,
+   * where there is one.
+   */
   constructor(
     network: ConsensusNetwork,
     executionHash = (slot: number): Uint8Array => createHash('sha256').update(`execution ${slot}`).digest(),
+    bodyAt: (slot: number) => BeaconBody | undefined = () => undefined,
   ) {
     this.network = network
     this.executionHash = executionHash
+    this.#bodyAt = bodyAt
   }
 
   /** Sets the finalized slot in the state of a slot; call it before any other use of that state. */
@@ -149,10 +156,18 @@ export class SimulatedChain {
     return {
       slot,
       proposerIndex: BigInt(slot % 100),
-      parentRoot: new Uint8Array(32).fill(slot % 251),
+      parentRoot: this.#bodyAt(slot)?.parentRoot ?? new Uint8Array(32).fill(slot % 251),
       stateRoot: this.#state(slot).node(1),
       bodyRoot: this.#body(slot).node(1),
     }
+  }
+
+  /** The JSON of a whole beacon block; undefined where only its header is known. */
+  block(slot: number): { readonly form: FormName; readonly message: unknown } | undefined {
+    const body = this.#bodyAt(slot)
+    if (body === undefined) return undefined
+    const { bodyRoot, ...header } = this.beacon(slot)
+    return { form: this.#formAt(slot), message: toJson({ ...header, body: body.value }) }
   }
 
   bootstrap(slot: number): Sent {
@@ -216,12 +231,14 @@ export class SimulatedChain {
     if (form === 'gloas') {
       return new SparseTree([[executionIndexAt(this.network, slot) as number, this.executionHash(slot)]])
     }
-    return new SparseTree([[executionPayloadIndex, this.#execution(form, slot).root]])
+    const leaves = this.#bodyAt(slot)?.leaves ?? [[executionPayloadIndex, this.#execution(form, slot).root]]
+    return new SparseTree(leaves)
   }
 
   /** The execution header of a slot, its root, and the branch of its block's hash. */
   #execution(form: FormName, slot: number) {
-    const value = { ...payload, blockHash: this.executionHash(slot), ...(form !== 'capella' && blobs) }
+    const named = { ...payload, blockHash: this.executionHash(slot), ...(form !== 'capella' && blobs) }
+    const value = this.#bodyAt(slot)?.execution ?? named
     const type = form === 'capella' ? executionCapella : executionDeneb
     const root = type.root(value as never)
     return { value, root, branch: type.branchOf(value as never, 'blockHash') }
@@ -289,7 +306,7 @@ function emptied(value: unknown, name = ''): unknown {
 }
 
 /** A value in the JSON form of the Beacon API. */
-function toJson(value: unknown): unknown {
+export function toJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString('hex')}`
   if (Array.isArray(value)) return value.map(toJson)
   if (typeof value !== 'object' || value === null) return String(value)

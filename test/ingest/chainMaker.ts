@@ -74,6 +74,8 @@ export interface BlockPlan {
   readonly extraData?: Uint8Array
   readonly uncles?: readonly MadeBlock[]
   readonly withdrawals?: readonly WithdrawalData[]
+  /** Root of the parent's beacon block, from Cancun on. */
+  readonly beaconRoot?: Uint8Array
   /** Replacements for fields of the finished header, which make the block invalid; it cannot be a parent. */
   readonly header?: Readonly<Record<string, unknown>>
 }
@@ -273,7 +275,9 @@ export class ChainMaker {
       ...(common.isActivatedEIP(4844)
         ? { excessBlobGas: parentHeader.calcNextExcessBlobGas(common), blobGasUsed: 0n }
         : {}),
-      ...(common.isActivatedEIP(4788) ? { parentBeaconBlockRoot: new Uint8Array(32).fill(0xbe) } : {}),
+      ...(common.isActivatedEIP(4788)
+        ? { parentBeaconBlockRoot: plan.beaconRoot ?? new Uint8Array(32).fill(0xbe) }
+        : {}),
     }
     const transactions = await this.#sign(plan.transactions ?? [], header.baseFeePerGas as bigint | undefined)
     const uncleHeaders = (plan.uncles ?? []).map(({ block }) => block.header)
