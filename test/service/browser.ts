@@ -47,8 +47,10 @@ export class Visit {
     })
   }
 
-  static async open(browser: Browser, url: string): Promise<Visit> {
+  /** Opens a page. It closes with the test `t`, or else with its browser: an open dashboard redraws all the time. */
+  static async open(browser: Browser, url: string, t?: Test): Promise<Visit> {
     const context = await browser.createBrowserContext()
+    t?.teardown(() => context.close())
     const visit = new Visit(await context.newPage())
     await visit.page.goto(url)
     return visit

@@ -79,12 +79,13 @@ t.test(
         }),
       }),
     )
-    const { chain, postgres, steps } = cluster
+    const { chain, node, postgres, steps } = cluster
     const writing = makeFolder(t)
     const absent = makeFolder(t)
     const writer = await startMember(t, cluster, writerOf(cluster, { retainBlocks }), writing)
     const early = await startMember(t, cluster, replicaOf(cluster), absent)
-    await atHead(chain.heads[0] as MadeBlock, [early])
+    // In the order in which they get it: the first that lacks it is named with its log.
+    await atHead(chain.heads[0] as MadeBlock, [node, writer, early])
     await early.stop()
     await steps.next(length - 12)
     await waitFor('old entries to be removed', async () => {

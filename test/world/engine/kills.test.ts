@@ -21,7 +21,7 @@ import { once } from '../../library/until.js'
 import { type EngineNode, startEngine } from '../../service/engineNode.js'
 import { checkedHead } from '../../store/checkedStore.js'
 
-const kills = Number(process.env.KILLS ?? 3)
+const kills = Number(process.env.KILLS ?? 2)
 const beaconRoot = `0x${'be'.repeat(32)}`
 /** Calls of a client that knows two branches, until its node is killed. */
 const callsMax = 60

@@ -13,7 +13,7 @@ import { once } from '../../library/until.js'
 import { checkedHead } from '../../store/checkedStore.js'
 
 /** `KILLS=50` for a longer run: each takes a process that plays the chain, and a check of its store. */
-const kills = Number(process.env.KILLS ?? 2)
+const kills = Number(process.env.KILLS ?? 1)
 /** So few kills may all fall into one moment. */
 const fewRuns = 4
 const mapBytes = 2 ** 30

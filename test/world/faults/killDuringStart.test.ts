@@ -18,7 +18,7 @@ import { startService } from '../../service/service.js'
 import { startPaged } from '../../upstream/pagedNode.js'
 
 /** Number of kills of loads and of fetches; `KILLS=50` for more. */
-const kills = Number(process.env.KILLS ?? 2)
+const kills = Number(process.env.KILLS ?? 1)
 /** A load takes some 3 s of CPU; for few kills one. */
 const accounts = kills > 2 ? 12_000 : 4_000
 

@@ -32,7 +32,7 @@ import { once, waitFor } from '../../library/until.js'
 import type { Service } from '../../service/service.js'
 import { SocketClient } from '../../transport/socketClient.js'
 
-const killsMax = Number(process.env.KILLS ?? 2)
+const killsMax = Number(process.env.KILLS ?? 1)
 const pauseMs = Number(process.env.PAUSE_MS ?? 0)
 const blocksPerKill = 5
 /** Number of blocks whose past a replica keeps. */
