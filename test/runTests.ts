@@ -1,13 +1,13 @@
 /**
- * Runs tests: `runTests.js [--all|--rest] [PATH…]`, as `npm test` does. Without a path all of `test/unit` and
- * `test/server`, and the scenes of `test/world`; `--all` runs everything, `--rest` what is left out without it. A path is
- * a file or folder of the source: all of it runs.
+ * Runs tests: `runTests.js [--all|--rest] [PATH…]`, as `npm test` does. Without a path it runs all of `test/unit` and
+ * `test/server`, and the scenes of `test/world`. `--all` runs everything, `--rest` only the other tests of
+ * `test/world`. A path is a file or folder of the source.
  *
- * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. Plain processes: the
- * command line of tap has every import of every test, and of every worker thread of a test, pass through its loaders, for
- * coverage and mocks that are not wanted here. That takes longer than most tests.
+ * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. Plain processes,
+ * because the command line of tap passes every import through its loaders, for coverage and mocks. That takes longer
+ * than most tests.
  *
- * A run fails also where a test checks nothing, or is skipped without a reason.
+ * A run also fails if a test checks nothing, or is skipped without a reason.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -23,9 +23,9 @@ import { endProcesses, runProcess } from './runner/testProcess.js'
  */
 const secondsMax = 1_800
 /**
- * Processes that run at the same time: three times the cores of the smallest machine of CI, because more than half of the
- * time of a file that takes long is waiting, for processes, disks and timers. With four, three tenths of the time of two
- * cores were left over.
+ * Number of processes at the same time: three times the cores of the smallest machine of CI. More than half of the time
+ * of a long file is waiting, for processes, disks and timers. With four processes, three tenths of the time of two
+ * cores were idle.
  */
 const jobs = 6
 

@@ -21,7 +21,7 @@ const network = {
   chainId: 'TIDEGATE_BENCH',
   queue: { transactionsMax: 10_000_000, bytesMax: 2 ** 40, keySharePercent: 100 },
 }
-/** As in scenarios over HTTP: low enough that requests do not queue. */
+/** Share of the highest rate, as in scenarios over HTTP: low enough that requests do not queue. */
 const latencyLoad = 0.25
 const latencyRateMax = 500
 

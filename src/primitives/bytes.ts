@@ -174,7 +174,7 @@ function smallAt(bytes: Uint8Array, start: number, end: number): number {
 
 /**
  * The big-endian integer from `start` up to `end`. A number if it has at most 6 bytes, as most integers on chains;
- * otherwise a bigint, which is slower because each operation is a call out of compiled code.
+ * otherwise a bigint. A bigint is slower, because each operation is a call out of compiled code.
  */
 export function integerAt(source: Uint8Array, start: number, end: number): number | bigint {
   return end - start > 6 ? bytesToBigInt(source.subarray(start, end)) : smallAt(source, start, end)

@@ -1,7 +1,7 @@
 /**
  * Remembers in fixed memory which requests came before, so that a cache keeps only answers to repeated requests (the
- * "doorkeeper" of TinyLFU). Answers to one-time requests would evict those in use, and the garbage collector copies
- * each of them twice: with 1,200 proofs and estimates per second, pauses of 5 ms.
+ * "doorkeeper" of TinyLFU). Answers to one-time requests would evict answers in use. The garbage collector would also
+ * copy each of them twice: 1,200 proofs and estimates per second give pauses of 5 ms.
  *
  * The hash of a request selects a pair of cells, which store the last two requests of the pair. Two requests with the
  * same hash count as a repetition. So an answer may enter the cache one request too late or too early, which is never
@@ -27,7 +27,7 @@ export class SeenOnceFilter {
   }
 
   /**
-   * As {@link admits}, for a request that is named by a hash of 32 bytes and a small number; a tenth of the cost of
+   * As {@link admits}, for a request that is identified by a hash of 32 bytes and a small number. Costs a tenth of
    * making a text of these.
    */
   admitsHash(hash: Uint8Array, what: number): boolean {
@@ -91,7 +91,7 @@ function hashText(text: string): number {
   return hash
 }
 
-/** As an unsigned number of 32 bits other than zero, which stands for an empty cell. */
+/** As an unsigned number of 32 bits other than zero, which means an empty cell. */
 function notZero(hash: number): number {
   return hash === 0 ? 1 : hash >>> 0
 }

@@ -20,11 +20,11 @@ export interface Pair {
   stop(): Promise<void>
 }
 
-/** Rejects with what a program said, where one does not start. `say` takes lines about what happens. */
+/** Rejects with the output of a program that does not start. `say` gets lines about the progress. */
 export async function openPair(options: Options, say: (line: string) => void): Promise<Pair> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-beside-'))
   const stops: (() => Promise<unknown>)[] = []
-  // Also where a signal ends this process.
+  // The folder is removed even if a signal ends this process.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const stop = async () => {
     for (const each of stops.reverse()) await each()

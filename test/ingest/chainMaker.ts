@@ -44,9 +44,9 @@ export const testAddresses: readonly Address[] = testKeys.map((key) => createAdd
 
 /** Contracts in every genesis made by {@link testGenesis}. */
 export const contracts = {
-  /** Stores its input's second word under its first, and logs the second under topic 7. */
+  /** Code that stores its input's second word under its first, and logs the second under topic 7. */
   store: '0x000000000000000000000000000000000000c0de',
-  /** Sends its balance to its caller and destructs itself. Its slots 1 to 3 are set. */
+  /** Code that sends its balance to its caller and destructs itself. Its slots 1 to 3 are set. */
   mortal: '0x000000000000000000000000000000000000dead',
   /** Creates a contract from its input with salt 0 (CREATE2). */
   factory: '0x000000000000000000000000000000000000fac7',
@@ -74,6 +74,8 @@ export interface BlockPlan {
   readonly extraData?: Uint8Array
   readonly uncles?: readonly MadeBlock[]
   readonly withdrawals?: readonly WithdrawalData[]
+  /** Root of the parent's beacon block, from Cancun on. */
+  readonly beaconRoot?: Uint8Array
   /** Replacements for fields of the finished header, which make the block invalid; it cannot be a parent. */
   readonly header?: Readonly<Record<string, unknown>>
 }
@@ -228,7 +230,7 @@ export class ChainMaker {
     this.#remember(genesis)
   }
 
-  /** `keys`: those of the sending accounts. */
+  /** `keys`: keys of the sending accounts. */
   static async create(genesis: GethGenesis, keys: readonly Uint8Array[] = testKeys): Promise<ChainMaker> {
     const common = rulesOf(genesis)
     const state = new MerkleStateManager({ common })
@@ -273,7 +275,9 @@ export class ChainMaker {
       ...(common.isActivatedEIP(4844)
         ? { excessBlobGas: parentHeader.calcNextExcessBlobGas(common), blobGasUsed: 0n }
         : {}),
-      ...(common.isActivatedEIP(4788) ? { parentBeaconBlockRoot: new Uint8Array(32).fill(0xbe) } : {}),
+      ...(common.isActivatedEIP(4788)
+        ? { parentBeaconBlockRoot: plan.beaconRoot ?? new Uint8Array(32).fill(0xbe) }
+        : {}),
     }
     const transactions = await this.#sign(plan.transactions ?? [], header.baseFeePerGas as bigint | undefined)
     const uncleHeaders = (plan.uncles ?? []).map(({ block }) => block.header)

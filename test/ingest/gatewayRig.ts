@@ -318,7 +318,7 @@ export class GatewayRig {
     return this.messages.flatMap((message) => (message.type === 'said' ? [message.text] : [])).join('\n')
   }
 
-  /** Resolves once its head is this block. */
+  /** Resolves once the process has this head. */
   async reached({ hash }: Pick<BlockName, 'hash'>): Promise<void> {
     await waitFor('the head', () => {
       this.rows.refresh()

@@ -32,7 +32,7 @@ export interface PlayOptions {
   /** Last block imported at full speed. */
   readonly from: number
   readonly intervalMs: number
-  /** By ascending `after`. */
+  /** Sorted by `after`. */
   readonly reorganisations?: readonly Reorganisation[]
 }
 
@@ -63,7 +63,7 @@ export interface ReplayedChain<B extends PlayedBlock = MadeBlock> extends Played
   readonly heads: readonly B[]
   readonly plan: ReplayPlan
   readonly configPath: string
-  /** Serves it as network `tides` without keys; the next start on the same folder plays it again. */
+  /** Serves the chain as network `tides` without keys; the next start on the same folder plays it again. */
   start(env?: Readonly<Record<string, string>>): Promise<Service>
 }
 

@@ -28,8 +28,8 @@ interface AccountEntry {
 const noBytes = new Uint8Array(0)
 
 /**
- * State during execution for @ethereumjs: a {@link StateView} below, changes above it, and an undo log for checkpoints,
- * so that the cost of a reverted call depends only on its changes. The underlying reads are synchronous; the interface
+ * State during execution for @ethereumjs: a {@link StateView} below, changes above it, and an undo log for checkpoints.
+ * So the cost of a reverted call depends only on its changes. The underlying reads are synchronous; the interface
  * requires promises.
  */
 export class JournaledState implements StateManagerInterface {

@@ -25,7 +25,7 @@ function readPopulation(store: ChainReader): Population {
   return { addresses: [...slotsOf.keys()], slotsOf }
 }
 
-/** With `RUNS=0.1` a tenth; other seeds give other proofs. */
+/** Proofs of a block; with `RUNS=0.1` a tenth. Other seeds give other proofs. */
 export const proofsPerBlock = Math.ceil(100 * Math.min(runsFactor, 1))
 const slotsPerProof = 3
 

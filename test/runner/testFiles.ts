@@ -41,8 +41,8 @@ function readFile(path: string): TestFile {
 export const kindOf = ({ path }: TestFile) => kinds.find((kind) => path.startsWith(`test/${kind}/`))
 
 /**
- * Test files for the arguments of the command line: files and folders of the source, relative to the current folder or
- * the root of the repository. Throws Error for a name without a test.
+ * Test files for the arguments of the command line. These are files and folders of the source, relative to the current
+ * folder or the root of the repository. Throws Error for a name without a test.
  */
 export function findFiles(names: readonly string[]): TestFile[] {
   const paths = names.flatMap((name) => {

@@ -47,8 +47,10 @@ export class Visit {
     })
   }
 
-  static async open(browser: Browser, url: string): Promise<Visit> {
+  /** Opens a page. It closes with the test `t`, or else with its browser: an open dashboard redraws all the time. */
+  static async open(browser: Browser, url: string, t?: Test): Promise<Visit> {
     const context = await browser.createBrowserContext()
+    t?.teardown(() => context.close())
     const visit = new Visit(await context.newPage())
     await visit.page.goto(url)
     return visit
@@ -91,7 +93,7 @@ export class Visit {
         () => true,
         () => false,
       )
-      // A click that leaves the page has hit.
+      // A click that leaves the page was successful.
       isHit = isThere && (await element.evaluate(isClicked).catch(() => true))
     }
   }
@@ -111,7 +113,7 @@ export class Visit {
     return (await this.page.evaluate(expression)) as string
   }
 
-  /** Presses Tab until an element has the focus, such as `button Log in`. Fails if it cannot be reached. */
+  /** Presses Tab until an element has the focus, such as `button Log in`. Fails if no Tab gets there. */
   async tabTo(element: string): Promise<void> {
     const passed: string[] = []
     for (let presses = 0; presses < 200; presses++) {

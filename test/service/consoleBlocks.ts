@@ -241,7 +241,7 @@ export class ConsoleSession {
     try {
       process.kill(-(pid as number), 'SIGTERM')
     } catch {
-      // It ended by itself.
+      // The process ended by itself.
     }
   }
 

@@ -18,7 +18,7 @@ export const withoutEngineRecordings =
 
 export interface EngineNode {
   readonly service: Service
-  /** Of the listener for the consensus client. */
+  /** URL of the listener for the consensus client. */
   readonly url: string
   /** File of the secret. */
   readonly jwt: string

@@ -18,7 +18,7 @@ export interface Outcome {
 
 export interface Run {
   readonly process: ChildProcess
-  /** Its output so far. */
+  /** Output of the process so far. */
   readonly said: { out: string; err: string }
   readonly finished: Promise<Outcome>
 }

@@ -89,13 +89,13 @@ export class FamilyNode {
   readonly node = new WeatherNode((call) => this.answer(call))
   /** Replaces an answer; by default returns it unchanged. */
   change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer
-  /** Number of its head. */
+  /** Number of the node's head. */
   head = 20
   readonly #state: Promise<Awaited<ReturnType<typeof stateOf>>>
 
   constructor(
     readonly fixture: FamilyFixture,
-    /** Whether it returns the bytes of transactions. */
+    /** Whether the node returns the bytes of transactions. */
     readonly hasRaw = false,
   ) {
     this.#state = stateOf(fixture.stateKind ?? 'eth')

@@ -53,7 +53,7 @@ export function writeFollowConfig(
   })
 }
 
-/** Serves it without keys; ends with the test. */
+/** Serves the follower without keys; ends with the test. */
 export async function startFollower(t: Test, folder: string, options: FollowOptions): Promise<Service> {
   const service = await startService(['--config', writeFollowConfig(folder, options), '--no-auth'])
   t.teardown(() => service.stop())
@@ -73,7 +73,7 @@ export async function followAnvil(t: Test, options: AnvilOptions = {}) {
   return { anvil, service: await followAt(t, anvil, anvil.url, options) }
 }
 
-/** The same with a node between the two. */
+/** As {@link followAnvil}, with a node between the two. */
 export async function followBetween(t: Test, options: AnvilOptions = {}) {
   const anvil = await startMined(t, options)
   const node = await openBetween(t, anvil)
@@ -217,7 +217,7 @@ export class HeadAsker {
       const text = await client.ask(body)
       if (text === undefined) return
       this.heads.push(Number(JSON.parse(text).result))
-      // Often enough to see each head, without much load.
+      // Short enough to see each head, without much load.
       await sleep(5)
     }
   }

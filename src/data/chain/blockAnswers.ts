@@ -52,8 +52,8 @@ export class BlockAnswers {
   }
 
   /**
-   * Finishes the answer written after the last miss, and caches it if due. The memory of an uncached answer is reused:
-   * with a budget of zero this saves a third of the time for receipts, most of it garbage collection.
+   * Finishes the answer written after the last miss, and caches it if due. The memory of an uncached answer is reused.
+   * With a budget of zero this saves a third of the time for receipts, mostly garbage collection.
    */
   finish(json: JsonBytes): Uint8Array {
     const key = this.#missed

@@ -18,9 +18,9 @@ interface Ascending {
 const unseenMax = 15
 
 /**
- * Canonical blocks that may contain logs of a filter, ascending: blocks with one of its keys at the rarest position,
- * and usually at each other restricted position. A check in the block must show whether a single log has all of them.
- * Takes time linear in the numbers of the rarest position, and none for blocks between them.
+ * Canonical blocks that may contain logs of a filter, ascending. Each has one of the filter's keys at the rarest
+ * position, and usually at each other restricted position. A check in the block must show whether a single log has all
+ * of them. Takes time linear in the numbers of the rarest position, and none for blocks between them.
  */
 export class LogBlocks {
   readonly #first: Ascending

@@ -75,12 +75,12 @@ export class HeldValues {
     return marks !== undefined && equalBytes(marks.head, head)
   }
 
-  /** Starts over at a block: earlier values may belong to another chain and hold at no block. */
+  /** Starts over at a block: earlier values may belong to another chain and are valid at no block. */
   restart({ number, hash }: BlockName): void {
     this.#meta.putSync(metaKeys.held, encodeMarks({ from: number, floor: number, head: hash }))
   }
 
-  /** Changes are applied from this block on, and some before it were missed: earlier values no longer hold. */
+  /** Changes are applied from this block on, and some before it were missed: earlier values are no longer valid. */
   miss({ number, hash }: BlockName): void {
     this.#meta.putSync(metaKeys.held, encodeMarks({ ...this.marks, from: number, head: hash }))
   }
@@ -125,7 +125,7 @@ export class HeldValues {
   proveWhole(head: BlockName, proved: ProvedValues): boolean {
     if (!this.prove(head, proved)) return false
     const { number } = head
-    // As long as the other slots are known to be zero, these must be known too.
+    // While the other slots are known to be zero, these must be known, too.
     for (const [slot] of proved.slots) {
       const key = heldKey('slot', proved.address, slot)
       const row = this.#read(key)
@@ -237,7 +237,7 @@ export class HeldValues {
     return true
   }
 
-  /** A value that was proved after the previous block also holds after this one. */
+  /** A value that was proved after the previous block is also valid after this one. */
   #extend(number: number, key: Uint8Array, row: HeldRow): void {
     this.#held.putSync(indexKey(number, key), noBytes)
     this.#held.putSync(key, encodeHeld({ ...row, last: number }))

@@ -1,7 +1,7 @@
 /**
- * Data of the active frames: their EVM memory and its gas, the reason why the current instruction cannot be executed,
- * and the data that the last inner frame returned. Frames are records in linear memory (frame.ts), so that call depth
- * takes no native stack.
+ * Data of the active frames. Each has its EVM memory and the gas for it, the fault of the current instruction, and the
+ * return data of the last inner frame. Frames are records in linear memory (frame.ts), so that call depth takes no
+ * native stack.
  */
 import { Failure, Frame } from './frame'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
@@ -44,7 +44,7 @@ export function clearReturned(): void {
   returnedLength = 0
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetReturned(): void {
   returnedBlock = 0
   returned = 0

@@ -1,6 +1,6 @@
 /**
- * Keccak-256 (the padding of the Keccak submission, not of SHA-3) with a cache for inputs of 64 bytes, from which the
- * slots of mapping entries are computed.
+ * Keccak-256, with the padding of the Keccak submission, not of SHA-3. Has a cache for inputs of 64 bytes, which give
+ * the slots of mapping entries.
  */
 import { keccakCache, keccakState } from './layout'
 

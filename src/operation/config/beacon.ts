@@ -69,7 +69,7 @@ export const beaconSchema = object({
 
 export type BeaconConfig = z.output<typeof beaconSchema>
 
-/** From flags; undefined if they name no node. */
+/** The beacon nodes of flags; undefined if they name no node. */
 export function beaconOf(urls: readonly string[] | undefined, checkpoint?: string): BeaconConfig | undefined {
   return urls && beaconSchema.parse({ nodes: urls, checkpoint })
 }

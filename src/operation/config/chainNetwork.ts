@@ -28,13 +28,13 @@ export interface NetworkConfig {
   /** Times of forks that are missing in the genesis or in the table of public networks. */
   readonly forks: { readonly amsterdamTime?: number | undefined }
   readonly source: SourceConfig | undefined
-  /** Where the source's blocks are published. */
+  /** Destination of the source's published blocks. */
   readonly publish: PublishConfig | undefined
-  /** How much history is kept, for a network that executes blocks. */
+  /** Limits of the stored history, for a network that executes blocks. */
   readonly history: HistoryConfig
   /** The block of another chain on which a developer chain begins; absent: its genesis. */
   readonly fork?: ForkConfig | undefined
-  /** Of a gateway. */
+  /** Settings of a gateway. */
   readonly gateway: GatewayConfig | undefined
   /** Whether tracers in JavaScript that callers send are run; undefined if no entry says. */
   readonly javascriptTracers: boolean | undefined

@@ -94,7 +94,7 @@ export function withHistory<N extends Served>(networks: readonly N[], blocks: nu
   return networks.map((each) => (canForget(each) ? { ...each, history: historyOf(blocks) } : each))
 }
 
-/** A replay goes back to its first block at each start. */
+/** A replay unwinds to its first block at each start. */
 function canForget(network: Served): boolean {
   const isExecuted = network.kind !== 'rollup' && (network.kind ?? 'archive') === 'archive'
   return isExecuted && network.source?.type !== 'replay'

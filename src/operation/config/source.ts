@@ -59,7 +59,7 @@ const followSource = object({
   type: z.literal('follow'),
   /** Nodes of one chain, asked as one. */
   upstreams: list(upstreamSchema).min(1, { error: 'expected at least one node' }),
-  /** How many of them must have a head before it is followed; absent: a majority. */
+  /** Number of nodes that must have a head before it is followed; absent: a majority. */
   quorum: integer(1).optional(),
   /** Time between two polls for the head of a node without a WebSocket. */
   pollMs: integer(10, intervalMsMax).default(pollMsDefault),
@@ -67,7 +67,7 @@ const followSource = object({
   timeoutMs: integer(1, 600_000).default(30_000),
   /** Most blocks that a reorganisation of the nodes replaces; a deeper one is not followed. */
   reorgDepthMax: integer(1, reorgDepthMax).default(reorgDepthDefault),
-  /** How long a node that had our head must deny it until its lower one is followed. */
+  /** Time for which a node that had our head must deny it until its lower one is followed. */
   revertAfterMs: integer(1, intervalMsMax).default(revertAfterMsDefault),
   passThrough: passThroughSchema,
   /**

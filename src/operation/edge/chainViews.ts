@@ -1,6 +1,6 @@
 /**
  * A chain as methods see it: the view at its head, and views pinned to other blocks. Owns the parts that all views
- * share. The caller decides where rows come from, and when to check for a new head.
+ * share. The caller decides from which store rows come, and when to check for a new head.
  */
 import { AnswerCache } from '../../data/chain/answerCache.js'
 import { Chain, ChainView } from '../../data/chain/chain.js'

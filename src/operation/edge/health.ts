@@ -21,8 +21,8 @@ import type { OpenNetwork } from './openNetwork.js'
 
 interface HealthPage {
   /**
-   * 200, or 503 if the server is about to stop or no request can be answered: no network has a readable head or a
-   * working queue, or the server accepts no keys.
+   * 200, or 503 if the server is about to stop or can answer no request. That is so if no network has a readable head
+   * or a working queue, or if the server accepts no keys.
    */
   readonly status: number
   readonly body: string
@@ -190,7 +190,7 @@ function nodeEntries(
 
 // Callers see nodes by number: names have hosts and ports, which only the log and the admin API show.
 
-/** A name that is a host; others, such as a replica's `feed`, say nothing of an address. */
+/** A name that is a host; others, such as a replica's `feed`, are no address. */
 const hostForm = /[.:]/
 
 /** Addresses of nodes that have no name yet, as errors write them. */

@@ -76,12 +76,12 @@ export function troubleOfNode({
   return isAnswering ? undefined : 'no answer'
 }
 
-/** When this edge first saw the present level of a network, in ISO 8601. */
+/** Time at which this edge first saw the present level of a network, in ISO 8601. */
 export function sinceOfNetwork(network: OpenNetwork, since: SinceWhen): string {
   return since.textOf(`network ${network.name}`, conditionOf(network).level)
 }
 
-/** When this edge first saw the present state of a node, in ISO 8601. */
+/** Time at which this edge first saw the present state of a node, in ISO 8601. */
 export function sinceOfNode(
   network: string,
   kind: 'upstream' | 'beacon node',

@@ -36,7 +36,7 @@ import type { OpenRollup } from './openRollup.js'
 export interface LiveServices {
   /** Edge of the main thread. */
   readonly edge: Edge
-  /** By number of the edge. */
+  /** Counts by number of the edge. */
   readonly counts: readonly EdgeCounts[]
   readonly pool: Pool<Jobs>
   readonly usage: UsageLedger
@@ -239,7 +239,7 @@ export function readNetworks(
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
 }
 
-/** With the time since which each check fails. */
+/** Adds the time since which each check fails. */
 export function withSince(readiness: Readiness, since: SinceWhen): Readiness {
   const { failing } = readiness
   const nameOf = ({ check, network = '' }: Readiness['failing'][number]) => `check ${check} ${network}`

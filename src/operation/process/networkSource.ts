@@ -31,24 +31,23 @@ const pauseMsMax = 60_000
 /** A source that ran this long has recovered: the wait is short again after its next failure. */
 const steadyMs = 5 * 60_000
 
-/** Limits of sources. */
-export type SourceLimits = Pick<Config['limits'], 'fetchMsMax' | `engine${Capitalize<keyof GapLimits>}`>
-
 /** The work of a network's ingest thread. */
 export function taskOf(
   { name, source, gateway, fork, forks, chainId, publish, history }: NetworkConfig,
   unpublished: IngestStore,
-  limits: SourceLimits,
+  limits: Config['limits'],
 ): SourceTask {
-  const { fetchMsMax } = limits
+  const { fetchMsMax, forkProofSlotsMax, forkRoundsMax, minedBlocksMax, executedBlocksMax } = limits
   const schema = feedSchemaOf(name)
   const store = { ...unpublished, publish: publish && { ...publish, schema: publish.schema ?? schema } }
   if (source === undefined)
     return { ...store, ...(gateway as GatewayConfig), network: name, forks, chainId, fetchMsMax }
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
-  if (source.type === 'develop')
-    return { ...store, develop: { ...source, fork: fork && { ...fork, fetchMsMax } } }
+  if (source.type === 'develop') {
+    const plan = fork && { ...fork, fetchMsMax, forkProofSlotsMax, forkRoundsMax }
+    return { ...store, develop: { ...source, limits: { minedBlocksMax, executedBlocksMax }, fork: plan } }
+  }
   if (source.type === 'consensus')
     return { ...store, consensus: { ...source, fetchMsMax, gap: gapLimits(limits) } }
   if (source.type === 'replay') return { ...store, replay: source }
@@ -57,7 +56,7 @@ export function taskOf(
   return { ...store, follow: { ...source, reorgDepthMax } }
 }
 
-function gapLimits(limits: SourceLimits): GapLimits {
+function gapLimits(limits: Config['limits']): GapLimits {
   return {
     receivedMax: limits.engineReceivedMax,
     windowBlocks: limits.engineWindowBlocks,

@@ -5,7 +5,7 @@
  *
  * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A slow
  * password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable time is
- * safe: without the pepper nobody can choose the digest of a guess, so the time reveals nothing about a key. The cache
+ * safe. Without the pepper nobody can choose the digest of a guess, so the time reveals nothing about a key. The cache
  * is looked up by the text itself; V8 hashes texts with a random seed and compares them only if the hashes agree.
  */
 import { LRUCache } from 'lru-cache'
@@ -107,8 +107,8 @@ const demoKeyName = 'demo'
 const recheckMsMax = 250
 
 /**
- * Valid keys remembered. Each takes about 1 KB, so 10 MB when full; a miss costs an HMAC
- * and a read, so a node with more keys in use at once is slower, not wrong.
+ * Number of valid keys in the cache. Each takes about 1 KB, so 10 MB when full. A miss costs an HMAC and a read, so a
+ * node with more keys in use is slower, not wrong.
  */
 const rememberedKeysMax = 10_000
 

@@ -27,7 +27,7 @@ export interface NotedCall {
   readonly error: string | undefined
   /** 0 if it was not timed. */
   readonly ms: number
-  /** The blocks that it asked for, for example `latest (271)`; undefined if it named none. */
+  /** The requested blocks, for example `latest (271)`; undefined if it named none. */
   readonly block: string | undefined
   /** JSON, or its beginning, without secrets. */
   readonly params: string
@@ -109,7 +109,7 @@ export class UsageCounter {
     this.take()
   }
 
-  /** The counts since the last call of this; undefined if there are none. */
+  /** The counts since the last call of this function; undefined if there are none. */
   take(): UsageReport | undefined {
     if (this.#isPaused) return undefined
     const used = this.#networks.flatMap((network) => network.take())

@@ -84,5 +84,5 @@ export interface SubmissionStore extends SubmissionReader, SubmissionWriter {
   counts(now: number): QueueCounts
 }
 
-/** What the one process does that sends to the sequencer. */
+/** Role of the one process that sends to the sequencer. */
 export const sendingRole = 'sends submissions'

@@ -75,7 +75,7 @@ export interface ReportedAnswers {
   ask(generation: number, method: string, params: string, block: number | undefined): Promise<ReportedAnswer>
 }
 
-/** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
+/** A network at any of its blocks. A view never changes, even if the store does. */
 export interface NetworkViews<out N extends RpcNetwork> {
   /**
    * The network at the newest block: the same object until that block changes. Throws FaultError `NotOpen` if there is
@@ -164,9 +164,9 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly memo?: 'head' | 'never'
   /**
    * Answers a call. Returns a promise only for a job or for missing data; the promise may resolve to a stream. Throws
-   * FaultError for a caller's fault. Pass `context` to jobs, so that they end when nobody waits for the result. Long
-   * work of its own must pause after `turnMsMax` milliseconds (requestSlices.ts). May run again after missing data was
-   * fetched, unless the method has an `effect`.
+   * FaultError for a caller's fault. Pass `context` to jobs, so that they end when the caller leaves. Long work of its
+   * own must pause after `turnMsMax` milliseconds (requestSlices.ts). May run again after missing data was fetched,
+   * unless the method has an `effect`.
    */
   run(
     network: N,

@@ -88,8 +88,8 @@ export class NetworkStreams {
   }
 
   /**
-   * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions, too much memory for them, a
-   * block from which nothing can be replayed, or logs of a network without receipts.
+   * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions or too much memory for them.
+   * Also for a block that cannot be replayed, and for logs of a network without receipts.
    */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const { filter, receipts } = request

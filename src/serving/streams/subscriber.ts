@@ -95,7 +95,7 @@ export class Subscriber implements Work {
   }
 
   /**
-   * Must be called when the connection is gone: stops sending; every subscription ends soon after. Further calls do
+   * Must be called when the connection has ended: stops sending; every subscription ends soon after. Further calls do
    * nothing.
    */
   close(): void {

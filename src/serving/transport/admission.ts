@@ -89,7 +89,7 @@ export interface AdmissionOptions {
   /** The first is the default network. The names `v3`, `ws` and `health` are reserved. */
   readonly routes: readonly Route[]
   /**
-   * Whether a key is accepted, or an accepted credential still is; throws if the keys cannot be read. `reason`
+   * Whether a key is accepted, or an accepted credential is still valid. Throws if the keys cannot be read. `reason`
    * completes `unauthorized: …` and must not contain the key. `from`: the place of use.
    */
   authorize(key: string | Credential, from: KeyUse): AccessDecision
@@ -252,7 +252,7 @@ export const foreignHost: Refusal = {
   why: 'host name',
 }
 
-/** The caller while a server serves itself alone: no key of the store, without limits. */
+/** The caller of a server's calls to itself: no key of the store, without limits. */
 const ownCaller: Allowed = { ok: true, credentials: [], key: { id: ownCallerId }, allowance: undefined }
 
 const notYet: Refusal = {

@@ -207,9 +207,9 @@ export class HttpServer {
   }
 
   /**
-   * Before {@link listen}: serves `work` alone, on a port of the loopback address that the system chooses. Only requests
-   * with `key` in their path are admitted. They belong to no key of a client, and are neither logged nor traced. Rejects
-   * as `work`, and with OperatorError if there is no loopback address.
+   * Before {@link listen}: serves only `work`, on a port of the loopback address that the system chooses. Only requests
+   * with `key` in their path are admitted. They belong to no key of a client, and are neither logged nor traced.
+   * Rejects as `work`, and with OperatorError if there is no loopback address.
    */
   async serveAlone(work: (own: OwnAddress) => Promise<void>): Promise<void> {
     const key = randomBytes(keyBytes).toString('hex')

@@ -7,11 +7,11 @@
  * first counts; an absent one is the empty text.
  */
 export class RequestHead {
-  /** In upper case. */
+  /** The method in upper case. */
   method = ''
-  /** Without the query. */
+  /** The path without the query. */
   path = ''
-  /** Without its question mark; only for GET and HEAD. */
+  /** The query without its question mark; only for GET and HEAD. */
   query = ''
   host = ''
   contentLength = ''

@@ -23,7 +23,7 @@ export interface RequestLine {
   readonly status: number
   /** Compute units spent; 0 if nothing is counted. */
   readonly units: number
-  /** From the end of the body to the answer, whose sending may take longer. */
+  /** Time from the end of the body to the answer, whose sending may take longer. */
   readonly microseconds: number
   /** Id of the trace that the request is in. */
   readonly trace?: string

@@ -69,8 +69,10 @@ export class BlockDiffVerifier {
 
   /**
    * The whole block diff for these `parts`. Throws {@link BlockDiffError} that names the block and the difference:
-   * number or parent; root of transactions, uncles, withdrawals or receipts; bloom; an account, slot or code that is
-   * missing, superfluous or out of order; the state root; a sender.
+   *
+   * - number, parent, or a sender
+   * - the root of transactions, uncles, withdrawals or receipts; the bloom; the state root
+   * - an account, slot or code that is missing, superfluous or out of order
    */
   verifyBlockDiff(previous: PreviousState, parts: BlockDiffParts): BlockDiff {
     const name = { text: `the block after ${previous.number}` }

@@ -73,7 +73,7 @@ export class NoAnswerError extends Error {
 export interface UpstreamState {
   readonly name: string
   readonly isAnswering: boolean
-  /** Because it lied, or has another chain. */
+  /** Whether the node is not asked because it lied, or has another chain. */
   readonly isQuarantined: boolean
   /** Number of the head it claims; undefined before the first answer. */
   readonly head: number | undefined

@@ -237,7 +237,7 @@ t.test('of latencies the median of the rounds counts, each beside the round of t
   t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p99'), 3)
   t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p999'), undefined)
   t.equal(latencyTimes(timed.own, undefined, 'p99'), undefined)
-  // Rounds too short to tell a percentile, all answers together not.
+  // Rounds too short for a percentile; all answers together are enough.
   const short = { ...timed.own, latencyRounds: [{ ...timedRound(9), p99: undefined }] }
   t.equal(latencyTimes(short, timed.rivals.bare, 'p99'), 3)
 })

@@ -1,4 +1,7 @@
-/** Every type of every family: its JSON becomes RLP and JSON again, and what a node may omit or rename is read alike. */
+/**
+ * Every type of every family: its JSON becomes RLP and JSON again. Members that a node may omit or rename have no
+ * effect.
+ */
 import t from 'tap'
 import { transactionFromJson } from '../../../src/data/chain/blockFromJson.js'
 import {

@@ -1,6 +1,6 @@
 /**
- * Gateways of public chains of the OP Stack beside nodes that report no `config`: calls run by the forks of the chain,
- * which are known by its chain id. Calls of a chain whose forks are not known are passed on where rules differ.
+ * Gateways of public chains of the OP Stack, with nodes that report no `config`. Calls run by the forks of the chain,
+ * which its chain id identifies. Calls of an unknown chain are passed on if rules differ.
  */
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'

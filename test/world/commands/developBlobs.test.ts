@@ -8,7 +8,7 @@ import { mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
 import { startDeveloper } from '../../service/developerChain.js'
 
 const account = privateKeyToAccount(bytesToHex(testKeys[0] as Uint8Array))
-/** Of the polynomial that is zero everywhere: its commitment and its proof are the point at infinity. */
+/** The blob of the zero polynomial: its commitment and its proof are the point at infinity. */
 const infinity = `0xc0${'00'.repeat(47)}` as const
 const sidecar = {
   blob: bytesToHex(new Uint8Array(131_072)),
@@ -79,6 +79,32 @@ t.test('blobs come with proofs of blobs or of cells, before Osaka and from it on
       const { result: receipt } = await service.call('eth_getTransactionReceipt', [result])
       t.match(receipt, { status: '0x1', type: '0x3' }, `${fork}, version ${nonce}`)
     }
+  }
+})
+
+t.test('a transaction whose block leaves the chain waits again with its blobs', async (t) => {
+  const { service } = await startDeveloper(t, { genesis: testGenesis(mergedConfig()) })
+  const chainId = Number((await service.call('eth_chainId')).result)
+  const raw = await account.signTransaction({
+    type: 'eip4844',
+    chainId,
+    nonce: 0,
+    to: account.address,
+    gas: 21_000n,
+    maxFeePerGas: 10n ** 10n,
+    maxPriorityFeePerGas: 1n,
+    maxFeePerBlobGas: 10n ** 9n,
+    blobVersionedHashes: [versionedHash],
+    sidecars: [sidecar],
+  })
+  const { result: sent } = await service.call('eth_sendRawTransaction', [raw])
+  await service.call('evm_setAutomine', [false])
+  for (const last of [2, 3]) {
+    await service.call('anvil_reorg', [1, []])
+    t.match((await service.call('eth_getTransactionByHash', [sent])).result, { blockNumber: null })
+    await service.call('evm_mine')
+    const { result: receipt } = await service.call('eth_getTransactionReceipt', [sent])
+    t.match(receipt, { status: '0x1', type: '0x3', blockNumber: `0x${last}` })
   }
 })
 

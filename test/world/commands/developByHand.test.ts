@@ -38,7 +38,7 @@ async function healthOf(service: Service): Promise<{ readonly changedByHand?: st
   return networks.dev
 }
 
-/** The proof of an account and a slot has the root that a block says. */
+/** The proof of an account and a slot has the root of a block. */
 async function proofAt(client: Client, address: Hex, blockNumber: bigint) {
   const { stateRoot } = await client.getBlock({ blockNumber })
   const proof = await client.getProof({ address, storageKeys: [word(1n)], blockNumber })
@@ -147,7 +147,7 @@ t.test('the genesis state can be changed, and a snapshot takes the changes back'
 t.test('after a kill the changes are still there', async (t) => {
   const own = await startDeveloper(t)
   let { service } = own
-  const kills = Number(process.env.KILLS ?? 2)
+  const kills = Number(process.env.KILLS ?? 1)
   for (let kill = 1; kill <= kills; kill++) {
     const client = clientOf(service)
     await client.setBalance({ address: stranger, value: BigInt(kill) })

@@ -1,5 +1,5 @@
 // @shares
-/** What an interrupt does while calls run that would never end by themselves. */
+/** The effect of an interrupt while endless calls run. */
 import t, { type Test } from 'tap'
 import { inTime, once } from '../../library/until.js'
 import { endlessCall } from '../../service/fixtures.js'

@@ -13,7 +13,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   const browser = await openBrowser(t)
 
   t.test('a wrong token is refused, the right one is kept for the tab alone', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await visit.fill('textbox', 'Admin token', 'x'.repeat(64))
     await visit.click('button', 'Log in')
     await visit.see('This is not the admin token.')
@@ -34,7 +34,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   t.test(
     'the playground runs a method, by form and by JSON, and shows its answer and a line of curl',
     async (t) => {
-      const visit = await Visit.open(browser, url)
+      const visit = await Visit.open(browser, url, t)
       await logIn(visit, token)
       await visit.click('link', 'Playground')
       await visit.fill('combobox', 'Network', 'demo')
@@ -61,7 +61,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   )
 
   t.test('methods of a rollup have its prefix', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.click('link', 'Playground')
     await visit.fill('combobox', 'Network', 'roll')
@@ -72,7 +72,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('the keyboard alone is enough to log in and to run a method', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await visit.see('Admin token')
     t.equal(await visit.focused(), 'input Admin token')
     await visit.page.keyboard.type(token)
@@ -88,7 +88,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('it says whether all is well, and where blocks come from', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.see(/Health\s+Everything works\.\s+.* of disk left · up for/)
     await visit.see(
@@ -106,7 +106,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('figures move while calls come, of all methods, of one, and by code', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     const end = load(served)
     await visit.see(/[1-9][\d.]* calls a second/)
@@ -125,12 +125,12 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.fill('combobox', 'Method', 'eth_getProof')
     await visit.see(/^(?![\s\S]*refused requests)[\s\S]*calls/, '.chart')
     await visit.fill('combobox', 'Time', 'day')
-    // No call of this method failed, so that there is a sentence in place of a chart.
+    // No call of this method failed, so a sentence replaces the chart.
     await waitFor('charts of a day', async () => (await shownCharts(visit)) === 3)
     await end()
     await visit.click('link', 'Health')
     await visit.see('0 calls a second')
-    const later = await Visit.open(browser, url)
+    const later = await Visit.open(browser, url, t)
     await logIn(later, token)
     await later.click('link', 'Traffic')
     await waitFor('what was before', async () => (await shownCharts(later)) === 4)
@@ -141,7 +141,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('a block, its transactions and a slow call open', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.click('link', 'Activity')
     await visit.click('button', headBlock.number.toLocaleString('en'))
@@ -151,7 +151,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see(/"0x0{16}… 256 bytes|… 256 bytes/, '.answer')
     await visit.click('button', hash)
     await visit.see(`"transactionHash": "${hash}"`, '.answer')
-    // Its parameters are told with it.
+    // The parameters are shown with the call.
     const looping = [{ data: '0x5b5f56', gas: '0x10000000' }, 'latest']
     for (let time = 0; time < 3; time++) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params: looping })
@@ -167,7 +167,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
 
   for (const width of [1_280, 390]) {
     t.test(`at ${width} px: one key, what it called, and submissions that wait`, async (t) => {
-      const visit = await Visit.open(browser, url)
+      const visit = await Visit.open(browser, url, t)
       await visit.page.setViewport({ width, height: 740, isMobile: width < 600, hasTouch: width < 600 })
       await logIn(visit, token)
       const fits = async (what: string) => {
@@ -203,7 +203,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   }
 
   t.test('each example of the playground can be run on the demo chain', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.click('link', 'Playground')
     await visit.see('"result"', '.answer')
@@ -218,7 +218,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('the last blocks are listed, with their transactions, gas and age', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.click('link', 'Activity')
     const { number, header, transactions } = headBlock
@@ -236,7 +236,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('a key is made, changed, rotated and revoked, each in force for callers', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.click('link', 'Keys')
     await visit.click('button', 'Make a key')
@@ -283,7 +283,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('limits that the page sets hold for callers, and what they used is shown', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.click('link', 'Keys')
     await visit.click('button', 'Make a key')
@@ -319,7 +319,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   })
 
   t.test('a setting that is refused is explained; Escape closes a dialog', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     await visit.click('link', 'Keys')
     await visit.click('button', 'Make a key')
@@ -337,7 +337,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
 
   for (const width of [1_440, 1_024, 390]) {
     t.test(`at ${width} px each view fits, in light and dark`, async (t) => {
-      const visit = await Visit.open(browser, url)
+      const visit = await Visit.open(browser, url, t)
       const isMobile = width < 600
       await visit.page.setViewport({ width, height: 740, isMobile, hasTouch: isMobile })
       await logIn(visit, token)
@@ -368,7 +368,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
   }
 
   t.test('no part of a key or of the token is on a page', async (t) => {
-    const visit = await Visit.open(browser, url)
+    const visit = await Visit.open(browser, url, t)
     await logIn(visit, token)
     t.equal(await statusOf(served, served.key, 'eth_chainId'), 200)
     const shown: string[] = []
@@ -414,7 +414,7 @@ t.test('a server that goes away is told, and found again', { skip: withoutBrowse
   t.match(await visit.see('live', 'header'), 'Log out')
 })
 
-/** Each view's link, and a text that is there once it is. */
+/** The link of each view, and a text that the view shows. */
 const views = [
   ['Health', 'demo (default)'],
   ['Traffic', 'Refused requests by reason'],
@@ -429,7 +429,7 @@ async function statusOf({ service }: Served, key: string, method: string): Promi
   return (await service.post(`/v3/${key}`, body)).status
 }
 
-/** The error code of each call of a batch; undefined where there is a result. */
+/** The error code of each call of a batch; undefined for a result. */
 async function codesOf(
   { service }: Served,
   key: string,
@@ -449,8 +449,8 @@ async function shownCharts(visit: Visit): Promise<unknown> {
 }
 
 /**
- * In the page: tables that are cut off without a way to scroll and a shadow that says so, cells that hide a part of
- * their text, charts with neither lines nor a sentence.
+ * Finds faults of layout in the page: cut-off tables without a scrollbar and a shadow, cells that hide a part of their
+ * text. Also finds charts with neither lines nor a sentence.
  */
 const misfits = `(() => {
   const found = []
@@ -484,7 +484,7 @@ const misfits = `(() => {
   return found
 })()`
 
-/** In the page: chooses each method, and has what it then says, '' where it has no example. */
+/** In the page: chooses each method, and returns the text then shown; '' for a method without an example. */
 const runEach = `(async () => {
   const input = document.querySelector('input[list=methods]')
   const outcome = document.querySelector('.outcome')

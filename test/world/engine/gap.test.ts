@@ -71,7 +71,7 @@ t.test('a fresh node comes to the chosen head, and passes over a node that lies 
     lies++
     return typeof block === 'string' ? withoutTransactions(block) : { ...(block as object), transactions: [] }
   })
-  // Until the other one has lied, it has no block.
+  // Until the other node has lied, this one has no block.
   const honest = await front((block) => (lies > 0 ? block : null))
   const flags = ['--engine-from', liar, '--engine-from', honest]
   const fresh = await startEngine(t, { genesis: path, flags })

@@ -1,7 +1,7 @@
 /**
- * What op-node asked its engine, op-geth, while a rollup began (`../shared/engine/op-node`), replayed to this one as far as
- * the recording has no gap: a sequencer, and a verifier that hears blocks before their parents. Skipped where the
- * recordings are absent.
+ * Replays the calls of op-node to its engine, op-geth, at the start of a rollup (`../shared/engine/op-node`), up to the
+ * first gap of the recording. One is a sequencer. The other is a verifier that gets blocks before their parents.
+ * Skipped without the recordings.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -101,7 +101,7 @@ for (const side of ['sequencer', 'verifier'] as const) {
   })
 }
 
-/** A result without what clients are free to choose: payload ids, sentences, and members that only one of both has. */
+/** A result without values that clients may choose: payload ids, sentences, and members that only one of both has. */
 function comparable(result: unknown): unknown {
   if (!isObject(result)) return result
   const { payloadId, payloadStatus, validationError: _, totalDifficulty: __, size: ___, ...rest } = result

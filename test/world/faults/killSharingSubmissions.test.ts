@@ -13,7 +13,7 @@ import { type Reaction, startSequencer } from '../../rollup/sequencer.js'
 /** `SUBMISSIONS=2000 KILLS=20` for a longer run. */
 const submissions = Number(process.env.SUBMISSIONS ?? 300)
 const kills = Number(process.env.KILLS ?? 2)
-/** Submissions under way at the same time, each of a sender of its own. */
+/** Submissions at the same time, each with its own sender. */
 const senders = 40
 const schema = 'tidegate_queue_roll'
 

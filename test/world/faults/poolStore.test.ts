@@ -1,4 +1,4 @@
-/** Pool threads on a real store: what they see of it, and that ending them harms neither it nor the process. */
+/** Pool threads on a real store: the data that they read, and that ending them damages neither store nor process. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

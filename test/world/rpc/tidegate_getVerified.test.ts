@@ -153,7 +153,7 @@ const flipped: readonly Asked[] = [
 
 const stateFlipped = 4
 
-/** All bytes take 15 s; by default one of so many is changed, other ones each time. */
+/** All bytes take 15 s. By default one in this many is changed, other ones each time. */
 const byteStep = runsFactor > 1 ? 1 : 5
 
 t.test('no byte of an answer can be another', async (t) => {
@@ -166,7 +166,8 @@ t.test('no byte of an answer can be another', async (t) => {
     t.ok(verify(JSON.parse(text.toString()), question) !== undefined)
     let accepted = 0
     const first = dice.throw(byteStep)
-    // The lowest bit, and the one that tells capital from small letters; where a sender is recovered each time, one.
+    // The lowest bit, and the bit of upper and lower case. For answers in which a sender is recovered each time, only
+    // one.
     for (const bit of at < stateFlipped ? [1, 0x20] : [1]) {
       for (let place = first; place < text.length; place += byteStep) {
         text[place] = (text[place] as number) ^ bit

@@ -1,6 +1,7 @@
 /**
- * A sample of Ethereum's state tests through the kernel: the first file of each folder, every {@link everyNth} of all,
- * and the named cases of Amsterdam. The whole is `npm run -s state-tests -- ../shared/state-tests/state-tests.tar.gz`. Skipped where it is absent.
+ * A sample of Ethereum's state tests through the kernel. The sample is the first file of each folder, every
+ * {@link everyNth} of all, and the named cases of Amsterdam.
+ * `npm run -s state-tests -- ../shared/state-tests/state-tests.tar.gz` runs all of them. Skipped without that file.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -17,7 +17,7 @@ export interface KeyScopes {
   readonly networks: readonly string[]
   /** Names, or beginnings of names with `*` at the end. */
   readonly methods: readonly string[]
-  /** As browsers send them: `https://app.example.org`. */
+  /** Origins as browsers send them: `https://app.example.org`. */
   readonly origins: readonly string[]
   /** IP addresses and CIDR blocks. */
   readonly addresses: readonly string[]

@@ -22,7 +22,7 @@ export type AncestorHash = (number: number) => Hash32 | undefined
 
 /**
  * Memory limit of a block's execution. 36 million gas pay for 25 MB of memory and stacks. Code stays until the end of
- * the block: a block that loads the code of tens of thousands of contracts of 24 KiB reaches the limit with 88 million
+ * the block. A block that loads the code of tens of thousands of contracts of 24 KiB reaches the limit with 88 million
  * gas.
  */
 const memoryBytesMax = 2 ** 30

@@ -38,7 +38,7 @@ export interface ExecutedBlock {
   /** EIP-7685: type and data of each request, and their hash; undefined before Prague. */
   readonly requests: readonly Uint8Array[] | undefined
   readonly requestsHash: Hash32 | undefined
-  /** Set on forks where it is the root of an account's storage after the block. */
+  /** Set on forks in which it is the root of an account's storage after the block. */
   readonly withdrawalsRoot?: Hash32
   /** RLP of the block access list (EIP-7928); undefined before Amsterdam. */
   readonly blockAccessList: Uint8Array | undefined

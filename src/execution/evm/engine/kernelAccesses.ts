@@ -23,7 +23,7 @@ export interface Change {
   readonly value: Uint8Array
 }
 
-/** In the order of `Kind` in src/execution/kernel/accessList.ts. */
+/** Names in the order of `Kind` in src/execution/kernel/accessList.ts. */
 const kinds = ['slot', 'balance', 'nonce', 'code'] as const
 type ChangeKind = (typeof kinds)[number]
 

@@ -129,7 +129,7 @@ export class KernelAnswers implements KernelImports {
       this.#hashesOf = host
       let hash = this.#hashes.get(number)
       if (hash === undefined) {
-        // For a non-canonical block this is a walk from parent to parent.
+        // For a non-canonical block the look-up is a walk from parent to parent.
         host.watch?.look()
         hash = host.ancestorHash(Number(number))
         if (hash === undefined) return 0

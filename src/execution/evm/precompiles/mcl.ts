@@ -57,7 +57,7 @@ interface Exports {
   mclBn_precomputedMillerLoop2(out: number, g1: number, lines: number, other: number, itsLines: number): void
 }
 
-/** Bytes of a field element, a scalar, and points: elements of 384 bits whatever the curve, coordinates x, y and z. */
+/** Bytes of a field element, a scalar, and points: elements of 384 bits for any curve, coordinates x, y and z. */
 export const fieldBytes = 48
 export const scalarBytes = 32
 export const g1Bytes = 3 * fieldBytes

@@ -46,7 +46,7 @@ function pushedBy(opcode: number): number {
 }
 
 interface OpenCode {
-  /** Whether its instructions are listed: not for precompiled contracts and accounts without code. */
+  /** Whether the instructions of the call are listed: not for precompiled contracts and accounts without code. */
   readonly isListed: boolean
   readonly gas: bigint
   readonly isCreation: boolean

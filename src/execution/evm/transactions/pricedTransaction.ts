@@ -20,7 +20,7 @@ export interface Transaction {
   /** Undefined if any nonce is accepted. */
   readonly nonce?: bigint
   /**
-   * For a transaction that its block includes whether or not its sender can pay: wei that it creates, and whether the
+   * For a transaction that its block includes even if its sender cannot pay: wei that it creates, and whether the
    * protocol itself sends it.
    */
   readonly forced?: { readonly mint: bigint; readonly isSystem: boolean }

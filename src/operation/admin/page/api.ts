@@ -78,7 +78,7 @@ function messageOf(text: string): string | undefined {
   }
 }
 
-/** Time between two attempts to connect to a listener that is gone. */
+/** Time between two attempts to connect to a listener that does not answer. */
 const retryMs = 1_000
 
 /**

@@ -20,7 +20,7 @@ export interface WireError {
 /** An exception that is not a fault: an error in this program, logged under `id`. */
 export interface Defect {
   readonly id: string
-  /** Where it was caught: a method's name, or a stage of processing. */
+  /** Place where it was caught: a method's name, or a stage of processing. */
   readonly where: string
   /** Key id of the caller; undefined outside of a call. */
   readonly keyId: string | undefined

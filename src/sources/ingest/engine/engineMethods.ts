@@ -1,6 +1,6 @@
 /**
- * The methods of the Engine API by their names on the wire (execution-apis, src/engine): parameters, versions and forks
- * of each, and the JSON of its answer.
+ * The methods of the Engine API by their names on the wire (execution-apis, src/engine). Each has parameters, versions,
+ * forks, and the JSON of its answer.
  */
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { headOf } from '../../../data/chain/header.js'

@@ -1,6 +1,6 @@
 /**
- * The source of a network under a consensus client: opens the store at its genesis or where it was left, and answers the
- * client's calls one after the other. Owns the order of calls, and the report of a client that is silent.
+ * The source of a network under a consensus client. Opens the store at its genesis or where it was left, and answers
+ * the client's calls one after the other. Owns the order of calls, and the report of a silent client.
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'
@@ -69,7 +69,7 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     let receivers: Upstreams | undefined
     const tell = stateTeller(report, () => ({
       head: gap?.number,
-      // The consensus client goes on without them.
+      // The consensus client continues without nodes.
       isDown: false,
       nodes: [...(upstreams?.states() ?? []), ...(receivers?.states() ?? [])],
       ...(beacon && { beaconNodes: beacon.states() }),

@@ -125,7 +125,7 @@ export class GapFiller {
     } catch (error) {
       if (error instanceof SupersededError) return
       if (!(error instanceof OperatorError || error instanceof UnfillableError)) throw error
-      // The consensus client repeats its choice with each slot, and so this is tried again.
+      // The consensus client repeats its choice in each slot, so this is tried again.
       if (this.#failure !== error.message) this.#parts.say(error.message)
       this.#failure = error.message
     }
@@ -238,7 +238,7 @@ export class GapFiller {
     return at
   }
 
-  /** For an invalid block, which is remembered: the gap is not filled. Any other error as it is. */
+  /** The error for an invalid block, which is remembered; other errors unchanged. */
   #asRefused(error: unknown, head: Hash32, parentHash: Hash32): unknown {
     if (!(error instanceof BadBlockError)) return error
     this.#parts.reject(error, head, parentHash)

@@ -187,7 +187,7 @@ function readTransaction(
   }
 }
 
-/** Checks its form alone: whether a signature has a sender on this chain is for the execution to say. */
+/** Checks the form alone. The execution checks whether the signature has a sender on this chain. */
 function decodeTransaction(item: RlpItem, fork: ForkName, chainId: bigint): void {
   try {
     readSignedTransaction(item, fork, chainId, noSenders)
@@ -217,7 +217,7 @@ export function payloadJson(
 ): Json {
   const header = decodeHeader(headerRlp)
   const { baseFeePerGas = 0n, blobGasUsed, excessBlobGas, slotNumber } = header
-  // Elsewhere it follows from the withdrawals.
+  // In other families the root follows from the withdrawals.
   const withdrawalsRoot = familyOf(fork).proofs.hasWithdrawals(fork) ? undefined : header.withdrawalsRoot
   return {
     parentHash: bytesToHex(header.parentHash),

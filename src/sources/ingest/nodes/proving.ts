@@ -99,11 +99,14 @@ export class Proving {
 
   /**
    * The result of `prove` for the first node with right answers. Returns undefined if fewer than a quorum of nodes can
-   * still have it, or if all answering nodes deny it. `prove` makes requests. It throws {@link LieError} for an answer
-   * that contradicts a root or another answer, {@link MalformedError} or RlpError for one of another form,
-   * {@link NotProvedError} for a part that nothing proves, and returns undefined if the node lacks the thing. That is no
-   * lie: the node may be behind.
-   * Rejects with FaultError if no node gives a right answer.
+   * still have it, or if all answering nodes deny it. Rejects with FaultError if no node gives a right answer.
+   *
+   * `prove` makes requests. It returns undefined if the node lacks the thing, which is no lie: the node may be behind.
+   * It throws
+   *
+   * - {@link LieError} for an answer that contradicts a root or another answer,
+   * - {@link MalformedError} or RlpError for an answer of another form,
+   * - {@link NotProvedError} for a part that nothing proves.
    */
   async prove<T>(
     what: string,
@@ -309,7 +312,7 @@ class OneNode implements Attempt {
     }
     const { method, params } = questions.at(-1) as Question
     const result = await this.ask(method, params)
-    // It has the requested thing, so it lacks these methods.
+    // The node has the requested thing, so it lacks these methods.
     if (result !== null) for (const other of inVain) this.node?.policy.methodFailed(other)
     return { method, result }
   }

@@ -175,7 +175,7 @@ class FetchedFile {
 interface FetchedAccount {
   readonly address: string
   readonly storageRoot: Uint8Array
-  /** Its line without its slots and the end. */
+  /** Line of the account without its slots and the end. */
   readonly text: string
 }
 

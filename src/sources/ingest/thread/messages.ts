@@ -87,8 +87,15 @@ export interface DevelopPlan {
   readonly mining: boolean
   /** Number of accounts of the well-known mnemonic that it signs for. */
   readonly accounts: number
+  readonly limits: MiningLimits
   /** Absent: it begins with its genesis. */
   readonly fork?: ForkPlan | undefined
+}
+
+/** Members of `limits` in the configuration. */
+export interface MiningLimits {
+  readonly minedBlocksMax: number
+  readonly executedBlocksMax: number
 }
 
 /** The block of another chain on which a developer chain begins. */
@@ -104,6 +111,10 @@ export interface ForkPlan {
   readonly balance: string
   /** Longest time for one fetch. */
   readonly fetchMsMax: number
+  /** Most slots of one proof. */
+  readonly forkProofSlotsMax: number
+  /** Most rounds of fetching for one piece of work. */
+  readonly forkRoundsMax: number
 }
 
 /** `workerData` of a thread whose blocks a consensus client gives and chooses. */
@@ -154,7 +165,7 @@ export interface ArchiveTask {
   readonly identity: ChainIdentity
   /** Paths of files. */
   readonly archives: readonly string[]
-  /** Their bytes in all. */
+  /** Bytes of all files. */
   readonly bytesTotal: number
   /** Trusted accumulators, lower-case hex; undefined: all are trusted. A gateway's archives need none. */
   readonly accumulators: readonly string[] | undefined
@@ -356,8 +367,8 @@ export interface ImportedEpoch {
   /** Whether the accumulator is in a list of trusted ones. */
   readonly isTrusted: boolean
   /**
-   * Link of its blocks: genesis is the first, the first follows the previous epoch, the last is an ancestor of a
-   * gateway's head, or none of these is known.
+   * Link of its blocks. `genesis`: the first block is genesis. `previous`: the first follows the previous epoch.
+   * `head`: the last is an ancestor of a gateway's head. `none`: no link is known.
    */
   readonly link: 'genesis' | 'previous' | 'head' | 'none'
 }
@@ -389,8 +400,8 @@ export type IngestMessage =
   | {
       readonly type: 'failed'
       /**
-       * `defect`: a bug of the program; `operator`: the operator can remove the cause; `room`: the store takes no
-       * writes until there is room, but can be read; `store`: the store is broken for this process.
+       * `defect`: a bug of the program. `operator`: the operator can remove the cause. `room`: the disk is full, so
+       * that the store can only be read. `store`: the store is broken for this process.
        */
       readonly fault: 'defect' | 'operator' | 'room' | 'store'
       readonly message: string

@@ -140,7 +140,7 @@ export class Relay implements SourceCalls {
       if (equalBytes(tx.hash, hash)) return pendingTransactionJson(bytes, tx.sender, hash)
       asked.upstream.policy.accuse(`a transaction that is not ${bytesToHex(hash)}`)
     } catch (error) {
-      // Its type may not be known here.
+      // The type of the transaction may be unknown here.
       if (!(error instanceof BlockJsonError || error instanceof InvalidTransactionError)) throw error
     }
     return undefined

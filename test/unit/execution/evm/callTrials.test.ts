@@ -29,7 +29,7 @@ import {
   settled,
 } from './demoExecution.js'
 
-/** Counts what it is charged for failed trials. */
+/** Counts its charges for failed trials. */
 class Owner {
   failures = 0
   constructor(readonly keyId = 'one') {}
@@ -145,7 +145,7 @@ const loopOf = (...body: readonly Item[]) => assemble('JUMPDEST', ...body, 0, 'J
 const raw = (hex: string) => hexToBytes(hex)
 const seven = concatBytes(assemble(7), returnTop)
 
-/** Executions that would hold the thread for long: by steps, memory, depth, reads and precompiled contracts. */
+/** Executions that would block the thread for long: by steps, memory, depth, reads and precompiled contracts. */
 const hostile: Readonly<Record<string, Uint8Array>> = {
   'a loop': loopOf(),
   'a loop of hashes': raw('5b604060002050600056'),

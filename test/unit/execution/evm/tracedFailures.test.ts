@@ -1,4 +1,4 @@
-/** What tracers tell of instructions that fail, and of state gas: rows that go-ethereum answered. */
+/** Tracers' reports of instructions that fail, and of state gas: rows from go-ethereum's answers. */
 import t from 'tap'
 import type { ForkName } from '../../../../src/data/chain/forks.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
@@ -60,7 +60,7 @@ t.test('what state gas cannot be paid for has the cost that go-ethereum computes
   t.strictSame(last('60ccff'), ['SELFDESTRUCT', 17_000, 'out of gas', []])
   // The message takes 15,000 of it.
   t.strictSame(last('60ccff', 20_500n), ['SELFDESTRUCT', 8_000, 'out of gas: out of gas', []])
-  // It is found out while the instruction runs.
+  // The failure is found while the instruction runs.
   t.strictSame(last('600060006000f0'), ['CREATE', 12_000, undefined, [['CREATE', 1, 'out of gas']]])
   t.strictSame(last('6000600060006000f5'), ['CREATE2', 12_000, undefined, [['CREATE2', 1, 'out of gas']]])
   // 100 of 200 are for the code, which the account comes before.
@@ -194,7 +194,7 @@ t.test('a creation that is refused as code tells what it returned', async (t) =>
   // CREATE of the same initcode.
   const inner = traced('osaka', '6960ef60005360016000f3600052600a60166000f0')
   t.match(inner.frames, [{ type: 'CREATE', output: '0xef', error: 'invalid code: must not begin with 0xef' }])
-  // What fails otherwise returns nothing.
+  // A creation that fails in another form returns nothing.
   t.equal(created('60ef600053fe').steps.output, '0x')
   t.equal(created('60ef60005360016000fd').steps.output, '0xef')
 })

@@ -64,7 +64,7 @@ t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async 
   })
   const [forked] = dev.networks
   if (forked === undefined) throw new Error('no network')
-  t.match(taskOf(forked, store, { ...limits, fetchMsMax: 5_678 }), {
+  t.match(taskOf(forked, store, { ...dev.limits, fetchMsMax: 5_678 }), {
     develop: { fork: { block: 7, fetchMsMax: 5_678 } },
   })
 })

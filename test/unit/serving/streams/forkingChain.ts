@@ -126,7 +126,7 @@ export class ForkingChain {
     return this.#store.close()
   }
 
-  /** The newest block in the store, whether or not the chain has looked. */
+  /** The newest block in the store, even if the chain has not read it yet. */
   get head(): ForkBlock {
     return this.#head
   }

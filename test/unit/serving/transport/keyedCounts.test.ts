@@ -16,7 +16,7 @@ const makeCounts = (keysMax: number) => {
   return { memory, open, counts: open() }
 }
 
-/** Ids of keys that have one home. */
+/** Ids of keys in one group. */
 const keyOf = (index: number) => `0123${index.toString(16).padStart(8, '0')}`
 
 const threadUrl = new URL('../../../pool/countingThread.js', import.meta.url)

@@ -1,4 +1,4 @@
-/** Long answers are sent in parts: how many bytes a turn of the event loop passes on, and whose. */
+/** Long answers are sent in parts. Tests how many bytes a turn of the event loop passes on, and for which keys. */
 
 import type { HttpResponse } from 'uWebSockets.js'
 import { createHash } from 'node:crypto'
@@ -28,7 +28,7 @@ class Turns {
   }
 }
 
-/** A response object that accepts all, or at most so many bytes until it is drained. */
+/** A response object that accepts everything, or at most this number of bytes until it is drained. */
 class TestResponse {
   readonly hash = createHash('sha256')
   sent = 0

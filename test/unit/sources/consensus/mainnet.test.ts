@@ -11,7 +11,7 @@ import { Dice, propertyRuns, runsFactor } from '../../../library/property.js'
 
 const network = knownConsensus(1) as ConsensusNetwork
 
-/** Some bytes, and what becomes of a light client that gets them; throws where they are refused. */
+/** Some bytes, and their effect on a light client; throws if they are refused. */
 interface Case {
   readonly name: string
   readonly bytes: Uint8Array

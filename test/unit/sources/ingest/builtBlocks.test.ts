@@ -83,7 +83,7 @@ function open(t: Test, genesis: string) {
     const raw = await (people[from] as (typeof people)[number]).signTransaction({ ...tx, ...fees })
     return bytesToHex(maker.take(hexToBytes(raw), Number(timestamp)))
   }
-  /** Builds a block on the head, and imports it. Returns the hashes of what waited for it. */
+  /** Builds a block on the head, and imports it. Returns the hashes of the transactions that waited for it. */
   const build = async () => {
     const fork = maker.nextFork(Number(timestamp))
     const opening = forkRules(fork).execution.openBlock?.({
@@ -124,7 +124,7 @@ for (const [name, config] of [
     ]
     const also = name === 'Amsterdam' ? large : []
     const fits = await send({ from: 2, tip: 3n, gas: gasLimit - 2_000_000n })
-    // Together they cost more than the sender has.
+    // Together these transactions cost more than the sender has.
     const payable = await send({ from: 3, tip: 2n, value: 6n * 10n ** 17n })
     await send({ from: 3, nonce: 1, tip: 9n, value: 6n * 10n ** 17n })
     await send({ from: 3, nonce: 2, tip: 9n })

@@ -1,4 +1,4 @@
-/** EIP-779: ten blocks carry a mark on the chain that has the DAO fork, and none of them on a chain that refuses it. */
+/** EIP-779: ten blocks have extra data on the chain with the DAO fork, and none of them on a chain that refuses it. */
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/forks.js'
 import type { Header } from '../../../../src/data/chain/header.js'

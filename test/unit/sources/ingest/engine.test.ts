@@ -197,7 +197,7 @@ t.test('a block is built on the head that was chosen, and is valid here', async 
   t.equal((await call('engine_newPayloadV4', built.executionPayload, [], beaconRoot, [])).status, 'VALID')
   t.equal(await call('engine_getPayloadV3', payloadId), -38005)
   t.equal(await call('engine_getPayloadV4', '0x0000000000000001'), -38001)
-  // As many builds are remembered as the limit says; the oldest go.
+  // The limit of remembered builds; the oldest are dropped.
   const ids: string[] = []
   for (let later = 1; later <= 11; later++) {
     const timestamp = `0x${(one.block.header.timestamp + 12n + BigInt(later)).toString(16)}`

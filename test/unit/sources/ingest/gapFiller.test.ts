@@ -24,7 +24,7 @@ const limits: GapLimits = {
   missingMs: 12_000,
 }
 
-/** Nodes that have these blocks, and count what they are asked. */
+/** Nodes that have these blocks, and count their questions. */
 class Nodes {
   readonly #blocks = new Map<string, Block>()
   readonly asked = { headers: 0, most: 0, bodies: 0 }

@@ -38,7 +38,7 @@ interface ReportedAttributes extends L1Attributes {
   readonly form: ForkName
 }
 
-/** By selector: bytes of the call data, and the fork that introduced this form. */
+/** Forms by selector: bytes of the call data, and the fork that introduced this form. */
 const selectors: ReadonlyMap<number, readonly [bytes: number, since: ForkName]> = new Map([
   [0x015d8eb9, [260, 'bedrock']],
   [0x440a5e20, [164, 'ecotone']],
