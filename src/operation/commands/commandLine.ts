@@ -11,7 +11,7 @@ import type { Io } from '../process/terminal.js'
 
 /** One flag, named after its key in {@link CommandSpec.flags}: `logLevel` is written `--log-level`. */
 export interface Flag<V> {
-  /** Stands for the value in the help text; undefined for a switch. */
+  /** Name of the value in the help text; undefined for a switch. */
   readonly placeholder: string | undefined
   readonly summary: string
   /** The default as the help text shows it. */

@@ -71,7 +71,7 @@ export interface MethodCounts {
   readonly network: string
   readonly method: string
   readonly calls: number
-  /** Calls that a stored answer answered. */
+  /** Number of calls that got a stored answer. */
   readonly repeated: number
   readonly failed: number
   readonly durationSeconds: number

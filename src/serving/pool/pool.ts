@@ -279,7 +279,7 @@ export class Pool<J extends JobTable<J>> {
       run.isOverTurn = true
       this.#shareOut()
     }
-    // An interval: the job may become the one that has used most time later, and no other event may check for that.
+    // An interval, because no other event may check later whether the job has used most time.
     clearInterval(job.turnTimer)
     job.turnTimer = setInterval(end, turnMs * 2 ** job.turns++)
   }

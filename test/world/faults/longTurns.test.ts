@@ -63,7 +63,7 @@ function longGenesis() {
 const rpc = (method: string, params: unknown, id = 1) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
-/** Numbers of the blocks with the most transactions, logs or code. */
+/** Numbers of the blocks with many logs, much call data, and much code. */
 interface Blocks {
   readonly logs: string
   readonly data: string

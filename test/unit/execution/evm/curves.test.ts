@@ -25,7 +25,7 @@ interface Group {
   fromAffine(affine: never): Point
 }
 
-/** Points of a group that come again: infinity, the generator, small multiples and their negatives, others. */
+/** Points of a group that tests reuse: infinity, the generator, small multiples and their negatives, others. */
 function pointsOf(group: Group, order: bigint): Point[] {
   const some = [2n, 3n, (someNumber() % order) | 1n, order >> 1n].map((n) => group.BASE.multiplyUnsafe(n))
   return [group.ZERO, ...[group.BASE, ...some].flatMap((point) => [point, point.negate()])]

@@ -100,7 +100,7 @@ test('unfinished bodies of a key leave room for those of others', async (t) => {
 })
 
 test('a body in pieces of a byte ends its connection before it takes long', async (t) => {
-  // Held off for a second, which a slow machine may take for the next three lines.
+  // The clock stands still: the key is refused for a second, and the next three lines may take longer.
   const { port, post } = await withServer(t, {}, { clockMs: () => 0 })
   const client = await RawClient.connect(port)
   client.write(chunkedHead + inChunks(echo.padEnd(100_000), 1))
