@@ -31,8 +31,8 @@ part packages 'Hardhat, forge, web3.py, starknet.py and the packed program, as t
 part node 'Node.js 22 and 24' test/otherNode.sh 22 24
 part random 'random tests, ten times as many cases' env RUNS=10 node $tests test/unit test/world/chains test/server/fuzz
 part kills 'processes that are killed twenty times each, every front, a minute of hostile load' \
-  env KILLS=20 HOSTILE_SECONDS=60 node $tests test/world/faults test/world/chains/workingSet.test.ts \
-  test/world/commands/develop.test.ts
+  env KILLS=20 HOSTILE_SECONDS=60 SEAL_SECONDS=20 SEAL_LANES=8 node $tests test/world/faults test/world/chains/workingSet.test.ts \
+  test/world/commands/{develop,developByHand}.test.ts
 part engine 'a node under a consensus client that is killed two hundred times' \
   env KILLS=200 node $tests test/world/engine/kills.test.ts
 part start 'imports of a state that are killed fifty times, and as many fetches of one; every block of chains from there on' \

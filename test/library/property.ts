@@ -50,9 +50,14 @@ export function oneToKill<T extends { readonly skip: string | false }>(subjects:
   return subjects.filter((subject) => subject.skip !== false || chosen.includes(subject))
 }
 
+/** One of so many subjects, at least one. */
+export function oneIn<T>(parts: number, subjects: readonly T[]): readonly T[] {
+  return someOf(subjects, Math.ceil(subjects.length / parts))
+}
+
 /** A third of the subjects, at least one. */
 export function thirdOf<T>(subjects: readonly T[]): readonly T[] {
-  return someOf(subjects, Math.ceil(subjects.length / 3))
+  return oneIn(3, subjects)
 }
 
 /** Random choices of one run, all from one seed. */

@@ -209,6 +209,8 @@ export function resolveServeConfig(flags: ServeFlags): Config {
 /** Settings of `dev` that differ from the defaults. */
 export interface DevSettings {
   readonly port: number | undefined
+  /** Path of the configuration file whose limits apply; absent: the defaults do. */
+  readonly limitsFrom?: string | undefined
   readonly logLevel: ConfigFile['logLevel'] | undefined
   /** Absolute. */
   readonly dataDir: string
@@ -231,15 +233,17 @@ const forkPollMs = 600_000
 /** Suites begin once the server listens, so it waits for the base of a fork, which a busy node may report late. */
 const forkStartMsMax = 60_000
 
-/** Settings of `dev`: one developer chain, without keys and dashboard. */
-export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...source }: DevSettings): Config {
+/** Settings of `dev`: one developer chain, without keys and dashboard. Throws UsageError for a faulty file. */
+export function resolveDevConfig(settings: DevSettings): Config {
+  const { port, limitsFrom, logLevel, dataDir, genesis, fork, ...source } = settings
+  const limits = limitsFrom === undefined ? {} : readConfigFile(limitsFrom).limits
   const file = fileSchema.parse({
     port,
     dataDir,
     auth: false,
     admin: { enabled: false },
     // Suites start many chains, so each must listen at once.
-    limits: { warmUpMs: 0, ...(fork !== undefined && { startMsMax: forkStartMsMax }) },
+    limits: { ...limits, warmUpMs: 0, ...(fork !== undefined && { startMsMax: forkStartMsMax }) },
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
   const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})

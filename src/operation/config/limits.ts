@@ -69,6 +69,23 @@ export const limitsShape = {
    */
   fetchMsMax: milliseconds(100).default(20_000),
   /**
+   * Slots of a forked chain in one eth_getProof. A proof has some 3 KB, so most nodes answer as many at once. The slots
+   * of a ring of EIP-2935 and EIP-4788 that are fetched ahead are 64.
+   */
+  forkProofSlotsMax: integer(1, 100_000).default(512),
+  /**
+   * Rounds of fetching for one transaction, call or change on a forked chain. A round fetches all values that the last
+   * run lacked. So this bounds a chain of values of which each depends on the one before, such as a linked list.
+   */
+  forkRoundsMax: integer(1, 1_000_000).default(1_024),
+  /**
+   * Blocks of one anvil_mine or evm_mine, more than the periods of any governor. Most of them are in runs of empty
+   * blocks, whose hashes take some microseconds each.
+   */
+  minedBlocksMax: integer(1, 100_000_000).default(1_000_000),
+  /** Blocks of one such call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
+  executedBlocksMax: integer(1, 1_000_000).default(5_000),
+  /**
    * CPU time, for each listening thread, in which a new server calls its main methods before it listens. So V8 has
    * compiled the code for the first requests of users. The warm-up takes at most twice this time. More would delay the
    * start; 0: off.

@@ -29,7 +29,7 @@ const roundsMax = 8
 const connections = 16
 
 /** Rows of the table in a usual run. */
-const rows = 12
+const rows = 6
 
 const slots = 4_000
 const codesCount = 85

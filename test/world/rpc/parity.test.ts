@@ -8,7 +8,7 @@ import { methods } from '../../../src/serving/rpc/registry.js'
 import { rollupMethods } from '../../../src/serving/rpc/rollup/rollupRegistry.js'
 import { startPostgres, withoutPostgres } from '../../feed/postgres.js'
 import { makeFolder } from '../../library/folder.js'
-import { thirdOf } from '../../library/property.js'
+import { oneIn, thirdOf } from '../../library/property.js'
 import { waitFor } from '../../library/until.js'
 import { startSequencer } from '../../rollup/sequencer.js'
 import { devnetDir, genesisPath, headBlock } from '../../rpc/demoChain.js'
@@ -163,11 +163,16 @@ interface Cut {
 /** Examples of some methods, by the network that they are for. */
 const cuts: readonly Cut[] = ['demo', 'roll', 'gate'].map((network) => ({
   network,
-  examples: thirdOf(allMethods.filter((method) => networkOf(method) === network)).flatMap(examplesOf),
+  examples: oneIn(
+    5,
+    allMethods.filter((method) => networkOf(method) === network),
+  ).flatMap(examplesOf),
 }))
 
-const longExamples = Object.entries(allEntries).flatMap(([method, { longCall }]): Example[] =>
-  longCall === undefined ? [] : [[[method as AnyMethod, longCall]]],
+const longExamples = thirdOf(
+  Object.entries(allEntries).flatMap(([method, { longCall }]): Example[] =>
+    longCall === undefined ? [] : [[[method as AnyMethod, longCall]]],
+  ),
 )
 
 async function serve(t: Test, kind: Kind, networks: readonly Record<string, unknown>[]): Promise<Served> {

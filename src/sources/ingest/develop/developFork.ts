@@ -4,7 +4,7 @@
  * on any developer chain.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
-import type { ChainIdentity } from '../../../data/store/chainRows.js'
+import type { ChainIdentity, ForkBase } from '../../../data/store/chainRows.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'
 import { toAddress } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
@@ -22,6 +22,7 @@ import { ForkedWriter } from './forkedStore.js'
 import { addressOfKey, knownKeys } from './knownKeys.js'
 import { signingKeys } from './signer.js'
 import { buildByHand } from './stateByHand.js'
+import type { DumpedRows } from './stateDump.js'
 
 /**
  * Makes blocks on a block of another chain until the signal is aborted. Rejects with OperatorError for a cause that the
@@ -67,11 +68,20 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
       },
       changes: 1,
     }
+    const changed = (): DumpedRows => {
+      const { number, hash } = requireIdentity(store).fork as ForkBase
+      return {
+        accounts: store.changedAccounts(),
+        slotsOf: (address) => store.changedSlotsOf(address),
+        codeOf: (hash) => store.headState.code(hash),
+        base: { number, hash },
+      }
+    }
     const moveBase = async (base: NewBase) => {
       await nodes.moveBase(base)
       await fundOnce()
     }
-    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes), moveBase }
+    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes), changed, moveBase }
     const developer = new Developer(store, maker, task.develop, events, signal)
     const developerCalls = new DeveloperCalls(developer, task.develop.accounts)
     const calls = sourceCallsBy(async (name, args) => {

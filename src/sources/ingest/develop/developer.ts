@@ -25,11 +25,10 @@ import type { NewBase } from './forkedNodes.js'
 import { notAFork, refusal } from './refusedActions.js'
 import { type FirstState, Snapshots } from './snapshots.js'
 import { type AccountByHand, buildByHand } from './stateByHand.js'
+import { type DumpedRows, dumpState } from './stateDump.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
-/** Most blocks of one call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
-export const executedMax = 5_000
 /** A call for fewer blocks executes them, so that others can verify the chain. */
 const runMin = 1_024
 /** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
@@ -56,6 +55,8 @@ export interface DeveloperEvents {
   readonly isPublished: boolean
   /** Fetches missing data of a fork; absent if the store has everything. */
   readonly supply?: Supply | undefined
+  /** What a fork has changed since its base. */
+  changed?(): DumpedRows
   /** Makes another block the base of a fork, whose accounts have their ether there. Own blocks are removed. */
   moveBase?(base: NewBase): Promise<void>
 }
@@ -67,6 +68,7 @@ export class Developer {
   readonly clock: ChainClock
   readonly snapshots: Snapshots
   readonly announcements = new Announcements()
+  readonly limits: DevelopPlan['limits']
   readonly #events: DeveloperEvents
   readonly #signal: AbortSignal
   readonly #paceAtStart: number | undefined
@@ -80,12 +82,13 @@ export class Developer {
   constructor(
     store: ChainWriter,
     maker: BlockMaker,
-    { blockSeconds, mining }: DevelopPlan,
+    { blockSeconds, mining, limits }: DevelopPlan,
     events: DeveloperEvents,
     signal: AbortSignal,
   ) {
     this.store = store
     this.maker = maker
+    this.limits = limits
     this.clock = new ChainClock(store, () => maker.head, events.supply !== undefined)
     this.snapshots = new Snapshots(store, this.clock, maker.waiting, events.first)
     this.#paceAtStart = mining ? blockSeconds : undefined
@@ -182,7 +185,8 @@ export class Developer {
   /** Makes blocks, each `seconds` after its parent, or at the clock's times for 0. */
   async mine(blocks: number, seconds: number): Promise<void> {
     const mayRun = !this.isFork && !this.#events.isPublished && this.store.canHaveRuns
-    if (!mayRun) integer(blocks, executedMax)
+    const { executedBlocksMax } = this.limits
+    if (!mayRun || blocks < runMin) integer(blocks, executedBlocksMax)
     if (Number(this.maker.head.timestamp) + blocks * Math.max(seconds, 1) > timestampMax)
       throw invalid('these blocks are too far in the future', 1)
     const timeOf = (at: number) =>
@@ -210,8 +214,8 @@ export class Developer {
           for (let at = hasRuns && isFirst ? minedTogether - 1 : 0; at < minedTogether && left > 0; at++) {
             const run = isNoted ? this.#emptyRun(left, seconds) : undefined
             if (run === undefined) {
-              if (++executed > executedMax)
-                throw messageRefused(`at most ${executedMax} blocks are executed by one call`)
+              if (++executed > executedBlocksMax)
+                throw messageRefused(`at most ${executedBlocksMax} blocks are executed by one call`)
               const given = timeOf(blocks - left--)
               this.#makeNext(given ?? this.clock.next, given !== undefined)
             } else {
@@ -371,6 +375,12 @@ export class Developer {
   async rollback(blocks: number): Promise<void> {
     this.snapshots.goBack(this.snapshots.below(blocks))
     await this.#events.onMade()
+  }
+
+  /** The state in the form of {@link dumpState}; of a fork what was changed since its base. */
+  async dump(): Promise<string> {
+    const { changed } = this.#events
+    return this.#supplied(() => dumpState(this.store, changed?.()))
   }
 
   /** Makes another block the base of a fork; see {@link reset}. Rejects with FaultError on a chain that is no fork. */

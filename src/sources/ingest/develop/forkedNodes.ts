@@ -37,18 +37,12 @@ import type { ForkPlan } from '../thread/messages.js'
 import type { ForkedWriter } from './forkedStore.js'
 
 /**
- * Limit of fetching rounds for one piece of work. A round fetches all values that the last run lacked. So this bounds
- * the longest chain of values of which each depends on the one before, such as a linked list of a contract.
- */
-const roundsMax = 1_024
-/**
  * Number of slots of a ring (EIP-2935, EIP-4788) that are fetched together. They are neighbours, for the next blocks. A
  * proof of this many is some 200 KB.
  */
 const ringAhead = 64n
 /** Slots of the rings of both proposals. */
 const ringSlots = 8_191n
-const proofSlotsMax = 512
 
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
 
@@ -159,8 +153,9 @@ export class ForkedNodes {
         return work()
       } catch (error) {
         if (!(error instanceof NotHeldError)) throw error
-        if (round === roundsMax)
-          throw messageRefused(`this reads more of the forked chain than ${roundsMax} fetches bring`)
+        const { forkRoundsMax } = this.#plan
+        if (round === forkRoundsMax)
+          throw messageRefused(`this reads more of the forked chain than ${forkRoundsMax} fetches bring`)
         await this.#fetchAll(error instanceof MissingStateError ? error.all : [error.wanted])
       }
     }
@@ -181,7 +176,9 @@ export class ForkedNodes {
     }
     await Promise.all([
       ...others.map((each) => this.fetch(each)),
-      ...[...states.values()].flatMap((each) => shares(each)).map((each) => this.#fetchState(each)),
+      ...[...states.values()]
+        .flatMap((each) => shares(each, this.#plan.forkProofSlotsMax))
+        .map((each) => this.#fetchState(each)),
     ])
   }
 
@@ -234,11 +231,11 @@ function nodeAt(url: string, { upstreams: [first] }: ForkPlan): UpstreamOptions 
 }
 
 /** Parts of a request, each with at most as many slots as nodes prove at once. */
-function shares(wanted: WantedState): WantedState[] {
+function shares(wanted: WantedState, slotsMax: number): WantedState[] {
   const slots = [...new Map(wanted.slots.map((slot) => [latin1Key(slot), slot])).values()]
   const found: WantedState[] = []
-  for (let at = 0; at === 0 || at < slots.length; at += proofSlotsMax)
-    found.push({ ...wanted, slots: slots.slice(at, at + proofSlotsMax) })
+  for (let at = 0; at === 0 || at < slots.length; at += slotsMax)
+    found.push({ ...wanted, slots: slots.slice(at, at + slotsMax) })
   return found
 }
 

@@ -4,7 +4,7 @@
  * proved value. Owns the rows of own blocks and of changes by hand; forkedNodes.ts fetches.
  */
 import { decodeHeader } from '../../../data/chain/header.js'
-import { encodeAccount } from '../../../data/state/account.js'
+import { emptyAccount, encodeAccount } from '../../../data/state/account.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import { provedState } from '../../../data/state/trieState.js'
 import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
@@ -14,16 +14,20 @@ import {
   type ChangeByHand,
   type ForkBase,
   requireIdentity,
+  type StateRows,
 } from '../../../data/store/chainRows.js'
 import type { ChainWriterOptions } from '../../../data/store/chainWriter.js'
 import { putChangeByHand, readChangesByHand } from '../../../data/store/changesByHand.js'
 import { type CanonicalHeader, GatewayWriter, type ProvedState } from '../../../data/store/gatewayWriter.js'
-import { metaKeys } from '../../../data/store/tables.js'
+import { keyAfterPrefix, metaKeys } from '../../../data/store/tables.js'
 import {
   type Address,
   bytesToHex,
+  concatBytes,
+  equalBytes,
   type Hash32,
   hexToBytes,
+  noBytes,
   toHash32,
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
@@ -77,7 +81,12 @@ export class ForkedWriter extends GatewayWriter {
       this.restartAt({ ...base, totalDifficulty: undefined })
       this.begin({ ...identity, fork: { ...fork, number: base.number, hash, bases } })
       this.writeNextBlock(undefined)
-      this.commit(() => this.tables.meta.removeSync(metaKeys.held))
+      this.commit(() => {
+        const { meta } = this.tables
+        meta.removeSync(metaKeys.held)
+        for (const key of [...this.#changedKeys(noBytes, 20), ...this.#changedKeys(noBytes, 52)])
+          meta.removeSync(concatBytes(metaKeys.changedHere, key))
+      })
     })
     this.#base = undefined
   }
@@ -113,7 +122,16 @@ export class ForkedWriter extends GatewayWriter {
   get headState(): StateView {
     const { hash } = this.head
     const header = decodeHeader(this.readHeader(hash) as Uint8Array)
-    const root = this.readRootByHand(hash) ?? header.stateRoot
+    return this.#stateAt(hash, this.readRootByHand(hash) ?? header.stateRoot)
+  }
+
+  /** The state after the base, without changes by hand. */
+  get baseState(): StateView {
+    const { block, stateRoot } = this.base
+    return this.#stateAt(block, stateRoot)
+  }
+
+  #stateAt(block: Hash32, root: Hash32): StateView {
     const readCode = (codeHash: Hash32) => {
       const code = this.readCode(codeHash)
       if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
@@ -122,7 +140,7 @@ export class ForkedWriter extends GatewayWriter {
     const readNode = (nodeHash: Uint8Array) => this.readNode(nodeHash)
     const knowsCode = (codeHash: Hash32) =>
       this.tables.code.doesExist(codeHash) || this.readCodeOwner(codeHash) !== undefined
-    return provedState({ readNode, readCode, knowsCode }, root, hash)
+    return provedState({ readNode, readCode, knowsCode }, root, block)
   }
 
   override readAccount(address: Address): Uint8Array | undefined {
@@ -179,7 +197,10 @@ export class ForkedWriter extends GatewayWriter {
 
   #append(diff: BlockDiff): void {
     const { number, hash, header, body, senders, receipts, blockAccessList, nodes = [], code } = diff
-    this.commit(() => this.tables.meta.removeSync(metaKeys.rootByHand(hash)))
+    this.commit(() => {
+      this.tables.meta.removeSync(metaKeys.rootByHand(hash))
+      this.#noteChanged(diff)
+    })
     this.putBlock({
       hash,
       header,
@@ -193,12 +214,13 @@ export class ForkedWriter extends GatewayWriter {
   }
 
   override changeByHand(
-    { what, stateRoot }: Omit<ChangeByHand, 'number'>,
+    { what, stateRoot, ...rows }: Omit<ChangeByHand, 'number'>,
     code: readonly Change[] = [],
     nodes: readonly Change[] = [],
   ): void {
     this.commit(() => {
       const { head, tables } = this
+      this.#noteChanged(rows)
       for (const [key, value] of code) tables.code.putSync(key, value)
       for (const [key, value] of nodes) tables.nodes.putSync(key, value)
       const change = { what, stateRoot, accounts: [], slots: [], trie: [] }
@@ -206,6 +228,47 @@ export class ForkedWriter extends GatewayWriter {
       tables.meta.putSync(metaKeys.rootByHand(head.hash), stateRoot)
       this.putByHand({ added: 1 })
     })
+  }
+
+  #noteChanged({ accounts, slots }: Pick<StateRows, 'accounts' | 'slots'>): void {
+    const { meta } = this.tables
+    for (const [key] of [...accounts, ...slots]) {
+      const row = concatBytes(metaKeys.changedHere, key)
+      if (!meta.doesExist(row)) meta.putSync(row, noBytes)
+    }
+  }
+
+  #changedKeys(prefix: Uint8Array, bytes: number): Uint8Array[] {
+    const start = concatBytes(metaKeys.changedHere, prefix)
+    const range = this.tables.meta.getRange({ start, end: keyAfterPrefix(start) })
+    const found: Uint8Array[] = []
+    for (const { key } of range)
+      if (key.length === metaKeys.changedHere.length + bytes)
+        found.push(Uint8Array.from(key.subarray(metaKeys.changedHere.length)))
+    return found
+  }
+
+  /**
+   * Accounts after the head that differ from the base's, as stored rows; one that is gone has none of its own left. Throws
+   * NotHeldError for a value that was not fetched, as does {@link changedSlotsOf}.
+   */
+  *changedAccounts(): Generator<readonly [Address, Uint8Array]> {
+    const { headState, baseState } = this
+    for (const key of this.#changedKeys(noBytes, 20)) {
+      const address = key as Address
+      const row = encodeAccount(headState.account(address) ?? emptyAccount)
+      if (!equalBytes(row, encodeAccount(baseState.account(address) ?? emptyAccount))) yield [address, row]
+    }
+  }
+
+  /** Slots of an account that differ from the base's, zero ones too. */
+  *changedSlotsOf(address: Address): Generator<readonly [Hash32, Uint8Array]> {
+    const { headState, baseState } = this
+    for (const key of this.#changedKeys(address, 52)) {
+      const slot = toHash32(key.slice(20))
+      const value = headState.slot(address, slot) ?? noBytes
+      if (!equalBytes(value, baseState.slot(address, slot) ?? noBytes)) yield [slot, value]
+    }
   }
 
   override undoByHand(kept: number): void {

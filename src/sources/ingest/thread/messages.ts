@@ -87,8 +87,15 @@ export interface DevelopPlan {
   readonly mining: boolean
   /** Number of accounts of the well-known mnemonic that it signs for. */
   readonly accounts: number
+  readonly limits: MiningLimits
   /** Absent: it begins with its genesis. */
   readonly fork?: ForkPlan | undefined
+}
+
+/** Members of `limits` in the configuration. */
+export interface MiningLimits {
+  readonly minedBlocksMax: number
+  readonly executedBlocksMax: number
 }
 
 /** The block of another chain on which a developer chain begins. */
@@ -104,6 +111,10 @@ export interface ForkPlan {
   readonly balance: string
   /** Longest time for one fetch. */
   readonly fetchMsMax: number
+  /** Most slots of one proof. */
+  readonly forkProofSlotsMax: number
+  /** Most rounds of fetching for one piece of work. */
+  readonly forkRoundsMax: number
 }
 
 /** `workerData` of a thread whose blocks a consensus client gives and chooses. */

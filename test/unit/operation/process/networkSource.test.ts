@@ -17,7 +17,7 @@ t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async 
   const { networks, limits } = resolveServeConfig({ config })
   const gateway = networks.find(({ name }) => name === 'gate')
   if (gateway === undefined) throw new Error('no network')
-  t.match(taskOf(gateway, store, limits.fetchMsMax), { fetchMsMax: 1_234 })
+  t.match(taskOf(gateway, store, limits), { fetchMsMax: 1_234 })
 
   const fork = { url: 'http://127.0.0.1:1', block: 7, chainId: undefined, balance: '0' }
   const dev = resolveDevConfig({
@@ -32,5 +32,7 @@ t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async 
   })
   const [forked] = dev.networks
   if (forked === undefined) throw new Error('no network')
-  t.match(taskOf(forked, store, 5_678), { develop: { fork: { block: 7, fetchMsMax: 5_678 } } })
+  t.match(taskOf(forked, store, { ...dev.limits, fetchMsMax: 5_678 }), {
+    develop: { fork: { block: 7, fetchMsMax: 5_678 } },
+  })
 })
