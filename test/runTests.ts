@@ -3,9 +3,9 @@
  * `test/server`, and the scenes of `test/world`. `--all` runs everything, `--rest` only the other tests of
  * `test/world`. A path is a file or folder of the source.
  *
- * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. Plain processes,
- * because the command line of tap passes every import through its loaders, for coverage and mocks. That takes longer
- * than most tests.
+ * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. They are plain
+ * processes, because the command line of tap passes every import through its loaders, for coverage and mocks. That
+ * takes longer than most tests.
  *
  * A run also fails if a test checks nothing, or is skipped without a reason.
  */

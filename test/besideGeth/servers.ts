@@ -41,7 +41,7 @@ export async function openPair(options: Options, say: (line: string) => void): P
   }
 }
 
-/** Waits until both have the head that geth has; its number. */
+/** Waits until both servers have geth's head, and returns its number. */
 export function awaitSameHead({ geth, ours }: Pick<Pair, 'geth' | 'ours'>): Promise<number> {
   return waitFor('both to have the same head', async () => {
     const head = (await geth.result('eth_getBlockByNumber', ['latest', false])) as Head

@@ -1,6 +1,6 @@
 /**
  * Simulates the systems between the program and a node: hosted endpoints, proxies, firewalls and pruned nodes. An HTTP
- * server forwards requests to the node, and changes requests and answers as these do.
+ * server forwards requests to the node, and changes requests and answers as these systems do.
  */
 import { createServer, type IncomingHttpHeaders, request as open, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -27,7 +27,7 @@ export type Weather =
       readonly headers?: Record<string, string>
       readonly body?: string
     }
-  /** The first half of the answer, then the connection ends. */
+  /** The node sends the first half of the answer, and then ends the connection. */
   | { readonly kind: 'half' }
   /** The first bytes of the answer, one by one, and never all. */
   | { readonly kind: 'drip' }

@@ -1,6 +1,6 @@
 /**
- * Every method with a long answer, over each road. No turn of the listening thread takes long, by its CPU time, so that
- * other clients are served meanwhile. `LONG=eth_getLogs,batch` chooses rows of the table.
+ * Every method with a long answer, over each transport. No turn of the listening thread takes long, by its CPU time, so
+ * that other clients are served meanwhile. `LONG=eth_getLogs,batch` chooses rows of the table.
  */
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'

@@ -212,7 +212,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       const charged = of('body_buffer') + of('websocket_buffer') + of('subscription')
       return { charged, done: done.reduce((sum, [, count]) => sum + count, 0) }
     }
-    /** Memory that is no file's, after a collection. */
+    /** Resident memory without mapped files, after a garbage collection. */
     const held = async () => {
       const { size } = statSync(path)
       process.kill(service.process.pid as number, 'SIGUSR2')

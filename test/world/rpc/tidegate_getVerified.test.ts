@@ -153,7 +153,9 @@ const flipped: readonly Asked[] = [
 
 const stateFlipped = 4
 
-/** All bytes take 15 s. By default one in this many is changed, other ones each time. */
+/**
+ * A change of every byte takes 15 s. By default a run changes one byte in this many, and each run changes other bytes.
+ */
 const byteStep = runsFactor > 1 ? 1 : 5
 
 t.test('no byte of an answer can be another', async (t) => {

@@ -283,7 +283,7 @@ t.test('a function whose trial failed is passed on untried for a while', (t) => 
 t.test('a function that was not short is passed on untried for a while, at no cost to its key', (t) => {
   const { callOf, trials } = storeWith(t, [loopOf()])
   const owner = new Owner()
-  // Out of gas after 79,000 and 159,000 gas.
+  // The calls run out of gas after 79,000 and 159,000 gas.
   for (let i = 0; i < 3; i++) t.ok(trials.call(callOf(0, 100_000n), owner))
   for (let i = 0; i < 2; i++) t.ok(trials.call(callOf(0, 180_000n), owner))
   for (let i = 0; i < 100; i++) t.equal(trials.call(callOf(0, 100_000n), owner), undefined)

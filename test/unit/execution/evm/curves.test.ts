@@ -271,7 +271,7 @@ t.test('points of small order, and their sums with points of the group, are in n
   const cofactor2 =
     0x5d543a95414e7f1091d50792876a202cd91de4547085abaa68a205b2e5a7ddfa628f1cb4d9e82ef21537e293a6691ae1616ec6e786f0c70cf1c38e31c7238e5n
   const cases = [
-    // Prime divisors of each cofactor; 1 means all the rest together.
+    // Prime divisors of each cofactor; 1 means all other divisors together.
     [bls, 'Fp', bls.g1, cofactor1, [1n, 3n, 11n, 10_177n, 859_267n, 52_437_899n]],
     [bls, 'Fp2', bls.g2, cofactor2, [1n, 13n, 23n, 2_713n, 11_953n, 262_069n]],
     [bn, 'Fp2', twist, 2n * bn.modulus - bn.order, [1n, 10_069n, 5_864_401n]],

@@ -58,7 +58,7 @@ t.test('what state gas cannot be paid for has the cost that go-ethereum computes
   t.strictSame(last('6001600055'), ['SSTORE', 12_100, 'out of gas', []])
   t.strictSame(last('6000600060006000600160cc612710f1'), ['CALL', 100, 'out of gas: out of gas', []])
   t.strictSame(last('60ccff'), ['SELFDESTRUCT', 17_000, 'out of gas', []])
-  // The message takes 15,000 of it.
+  // The message takes 15,000 of the gas.
   t.strictSame(last('60ccff', 20_500n), ['SELFDESTRUCT', 8_000, 'out of gas: out of gas', []])
   // The failure is found while the instruction runs.
   t.strictSame(last('600060006000f0'), ['CREATE', 12_000, undefined, [['CREATE', 1, 'out of gas']]])

@@ -19,7 +19,7 @@ export class TestClient implements EventSink {
   /** All sent messages, as text, in order. */
   readonly sent: string[] = []
   closed: { readonly code: number; readonly reason: string } | undefined
-  /** Whether the wire reads; while false, it reads no more. */
+  /** Whether the wire reads. */
   isReading = true
   #unread = 0
   readonly #endpoint: Endpoint
