@@ -29,7 +29,7 @@ const secondsMax = 1_800
  */
 const jobs = 6
 
-/** A fresh install holds a build of the library with its TypeScript plugin, which does not load beside this compiler. */
+/** A fresh install holds a build of the library with its TypeScript plugin, which does not load with this compiler. */
 function buildTap(): void {
   const require = createRequire(import.meta.url)
   if (!readFileSync(require.resolve('@tapjs/test/test-built'), 'utf8').includes('@tapjs/typescript')) return
@@ -47,7 +47,9 @@ function chosenFiles(): TestFile[] {
   return words.includes('--all') ? files : files.filter(isQuick)
 }
 
-/** Processes that take longest first: by the last run, and in a fresh clone the world first. */
+/**
+ * The processes in order: those that took longest in the last run come first, and in a fresh clone those of the world.
+ */
 function inOrder(processes: TestFile[][]): TestFile[][] {
   const seconds = readSeconds()
   const rankOf = (files: readonly TestFile[]) =>

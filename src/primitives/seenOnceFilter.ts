@@ -91,7 +91,7 @@ function hashText(text: string): number {
   return hash
 }
 
-/** As an unsigned number of 32 bits other than zero, which means an empty cell. */
+/** The hash as an unsigned number of 32 bits, but not zero, which means an empty cell. */
 function notZero(hash: number): number {
   return hash === 0 ? 1 : hash >>> 0
 }

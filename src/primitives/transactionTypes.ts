@@ -18,7 +18,7 @@ export type LeafForm =
   | 'bytes'
   /** 20 bytes, or none for a creation, which is null in JSON. */
   | 'recipient'
-  /** 20 and 32 bytes. */
+  /** `address` is 20 bytes, and `hash` is 32. */
   | 'address'
   | 'hash'
   /** 1 or empty; JSON has the member only if it is set. */

@@ -19,7 +19,7 @@ import {
   testGenesis,
 } from './chainMaker.js'
 
-/** Once block `after` is the head, `blocks` competing ones replace its last `back`. */
+/** Once block `after` is the head, `blocks` competing blocks replace the last `back` blocks. */
 export interface Reorganisation {
   readonly after: number
   readonly back: number

@@ -287,7 +287,7 @@ export class JournaledState implements StateManagerInterface {
 
 const emptyCodeKey = latin1Key(emptyCodeHash)
 
-/** The slots of a wiped account, all of them new. */
+/** The slots of a wiped account, which are all new. */
 function* writtenSlots(entry: AccountEntry): Generator<Change> {
   for (const [id, value] of entry.slots) if (value.length > 0) yield [latin1KeyToBytes(id), value]
 }

@@ -63,7 +63,7 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: null
   }
-  /** As `stubborn`, but counts as short for any `ms`. */
+  /** Like `stubborn`, but it counts as short for any `ms`. */
   readonly linger: { readonly class: 'proof'; readonly args: { readonly ms: number }; readonly result: null }
   /** Number of the head of the job's network. */
   readonly readHead: { readonly class: 'proof'; readonly args: null; readonly result: number }

@@ -10,7 +10,7 @@ export interface RollupService extends Service {
   readonly url: string
   /** Submits and returns the whole answer. */
   submit(transaction: unknown): Promise<RpcAnswer>
-  /** The hash of a transaction that must be accepted. */
+  /** Submits a transaction that must be accepted, and returns its hash. */
   take(transaction: unknown): Promise<string>
   status(hash: string): Promise<RollupStatus>
 }

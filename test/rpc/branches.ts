@@ -1,4 +1,4 @@
-/** Competing branches on the genesis of the demo network, made by the builder that made the demo chain. */
+/** Competing branches on the genesis of the demo network, made by the builder of the demo chain. */
 import { readFileSync } from 'node:fs'
 import { createLegacyTx, type TypedTransaction } from '@ethereumjs/tx'
 import { encodeCall } from '../../data/devnet/abi.js'

@@ -217,7 +217,7 @@ export class HeadAsker {
       const text = await client.ask(body)
       if (text === undefined) return
       this.heads.push(Number(JSON.parse(text).result))
-      // Short enough to see each head, without much load.
+      // The pause is short enough to see each head, without much load.
       await sleep(5)
     }
   }

@@ -368,7 +368,10 @@ export class ChainWriter extends ChainReader {
     readUndo: (number: number) => this.readUndo(number),
   }
 
-  /** `next` is unchanged if it is not given; a pending block is not valid any more. */
+  /**
+   * Writes the row of changes by callers. `next` is unchanged if it is not given; a stored pending block becomes
+   * invalid.
+   */
   protected putByHand({
     added = 0,
     hasPending = false,

@@ -126,7 +126,7 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
 }
 
-/** The networks of `--upstream`: that of `--network`, or one for each chain. */
+/** The networks of `--upstream`: the network of `--network`, or one for each chain. */
 function upstreamNetworks(
   file: ConfigFile,
   { dataDir }: DataFolder,

@@ -86,7 +86,8 @@ export interface NetworkViews<out N extends RpcNetwork> {
   pinned(hash: Hash32): N | undefined
   /**
    * Fetches missing data; the data is stored when the promise resolves. Rejects with FaultError if the fetch fails.
-   * `call` is passed only the first time that a call lacks data. Absent on a network that fetches nothing.
+   * `call` is passed only the first time that a call lacks data. The member is absent on a network that fetches
+   * nothing.
    */
   readonly fetchMissing?:
     | ((wanted: Wanted, context: RequestContext, call?: WantingCall) => Promise<void>)

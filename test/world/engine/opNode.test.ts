@@ -13,7 +13,7 @@ import { engineRecordings, startEngine } from '../../service/engineNode.js'
 
 interface Exchange {
   readonly side: 'sequencer' | 'verifier'
-  /** Place in its recording. */
+  /** Place of the exchange in its recording. */
   readonly n: number
   readonly method: string
   readonly params?: readonly unknown[]

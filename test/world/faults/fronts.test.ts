@@ -227,7 +227,7 @@ const chainIds: Readonly<Record<string, FrontAnswer>> = {
   '-32000 in words of its own': { error: { code: -32000, message: 'we would rather not' } },
 }
 
-/** Time at which the newest block is available by its hash: a second after the first request. */
+/** Time at which the newest block is available by its hash, which is a second after the first request. */
 let newestAt: number | undefined
 const newestFrom = () => (newestAt ??= performance.now() + 1_000)
 

@@ -44,7 +44,7 @@ t.test(
     const sides: [RollupService, RollupService] = [await start(0), await start(1)]
     const answered = new Map<string, string>()
 
-    /** Submits to one or the other until one answers. */
+    /** Submits to one server or the other until one answers. */
     const submit = async (sender: number, nonce: number): Promise<void> => {
       const transaction = makeTransaction(sender, nonce)
       for (let attempt = sender + nonce; ; attempt++) {

@@ -1,6 +1,6 @@
 /**
- * A developer chain at work: makes blocks at intervals and when callers ask, takes transactions, and changes the state
- * at the head. Owns when a block is made. `developerCalls.ts` has the calls of callers, and their forms.
+ * A running developer chain: it makes blocks at intervals and when callers ask, takes transactions, and changes the
+ * state at the head. Owns when a block is made. `developerCalls.ts` has the calls of callers, and their forms.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -377,7 +377,7 @@ export class Developer {
     await this.#events.onMade()
   }
 
-  /** The state in the form of {@link dumpState}; of a fork what was changed since its base. */
+  /** The state in the form of {@link dumpState}; for a fork, only what was changed since its base. */
   async dump(): Promise<string> {
     const { changed } = this.#events
     return this.#supplied(() => dumpState(this.store, changed?.()))

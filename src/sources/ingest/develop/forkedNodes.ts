@@ -224,7 +224,10 @@ export class ForkedNodes {
   }
 }
 
-/** A node that a caller names, with the limits of the first one. The secrets of that are for its own URL. */
+/**
+ * A node that a caller names, with the limits of the first node. The secrets of the first node are only for its own
+ * URL.
+ */
 function nodeAt(url: string, { upstreams: [first] }: ForkPlan): UpstreamOptions {
   const { timeoutMs, answerBytesMax, requestsPerSecond } = first as UpstreamOptions
   return { url, timeoutMs, answerBytesMax, requestsPerSecond }

@@ -29,8 +29,8 @@ export const receivedMax = 16
 /** Headers per request, as for signed heads. */
 const linkBatch = 64
 /**
- * Blocks whose hashes are in memory at once. Of the whole gap only each 1,024th link is, 100 bytes: 2 MB for the 20
- * million blocks of mainnet. So headers are fetched twice.
+ * Blocks whose hashes are in memory at once. Of the whole gap, only each 1,024th link is in memory, with 100 bytes: 2
+ * MB for the 20 million blocks of mainnet. So headers are fetched twice.
  */
 export const windowBlocks = 1_024
 /** Blocks are imported this long between two calls of the consensus client, which waits 8 s for an answer. */

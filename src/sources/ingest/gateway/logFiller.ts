@@ -69,7 +69,7 @@ export class LogFiller {
     this.#filling ??= Promise.resolve().then(() => this.#fill())
   }
 
-  /** Resolves once no work is left, or it is closed. */
+  /** Resolves once no work is left, or the filler is closed. */
   async idle(): Promise<void> {
     await this.#filling
   }

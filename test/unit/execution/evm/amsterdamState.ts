@@ -28,7 +28,7 @@ export const systemStubs: readonly AccountOverride[] = systemContracts
   .filter(({ requests }) => requests !== undefined)
   .map(({ address }) => ({ address, code: Uint8Array.of(0) }))
 
-/** The outcome of a message as the only one of a simulated block of any size. */
+/** The outcome of a message that is alone in a simulated block of any size. */
 export interface Simulated {
   readonly status: string
   readonly gasUsed: string

@@ -1,4 +1,4 @@
-/** Calls and estimates that are tried on the calling thread, beside the same ones executed as jobs. */
+/** Calls and estimates that are tried on the calling thread, compared with the same calls executed as jobs. */
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'

@@ -163,7 +163,7 @@ t.test('products and sums of products', async (t) => {
       const expected = terms.reduce((sum, [at, scalar]) => sum.add(productOf(at, scalar)), group.ZERO)
       if (run(number, ...data) !== bytesToHex(encode(expected))) t.fail(`${number}, ${count} terms, ${seed}`)
     }
-    // The same point many times, and a sum that cancels out.
+    // The terms are the same point many times, and a sum that cancels out.
     const point = encode(group.BASE)
     const scalar = word(scalars[10] as bigint)
     const same = Array(40).fill(concatBytes(point, scalar))
@@ -370,7 +370,7 @@ t.test('the first group of BLS12-381 is told from all other points of its curve'
     }
     return isInGroup1(at)
   }
-  /** A multiple by any number, not only by one below the order. */
+  /** A multiple by any number, not only by numbers below the order. */
   const multiple = (point: Point, factor: bigint): Point => {
     let sum = bls.g1.ZERO
     for (const bit of factor.toString(2)) {

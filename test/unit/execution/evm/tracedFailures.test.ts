@@ -11,7 +11,7 @@ const chains = await TracedChains.open(t)
 const aa = addressOf(0xaa)
 const bb = hexToBytes('00000000000000000000000000000000000000bb')
 
-/** Traces of code at an account with `balance`, called with `gas`; `inner` is the code of 0xbb. */
+/** Traces of code at an account with `balance` that is called with `gas`; `inner` is the code of 0xbb. */
 function traced(
   fork: ForkName,
   code: string,
@@ -63,7 +63,7 @@ t.test('what state gas cannot be paid for has the cost that go-ethereum computes
   // The failure is found while the instruction runs.
   t.strictSame(last('600060006000f0'), ['CREATE', 12_000, undefined, [['CREATE', 1, 'out of gas']]])
   t.strictSame(last('6000600060006000f5'), ['CREATE2', 12_000, undefined, [['CREATE2', 1, 'out of gas']]])
-  // 100 of 200 are for the code, which the account comes before.
+  // 100 of 200 gas are for the code; the account is accessed before its code.
   t.strictSame(last('3b'), ['EXTCODESIZE', 100, 'stack underflow (0 <=> 1)', []])
   t.strictSame(last('3c'), ['EXTCODECOPY', 100, 'stack underflow (0 <=> 4)', []])
 })

@@ -28,7 +28,7 @@ const otherPath = `/ws/v3/${otherKey}`
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes in use after the collection of all garbage. */
+/** Bytes in use after a garbage collection. */
 function heldBytes(): number {
   collect()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
