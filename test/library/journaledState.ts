@@ -278,7 +278,10 @@ export class JournaledState implements StateManagerInterface {
     })
   }
 
-  /** Stays set when a change is undone: {@link buildChanges} compares with the view below anyway. */
+  /**
+   * Marks an entry as changed. The mark stays when a change is undone: {@link buildChanges} compares with the view
+   * below anyway.
+   */
   #markDirty(entry: AccountEntry): void {
     entry.isDirty = true
     this.#built = undefined

@@ -68,7 +68,7 @@ export class Dice {
     this.#state = state
   }
 
-  /** A copy that gives the same throws from here on. */
+  /** A copy that gives the same throws from now on. */
   copy(): Dice {
     return new Dice(this.#state)
   }

@@ -15,7 +15,7 @@ export interface TestFile {
   /** `test/unit/….test.ts`, from the root of the repository. */
   readonly path: string
   readonly marks: ReadonlyMap<string, string>
-  /** Used to estimate its duration. */
+  /** Length of the file, to estimate its duration. */
   readonly bytes: number
 }
 

@@ -187,7 +187,7 @@ export class ConsoleSession {
       cwd: this.folder,
       env: this.#env,
       detached: true,
-      // Left open: wscat ends with its input.
+      // The input stays open, because wscat ends with it.
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#running.add(child)

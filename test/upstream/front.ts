@@ -35,7 +35,7 @@ export interface FrontReply {
   readonly isSlow?: boolean
   /** Whether {@link body} contains everything, including the head; the connection ends with it. */
   readonly isWhole?: boolean
-  /** Whether the connection ends after it without notice. */
+  /** Whether the connection ends without notice after the reply. */
   readonly isCut?: boolean
   /** Whether informational answers (1xx) come before it. */
   readonly isAnnounced?: boolean

@@ -1,6 +1,6 @@
 // @shares
 // @installs
-/** The files of `package`, as far as they can be checked where neither Docker nor systemd runs. */
+/** The files of `package`, as far as they can be checked without Docker and systemd. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

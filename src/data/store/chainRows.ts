@@ -254,7 +254,7 @@ export interface ChainRows {
   readHeader(hash: Hash32): Uint8Array | undefined
   /**
    * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
-   * with other rows: copy them to keep them. `isView`: the next read may overwrite them.
+   * with other rows: copy them to keep them. If `isView`, the next read may overwrite them.
    */
   readBlock(hash: Hash32, number?: number, isView?: boolean): StoredBlock | undefined
   /**
@@ -287,7 +287,7 @@ export interface ChainRows {
    * overwrite its bytes.
    */
   readReadyBlock?(number: number, hash?: Hash32): Uint8Array | undefined
-  /** The same of a transaction or its receipt, in block `from` or a later one. */
+  /** The stored answer about a transaction or its receipt, in block `from` or a later one. */
   readReadyOf?(part: 'transaction' | 'receipt', hash: Hash32, from: number): ReadyAnswer | undefined
   /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined

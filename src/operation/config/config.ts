@@ -174,7 +174,7 @@ export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
   /** Absolute, in the given order; a folder means its archives, sorted by name. */
   readonly chainPaths: readonly string[]
-  /** Whether they are archives (era1, ere). */
+  /** Whether the files are archives (era1, ere). */
   readonly areArchives: boolean
   /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined

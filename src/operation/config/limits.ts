@@ -108,7 +108,10 @@ export const limitsShape = {
    * take minutes.
    */
   executeWaitingMax: integer(1).default(256),
-  /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
+  /**
+   * Limit of waiting jobs, each of up to 1,000 mapping slots: half a second of work. The largest call makes ten of
+   * them.
+   */
   slotsWaitingMax: integer(1).default(100),
   /** Log searches that wait: some seconds of ordinary ones. Searches of less than 2 ms do not use the pool. */
   logsWaitingMax: integer(1).default(200),

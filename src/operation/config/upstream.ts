@@ -14,7 +14,7 @@ const nodeUrl = z.url({ protocol: /^(?:https?|wss?)$/, error: `expected ${urlExp
 export const proxyUrl = z.url({ protocol: /^https?$/, error: 'expected a URL of http or https' })
 
 const upstreamShape = {
-  /** May contain a key or password; it is never logged. */
+  /** URL of the node. It may contain a key or password, and is never logged. */
   url: nodeUrl,
   /** WebSocket for new heads; absent: the address of `url` is tried. */
   socketUrl: z.url({ protocol: /^wss?$/, error: 'expected a URL of ws or wss' }).optional(),

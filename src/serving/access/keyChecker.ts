@@ -81,7 +81,7 @@ interface KeyCheckerPaths {
 }
 
 interface KeyCheckerOptions {
-  /** Limits of keys; absent: no key has a limit. */
+  /** Limits of keys; if absent, no key has a limit. */
   readonly allowances?: Allowances | undefined
   /** Freshness of the store if it is a copy of shared keys. */
   readonly reach?: KeyFreshness | undefined

@@ -160,8 +160,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another
-   * thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
+   * Like {@link run}, but with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of
+   * another thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
    */
   runEncoded(
     { name, network, args }: Pick<JobMessage, 'name' | 'network' | 'args'>,

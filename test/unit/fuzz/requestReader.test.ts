@@ -93,7 +93,7 @@ class Memory implements CallLookup<Asked, string> {
   }
 }
 
-/** Every text is the name of a method here. */
+/** In this test, every text is the name of a method. */
 const names: MethodLookup = {
   find: (start, end) => ({ name: textBetween(start, end), number: 0, params: undefined, isQuick: false }),
 }

@@ -137,7 +137,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
     // On the first block of Jovian nothing can be simulated, as in op-geth: its attributes lack the footprint's price.
     for (const { number, block, receipts } of blocks.slice(1).filter(({ number }) => number !== 205)) {
       const signed = block.transactions.filter(({ type }) => type !== '0x7e')
-      // Other deposits change accounts. The attributes alone change nothing but their own contract.
+      // Other deposits change accounts. The deposit of the attributes changes only its own contract.
       if (block.transactions.length - signed.length !== 1 || signed.some(({ type }) => type === '0x4'))
         continue
       const calls = signed.map(({ from, to, gas, value, input, nonce, type, accessList, ...fees }) => {

@@ -168,8 +168,8 @@ t.test('no byte of an answer can be another', async (t) => {
     t.ok(verify(JSON.parse(text.toString()), question) !== undefined)
     let accepted = 0
     const first = dice.throw(byteStep)
-    // The lowest bit, and the bit of upper and lower case. Only one bit is changed in answers in which each change
-    // makes the program recover a sender.
+    // Changes the lowest bit, and the bit that separates upper and lower case. Where each change makes the program
+    // recover a sender, only the lowest bit is changed.
     for (const bit of at < stateFlipped ? [1, 0x20] : [1]) {
       for (let place = first; place < text.length; place += byteStep) {
         text[place] = (text[place] as number) ^ bit

@@ -96,7 +96,7 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   SafeTagNotSupported: ({ index }) =>
     wire(-32602, `invalid argument ${index}: the safe tag is not supported on this network, use finalized`),
   NothingMarked: ({ tag }) => wire(-32000, `${tag} block not found`),
-  // Begins as go-ethereum's message, which clients look for.
+  // The text begins like go-ethereum's message, which clients look for.
   HeaderNotFound: ({ block, head }) => {
     const asked = typeof block === 'number' ? toQuantity(block) : block
     const why =

@@ -142,8 +142,8 @@ export class RequestContext implements JobOwner {
   }
 
   /**
-   * As {@link Allowance.charge}, for reading the request, whose CPU time is not measured: its units pay for no other
-   * work.
+   * Like {@link Allowance.charge}, but for reading the request. The CPU time of reading is not measured, so these units
+   * pay for no other work.
    */
   chargeReading(units: number): number {
     const waitMs = this.identity.allowance?.charge(units, 0) ?? 0

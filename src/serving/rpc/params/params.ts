@@ -217,7 +217,7 @@ export const bytes: Param<Uint8Array> = required(
   writtenHex('([0-9a-fA-F]{2})*', 'bytes'),
 )
 
-/** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
+/** The digits of a hex quantity, which has `0x`, at least one digit, no leading zeros, and at most `bits`. */
 function quantityDigits(value: unknown, index: number, bits: number): string {
   const digits = prefixedText(value, index, 'a hex quantity').slice(2)
   if (digits === '') throw invalidArgument(index, 'hex string "0x"')

@@ -33,7 +33,7 @@ const blobType = 3
 const runMin = 1_024
 /** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
 const runMax = 65_536
-/** Timestamps that are numbers here have 48 bits. */
+/** Limit of timestamps that are numbers: 48 bits. */
 const timestampMax = 2 ** 48 - 1
 /** Blocks of one transaction of the store: a flush takes as long as some blocks, and other calls wait for all of them. */
 const minedTogether = 50

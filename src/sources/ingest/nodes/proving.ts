@@ -312,7 +312,7 @@ class OneNode implements Attempt {
     }
     const { method, params } = questions.at(-1) as Question
     const result = await this.ask(method, params)
-    // The node has the requested thing, so it lacks these methods.
+    // The node has the requested data, so it lacks these methods.
     if (result !== null) for (const other of inVain) this.node?.policy.methodFailed(other)
     return { method, result }
   }

@@ -67,7 +67,7 @@ export class AmsterdamBlocks {
     return JSON.parse(Buffer.from(json).toString())[0].calls[0]
   }
 
-  /** Whether a message of any sender succeeds as a transaction with exactly this gas. */
+  /** Whether a message, of any sender, succeeds as a transaction with exactly this gas. */
   succeeds({ message, stateOverrides = [] }: ExecutionRequest, gas: bigint): boolean {
     try {
       return this.run({ ...message, gas }, stateOverrides, true).status === '0x1'

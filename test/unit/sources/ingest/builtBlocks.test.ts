@@ -166,7 +166,7 @@ for (const last of ['granite', 'jovian']) {
       const data: Hex = bytesToHex(joinBytes(hashes))
       const long = await send({ from: 0, tip: 5n, gas: 200_000n, data })
       const after = await send({ from: 0, nonce: 1, tip: 5n })
-      // 100 bytes is the least of the estimate.
+      // 100 bytes is the minimum of the estimate.
       const short = [
         await send({ from: 1, tip: 4n }),
         await send({ from: 2, tip: 3n }),

@@ -281,7 +281,7 @@ test('pings of a client that reads no pongs are bounded', async (t) => {
   raw.on('close', () => {
     isClosed = true
   })
-  // The system's own buffers take some MB of pongs before any is unread.
+  // The system's buffers take some MB of pongs before the program has unsent ones.
   for (let sent = 0; sent < 400 && !isClosed; sent++) {
     await new Promise((resolve) => raw.write(pings, resolve))
     await new Promise(setImmediate)
