@@ -80,7 +80,7 @@ export type Fault =
     }
   /** The network neither follows nor asks other nodes. */
   | { readonly kind: 'NoUpstreamToSendTo' }
-  /** A sent transaction was not in a block within `waitMs`. EIP-7966. */
+  /** A sent transaction was not in a block within `waitMs` (EIP-7966). */
   | { readonly kind: 'SentNotMined'; readonly waitMs: number; readonly hash: Uint8Array }
   /** An upstream's own error. */
   | {

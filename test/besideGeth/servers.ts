@@ -54,7 +54,7 @@ type Head = { readonly hash: string; readonly number: string } | null
 
 type Stops = (() => Promise<unknown>)[]
 
-/** Starts geth with the chain that is named or invented; its URL. */
+/** Starts geth with the chain that is named or invented, and returns its URL. */
 async function startGethOn(
   options: Options,
   folder: string,

@@ -57,7 +57,7 @@ export interface UpdateParts {
   /** Number of the finalized block; absent: none. */
   readonly finalized?: number
   readonly kind?: UpdateKind
-  /** Number of signers; absent: all. */
+  /** Number of signers; if absent, all sign. */
   readonly participants?: number
   /** Period of the signing committee; absent: that of the signature. */
   readonly signedBy?: number

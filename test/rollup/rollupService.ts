@@ -36,7 +36,7 @@ export async function startRollup(
   return roll
 }
 
-/** Starts rollup networks of these names in one program, each as in {@link startRollup}: they share nothing. */
+/** Starts rollup networks of these names in one program, each like {@link startRollup} does: they share nothing. */
 export async function startRollups<Name extends string>(
   t: Test,
   entries: Readonly<Record<Name, Entry>>,

@@ -10,7 +10,7 @@ import { fixtureDir, patientConfig, patientLimits } from './fixtures.js'
 const main = join(packageRoot(), 'dist/src/main.js')
 
 export interface Outcome {
-  /** Null if a signal ended it. */
+  /** Exit status; null if a signal ended the program. */
   readonly status: number | null
   readonly out: string
   readonly err: string

@@ -67,7 +67,7 @@ export interface AnvilOptions extends Omit<FollowOptions, 'urls' | 'genesisPath'
   readonly blocks?: number
 }
 
-/** anvil, and the program that follows it, at its head. */
+/** Starts anvil, and the program that follows it, and waits until both have the same head. */
 export async function followAnvil(t: Test, options: AnvilOptions = {}) {
   const anvil = await startMined(t, options)
   return { anvil, service: await followAt(t, anvil, anvil.url, options) }
@@ -116,7 +116,7 @@ export interface GatewayOptions {
   readonly timeoutMs?: number
   readonly quorum?: number
   readonly requestMsMax?: number
-  /** The lowest block for which it completes logs. */
+  /** The lowest block for which the gateway completes logs. */
   readonly logsFrom?: number
 }
 

@@ -182,7 +182,7 @@ export interface HistoryExtent {
 export interface Epoch {
   /** Number of its blocks, counted from the first of the epoch. */
   readonly count: number
-  /** Root of their header records; undefined for blocks after the Merge, which have none. */
+  /** Root of the blocks' header records; undefined for blocks after the Merge, which have none. */
   readonly accumulator: Hash32 | undefined
   /** Whether the accumulator is in the list of trusted ones. */
   readonly isTrusted: boolean

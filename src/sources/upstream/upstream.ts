@@ -68,7 +68,7 @@ export interface ChainCheck {
 }
 
 interface UpstreamParts {
-  /** Compares the chain of the node with the required one; absent: it may have any. */
+  /** Compares the chain of the node with the required one; if absent, the node may have any chain. */
   readonly check?: (ask: Ask) => Promise<ChainCheck>
   /** Absent: JSON-RPC over the protocol of the URL. */
   readonly line?: Line

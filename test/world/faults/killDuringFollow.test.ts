@@ -65,7 +65,7 @@ async function startCrossing(
   make: typeof makeAmsterdamReplay,
 ): Promise<MovingNode> {
   const before = fork - 1
-  // Enough for the lines that are waited for before each kill.
+  // The chain is long enough for the lines that are awaited before each kill.
   const length = Math.min(before + 5 + 6 * kills, before + 190)
   const reorganisations = Array.from({ length: Math.floor((length - before) / 4) + 1 }, (_, index) => ({
     after: before + 4 * index,

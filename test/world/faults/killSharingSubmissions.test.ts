@@ -10,7 +10,7 @@ import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { type RollupService, startRollup } from '../../rollup/rollupService.js'
 import { type Reaction, startSequencer } from '../../rollup/sequencer.js'
 
-/** `SUBMISSIONS=2000 KILLS=20` for a longer run. */
+/** `SUBMISSIONS=2000 KILLS=20` makes a longer run. */
 const submissions = Number(process.env.SUBMISSIONS ?? 300)
 const kills = Number(process.env.KILLS ?? 2)
 /** Submissions at the same time, each with its own sender. */

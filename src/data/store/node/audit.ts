@@ -42,7 +42,7 @@ export interface AuditNote {
 export interface AuditEntry extends AuditNote {
   /** Sequence number, from 1. */
   readonly sequence: number
-  /** 64 hex digits. */
+  /** Hash of the entry, 64 hex digits. */
   readonly hash: string
 }
 

@@ -106,7 +106,7 @@ export function buildChanges(
 const emptyValue = encodeRlp(noBytes)
 
 /**
- * As {@link updateTrie}. Removing a leaf may need its neighbour in the trie, which no proof of the leaf contains. If
+ * Like {@link updateTrie}. Removing a leaf may need its neighbour in the trie, which no proof of the leaf contains. If
  * the neighbour is not stored, the leaf stays, with an empty value.
  */
 export function updateNodes(

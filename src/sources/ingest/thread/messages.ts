@@ -101,13 +101,13 @@ export interface MiningLimits {
 /** The block of another chain on which a developer chain begins. */
 export interface ForkPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** Undefined: the newest one. */
+  /** Number of the block; if undefined, the newest one. */
   readonly block?: number | undefined
   /** Time between two polls of a node for its head, which nothing here follows. */
   readonly pollMs: number
-  /** Undefined: that of the forked chain. */
+  /** Chain id; if undefined, the one of the forked chain. */
   readonly chainId?: number | undefined
-  /** In wei, of each account that it signs for. Decimal. */
+  /** Balance of each account that it signs for, in wei, as a decimal. */
   readonly balance: string
   /** Longest time for one fetch. */
   readonly fetchMsMax: number

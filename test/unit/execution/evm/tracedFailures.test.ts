@@ -186,7 +186,7 @@ t.test('a creation that is refused as code tells what it returned', async (t) =>
   t.notOk(refused.calls.output)
   t.equal(refused.opcodes.returnValue, '0x')
   t.notOk(refused.flat[0].result)
-  // 24,577 bytes of zeros, and 1,000 that are more than there is gas for.
+  // The first returned code has 24,577 zeros. The second has 1,000, for which the gas is not enough.
   t.equal(created('6160016000f3').steps.output.length, 2 + 2 * 24_577)
   const unpaid = chains.traceAll('osaka', { data: hexToBytes('6103e86000f3'), gas: 100_000n }, [])
   t.equal(unpaid.steps.error, 'contract creation code storage out of gas')

@@ -134,7 +134,7 @@ function word(value: bigint): Uint8Array {
   return padLeft(toMinimalBytes(value), 32)
 }
 
-/** A number at which something may change. */
+/** A number near which the result of an instruction may change. */
 function number(dice: Dice): bigint {
   switch (dice.throw(9)) {
     case 0:
