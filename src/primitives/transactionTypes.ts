@@ -10,9 +10,9 @@ export type LeafForm =
   | 'integer'
   | 'integer64'
   | 'integer8'
-  /** As `integer`, but JSON may omit a 0. */
+  /** Like `integer`, but JSON may omit a 0. */
   | 'optionalInteger'
-  /** As `integer`, but RLP and JSON omit it if it is absent. Only the last field may have this form. */
+  /** Like `integer`, but RLP and JSON omit it if it is absent. Only the last field may have this form. */
   | 'trailingInteger'
   /** Bytes of any length; hex. */
   | 'bytes'

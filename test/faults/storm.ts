@@ -46,7 +46,7 @@ const heldOffSecondsMax = 10
 const wrongsMax = 20
 
 export interface LookOptions {
-  /** Share of checks at which the head may be too old; absent: 1 %. */
+  /** Share of checks at which the head may be too old; if absent, 1 %. */
   readonly lateShareMax?: number
   /** Whether an error is a right answer to a question about the chain as it is. */
   readonly mayFail: (message: string) => boolean

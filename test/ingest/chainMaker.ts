@@ -55,7 +55,7 @@ export const contracts = {
 export interface TransactionPlan {
   /** Index into the maker's keys. */
   readonly from?: number
-  /** Absent: creates a contract. */
+  /** If absent, creates a contract. */
   readonly to?: string
   readonly value?: bigint
   readonly data?: Uint8Array

@@ -72,7 +72,7 @@ export function makeReplayedChain(t: Test, options: ReplayOptions): Promise<Repl
   return makeReplayedChainIn(makeFolder(t), options)
 }
 
-/** As {@link makeReplayedChain}, in an existing folder. */
+/** Like {@link makeReplayedChain}, in an existing folder. */
 export async function makeReplayedChainIn(folder: string, options: ReplayOptions): Promise<ReplayedChain> {
   const { length, reorganisations = [], planOf = planOfStores } = options
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))

@@ -75,7 +75,7 @@ export interface TestJobs {
   }
   /** Ends the thread. */
   readonly exit: { readonly class: 'execute'; readonly args: number; readonly result: never }
-  /** As `exit`, but counts as short. */
+  /** Like `exit`, but counts as short. */
   readonly quit: { readonly class: 'proof'; readonly args: number; readonly result: never }
   readonly throwError: { readonly class: 'execute'; readonly args: string; readonly result: never }
   /** Throws outside any handler, while the job waits. */

@@ -73,7 +73,7 @@ export async function followAnvil(t: Test, options: AnvilOptions = {}) {
   return { anvil, service: await followAt(t, anvil, anvil.url, options) }
 }
 
-/** As {@link followAnvil}, with a node between the two. */
+/** Like {@link followAnvil}, with a node between the two. */
 export async function followBetween(t: Test, options: AnvilOptions = {}) {
   const anvil = await startMined(t, options)
   const node = await openBetween(t, anvil)

@@ -66,7 +66,7 @@ export class WeatherNode {
   refuse: (calls: readonly RequestCall[]) => string | undefined = () => undefined
   /** Whether WebSockets are accepted. */
   hasSockets = true
-  /** The only path for WebSockets; absent: any path. */
+  /** The only path for WebSockets; if absent, any path. */
   socketPath: string | undefined
   /** Calls received so far, over HTTP and WebSocket. */
   readonly calls: NodeCall[] = []

@@ -24,7 +24,7 @@ export interface WrittenSlotsRequest {
   readonly before: number
 }
 
-/** As {@link computeMappingSlots}, for written keys. Throws FaultError that names the invalid key. */
+/** Like {@link computeMappingSlots}, but for written keys. Throws FaultError that names the invalid key. */
 export function computeWrittenSlots(request: WrittenSlotsRequest): Uint8Array<ArrayBuffer> {
   const keys: WrittenKeys = JSON.parse(Buffer.from(request.keysJson).toString())
   return computeMappingSlots({ slot: request.slot, keys: encodeMappingKeys(keys, request) })

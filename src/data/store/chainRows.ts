@@ -94,7 +94,7 @@ export interface ForkBase {
   readonly chainId: string
   /** Lower-case hex. */
   readonly hash: string
-  /** All bases that the chain has had, the first one first; absent: only this one. The store has their headers. */
+  /** All bases that the chain has had, the first one first; if absent, only this one. The store has their headers. */
   readonly bases?: readonly Pick<ForkBase, 'number' | 'hash'>[]
 }
 
@@ -266,7 +266,7 @@ export interface ChainRows {
    * their blooms may be zeros, which takes less time.
    */
   readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
-  /** As {@link readReceipts}, for callers that need few of them. */
+  /** Like {@link readReceipts}, but for callers that need few of them. */
   readReceiptList(hash: Hash32): ReceiptList | undefined
   /**
    * RLP of the block access list (EIP-7928) of a block whose header has its hash. Undefined for a block that was never

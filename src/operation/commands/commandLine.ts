@@ -23,7 +23,7 @@ export interface Flag<V> {
   readonly parse: (text: string) => V | undefined
   /** Description of accepted values, for the error message. */
   readonly expected: string
-  /** The part of a wrong value that an error message may show; absent: all of it. */
+  /** The part of a wrong value that an error message may show; if absent, all of it. */
   readonly redact?: (text: string) => string
 }
 

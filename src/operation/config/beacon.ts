@@ -25,7 +25,7 @@ const nodeSchema = withShortForm(
       /** As for an upstream. */
       proxy: proxyUrl.optional(),
       timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
-      /** Most requests per second; absent: no limit. */
+      /** Most requests per second; if absent, no limit. */
       requestsPerSecond: integer(1, 1_000_000).optional(),
     },
     `${urlExpected}, or an object`,

@@ -34,7 +34,7 @@ export interface NetworkFlags {
   readonly network?: string | undefined
   /** URLs: serve a gateway to these nodes. */
   readonly upstream?: readonly string[] | undefined
-  /** The networks of these nodes if `network` names none; absent: not known yet. */
+  /** The networks of these nodes if `network` names none; if absent, not known yet. */
   readonly chains?: readonly UpstreamChain[] | undefined
   /** Block number from which that gateway completes its logs. */
   readonly logsFrom?: number | undefined

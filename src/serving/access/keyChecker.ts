@@ -48,7 +48,7 @@ export type KeyCheck =
       readonly credentials: readonly Credential[]
       readonly key: KeyRecord
       readonly allowance?: KeyAllowance | undefined
-      /** Where the key may be used, and its allowed methods; absent: anywhere, and all. */
+      /** Where the key may be used, and its allowed methods; if absent, anywhere, and all. */
       readonly scope?: KeyScope
       readonly methods?: MethodScope | undefined
       /** End of the credential's validity. */

@@ -134,7 +134,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly name?: string
   /** The result, in one sentence without full stop. */
   readonly summary?: string
-  /** Absent: no parameters. */
+  /** If absent, no parameters. */
   readonly params?: P
   /** Whether an object of parameters by name is accepted instead of a list. */
   readonly byName?: boolean
@@ -146,7 +146,10 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly cost?: 'inline' | 'job'
   /** Whether a cheap call may have a long result: it waits where the turn is over, and its result counts for the turn. */
   readonly mayBeLong?: boolean
-  /** The pool's class of its jobs: while the caller fills its queue, calls are refused undecoded. Absent: they are decoded. */
+  /**
+   * The pool's class of its jobs: while the caller fills its queue, calls are refused undecoded. If absent, they are
+   * decoded.
+   */
   readonly jobClass?: JobClass
   /** Whether the network's configuration may pass calls on to upstreams, as it does for unknown methods. */
   readonly isRelayed?: boolean
@@ -159,7 +162,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    */
   readonly effect?: boolean
   /**
-   * `head`: the result depends only on the parameters and the head, so it may be repeated. Absent: it is never
+   * `head`: the result depends only on the parameters and the head, so it may be repeated. If absent, it is never
    * repeated.
    */
   readonly memo?: 'head' | 'never'
@@ -254,8 +257,9 @@ export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
 }
 
 /**
- * As {@link decodeParams}, for the list between `start` and `end` of the call (callText.ts), without making text of the
- * values. Reads only the forms that nearly all clients write. Returns undefined for any other list, right or wrong.
+ * Like {@link decodeParams}, but for the list between `start` and `end` of the call (callText.ts), without making text
+ * of the values. Reads only the forms that nearly all clients write. Returns undefined for any other list, right or
+ * wrong.
  */
 export function readParams(params: Method['params'], start: number, end: number): unknown[] | undefined {
   const args: unknown[] = new Array(params.length)

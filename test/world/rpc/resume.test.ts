@@ -65,7 +65,7 @@ class Follower {
   #then: (() => void) | undefined
   #client: SocketClient | undefined
   readonly #url: string
-  /** Undefined: never cut off. */
+  /** If undefined, never cut off. */
   readonly #dice: Dice | undefined
 
   constructor(

@@ -126,7 +126,7 @@ export function updateNodes(
   }
 }
 
-/** As {@link rowSink}; counts rows as steps if the job has a watch. */
+/** Like {@link rowSink}; counts rows as steps if the job has a watch. */
 function watchedSink(rows: Change[], address: Address | undefined, watch: JobWatch | undefined): RowSink {
   const put = rowSink(rows, address)
   if (watch === undefined) return put

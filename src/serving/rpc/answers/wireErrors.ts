@@ -274,7 +274,7 @@ export function renderErrorAnswer(id: string, error: WireError, at?: string): st
   return `${errorHead(id, at)}${JSON.stringify(error)}}`
 }
 
-/** As {@link renderErrorAnswer}, in pieces if the error has long data. */
+/** Like {@link renderErrorAnswer}, in pieces if the error has long data. */
 export function renderError(
   id: string,
   { data, ...error }: WireError,

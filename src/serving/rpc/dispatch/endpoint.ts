@@ -25,7 +25,7 @@ export interface DispatcherOptions<N extends RpcNetwork> {
   readonly methods: readonly Method<N>[]
   readonly limits: DispatchLimits
   readonly log: DefectLog
-  /** Counts calls; absent: calls are not counted. */
+  /** Counts calls; if absent, calls are not counted. */
   readonly counts?: EdgeCounts | undefined
   /** Counts calls by key in addition; needs `counts`. */
   readonly usageOf?: ((network: string) => UsageCounts) | undefined

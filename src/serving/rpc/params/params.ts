@@ -133,7 +133,7 @@ export function fixedBytes(value: unknown, index: number, width: number, what: s
   return bytes
 }
 
-/** As {@link fixedBytes}, for a string of the call. */
+/** Like {@link fixedBytes}, but for a string of the call. */
 function readFixed(start: number, end: number, width: number): Uint8Array | undefined {
   if (end - start !== 2 * width + 4 || !isHexAt(start)) return undefined
   const value = new Uint8Array(width)
@@ -247,7 +247,8 @@ export const position: Param<number> = required(
 )
 
 /**
- * As {@link quantityDigits}, for a string of the call, as a number. Reads up to 12 digits, so that the number is exact.
+ * Like {@link quantityDigits}, but for a string of the call, as a number. Reads up to 12 digits, so that the number is
+ * exact.
  */
 function readQuantity(start: number, end: number): number | undefined {
   const first = start + 3

@@ -20,7 +20,7 @@ import { javaScriptTracers } from './javaScriptTracers.js'
 
 export interface TraceConfig {
   readonly tracer: TracerOptions | ListOptions
-  /** Absent: the server's limit. */
+  /** If absent, the server's limit. */
   readonly timeMs?: number | undefined
 }
 

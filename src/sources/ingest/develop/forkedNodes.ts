@@ -54,9 +54,9 @@ interface Opened {
 
 /** Another base: a block of the same chain. */
 export interface NewBase {
-  /** A node of the chain; undefined: the one that was asked so far. */
+  /** A node of the chain; if undefined, the one that was asked so far. */
   readonly url: string | undefined
-  /** Undefined: the newest block. */
+  /** If undefined, the newest block. */
   readonly number: number | undefined
 }
 

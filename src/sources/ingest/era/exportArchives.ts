@@ -97,7 +97,7 @@ interface ExportPlan {
   readonly to: number
   /** Must exist. */
   readonly folder: string
-  /** Absent: nothing stops the export. */
+  /** If absent, nothing stops the export. */
   readonly stop?: AbortSignal
 }
 

@@ -38,7 +38,7 @@ export interface LogFillerOptions {
   readonly from: number
   /** Nodes that may be asked, best first. */
   readonly upstreams: { readonly answering: readonly Upstream[] }
-  /** Maximum bytes of bodies and receipts per second; absent: 4 MiB. */
+  /** Maximum bytes of bodies and receipts per second; if absent, 4 MiB. */
   readonly bytesPerSecondMax?: number
   /** Gets sentences about problems, for the operator. */
   readonly log: (text: string) => void

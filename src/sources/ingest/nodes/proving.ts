@@ -31,9 +31,9 @@ export interface ProvingOptions {
 export interface ProveOptions {
   /** Asked before all others, if it may be asked. */
   readonly first?: Upstream | undefined
-  /** Nodes that have none of these methods are skipped; absent: all nodes may be asked. */
+  /** Nodes that have none of these methods are skipped; if absent, all nodes may be asked. */
   readonly methods?: readonly string[]
-  /** Longest time; absent: {@link ProvingOptions.fetchMsMax}. */
+  /** Longest time; if absent, {@link ProvingOptions.fetchMsMax}. */
   readonly msMax?: number
 }
 

@@ -23,7 +23,7 @@ type Action =
       readonly kind: 'call'
       readonly by: CallKind
       readonly further: number
-      /** Undefined: all there is. */
+      /** If undefined, all there is. */
       readonly gas: number | undefined
       readonly value: number
       readonly isChecked: boolean

@@ -63,7 +63,7 @@ export class TestClient implements EventSink {
     return send(answer)
   }
 
-  /** As {@link call}, for an answer that may take several turns. */
+  /** Like {@link call}, but for an answer that may take several turns. */
   async answer(method: string, params: unknown = []): Promise<Event> {
     const { answer, send } = this.#ask(method, params)
     return send(await answer)
