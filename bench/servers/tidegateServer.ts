@@ -21,7 +21,7 @@ export interface TidegateOptions {
   readonly keyNames?: readonly string[]
   /** PEM text of the public key that signs tokens for each of these keys; if absent, there are no tokens. */
   readonly signer?: string
-  /** Listening threads; if absent, one. */
+  /** Number of listening threads; if absent, one. */
   readonly edges?: number
   /** Assigns the command line to cores; if absent, to the servers' core ({@link onServerCore}). */
   readonly onCores?: (command: readonly string[]) => readonly string[]

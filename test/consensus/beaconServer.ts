@@ -7,7 +7,7 @@ import type { Sent, SimulatedChain, UpdateParts } from './simulatedChain.js'
 /** Data of the nodes of one chain, which several may share. */
 export class BeaconView {
   readonly chain: SimulatedChain
-  /** Newest ones; if absent, the node has none. */
+  /** The newest update of each kind; if absent, the node has none. */
   optimistic: UpdateParts | undefined
   finality: UpdateParts | undefined
   /** The best update of each period. */

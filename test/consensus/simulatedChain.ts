@@ -52,7 +52,7 @@ export interface Sent {
 
 export interface UpdateParts {
   readonly attested: number
-  /** If absent, the slot after the attested one. */
+  /** Slot of the signature; if absent, the one after the attested slot. */
   readonly signature?: number
   /** Number of the finalized block; if absent, none. */
   readonly finalized?: number

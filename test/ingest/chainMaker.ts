@@ -55,7 +55,7 @@ export const contracts = {
 export interface TransactionPlan {
   /** Index into the maker's keys. */
   readonly from?: number
-  /** If absent, creates a contract. */
+  /** The recipient; if absent, the transaction creates a contract. */
   readonly to?: string
   readonly value?: bigint
   readonly data?: Uint8Array

@@ -16,7 +16,7 @@ import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/ke
 
 interface AccountEntry {
   readonly address: Address
-  /** If undefined, no account. */
+  /** The account; undefined if there is none. */
   account: Account | undefined
   /** Slots written since the account was last wiped, by {@link latin1Key}; empty value for zero. */
   slots: Map<string, Uint8Array>

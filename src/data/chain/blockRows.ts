@@ -190,7 +190,7 @@ export class BlockRowsReader {
   readonly #seenOnce = new SeenOnceFilter(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
-  /** The last block read as a view, for the same purpose; the next view overwrites its row and body. */
+  /** The last block read as a view, for the same purpose. The next view overwrites its row and body. */
   #view: BlockRows | undefined
   readonly #lentRow = new LentMemory(lentBytesMax)
   readonly #lentBody = new LentMemory(lentBytesMax)

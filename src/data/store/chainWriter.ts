@@ -309,7 +309,7 @@ export class ChainWriter extends ChainReader {
     this.commit(() => this.putByHand({ next }))
   }
 
-  /** Stores the block that could be made now of the waiting transactions; if undefined, none. */
+  /** Stores the block that could be made now of the waiting transactions; undefined means that there is none. */
   writePending(block: BlockDiff | undefined): void {
     this.commit(() => {
       if (block === undefined) this.tables.meta.removeSync(metaKeys.pendingBlock)

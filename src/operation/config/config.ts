@@ -126,7 +126,7 @@ export interface DataConfig {
   readonly mapBytes: number
   /** Number of ready answers of each network. */
   readonly ready: { readonly blocks: number; readonly bytes: number }
-  /** If undefined, the node store has the keys. */
+  /** The database of keys; if undefined, the node store has the keys. */
   readonly shared: SharedConfig | undefined
 }
 
@@ -159,7 +159,7 @@ type AsInFile = { readonly [K in (typeof asInFile)[number]]: ConfigFile[K] }
 /** Settings of `serve`; see {@link fileSchema}. */
 export interface Config extends DataConfig, AsInFile {
   readonly graceMs: number
-  /** If undefined, no admin listener. */
+  /** The admin listener; if undefined, there is none. */
   readonly admin: AdminConfig | undefined
   /** Origins whose web pages may call; "localhost" for those of this machine, "*" for all. */
   readonly cors: { readonly origins: readonly string[] }
@@ -192,7 +192,7 @@ export interface VerifyConfig extends NetworkStoreConfig {
 export interface ExportConfig {
   readonly mapBytes: number
   readonly network: NetworkConfig
-  /** Blocks; if undefined, from the first, to the last. */
+  /** First and last block; if undefined, those of the store. */
   readonly from: number | undefined
   readonly to: number | undefined
   /** Absolute. */

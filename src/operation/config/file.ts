@@ -89,8 +89,8 @@ const chainShape = {
 /** Members of networks that execute. */
 const executionShape = {
   /**
-   * Whether tracers in JavaScript that callers send are run. If absent, on developer chains, and if requests need no
-   * key; elsewhere they would run beside the calls of other users.
+   * Whether tracers in JavaScript that callers send are run. If absent, they run on developer chains, and if requests
+   * need no key; elsewhere they would run beside the calls of other users.
    */
   javascriptTracers: flag().optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */

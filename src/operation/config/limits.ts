@@ -181,7 +181,7 @@ export const limitsShape = {
   scriptsMax: integer(1, 256).default(2),
   /** Such traces that wait: each keeps its place for as long as `traceMsMax`, so that more would not be answered. */
   scriptsWaitingMax: integer(1).default(20),
-  /** One WebSocket message; if absent, the default of transport/wire.ts. */
+  /** Maximum bytes of a WebSocket message; if absent, the default of transport/wire.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: as many as may wait for a thread. */
   socketCallsMax: integer(1, 100_000).default(256),

@@ -22,7 +22,7 @@ const upstreamShape = {
   headers: z
     .record(text('the name of a header'), text('the value of a header'), { error: 'expected an object' })
     .optional(),
-  /** May contain a user and password; it is never logged. If absent, as in the environment. */
+  /** URL of a proxy; if absent, the environment decides. It may contain a user and password, and is never logged. */
   proxy: proxyUrl.optional(),
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
   answerBytesMax: integer(2 ** 20).default(answerBytesDefault),

@@ -48,7 +48,7 @@ export type KeyCheck =
       readonly credentials: readonly Credential[]
       readonly key: KeyRecord
       readonly allowance?: KeyAllowance | undefined
-      /** Where the key may be used, and its allowed methods; if absent, anywhere, and all. */
+      /** Where the key may be used, and its allowed methods; if absent, it may be used anywhere, for all methods. */
       readonly scope?: KeyScope
       readonly methods?: MethodScope | undefined
       /** End of the credential's validity. */

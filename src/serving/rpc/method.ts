@@ -134,7 +134,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly name?: string
   /** The result, in one sentence without full stop. */
   readonly summary?: string
-  /** If absent, no parameters. */
+  /** The parameters; if absent, the method has none. */
   readonly params?: P
   /** Whether an object of parameters by name is accepted instead of a list. */
   readonly byName?: boolean

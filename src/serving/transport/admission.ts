@@ -139,7 +139,10 @@ export class Admission {
     this.#hosts = routes
   }
 
-  /** Admits only requests with this key in their path, as {@link ownCaller}; if undefined, those of clients again. */
+  /**
+   * Admits only requests with this key in their path, as {@link ownCaller}; if undefined, requests with keys of clients
+   * again.
+   */
   admitOnly(key: string | undefined): void {
     this.#onlyKey = key
   }

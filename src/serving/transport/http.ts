@@ -63,7 +63,7 @@ export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
   readonly trustedProxies?: readonly string[]
   /** Called at most once a minute, with the number of connections closed since because of `connectionsMax`. */
   logFull?(ended: number): void
-  /** If absent, requests are not logged. */
+  /** Options of the request log; if absent, requests are not logged. */
   readonly requestLog?: Omit<RequestLogOptions, 'routes'> | undefined
   /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
   readonly clockMs?: () => number

@@ -49,7 +49,7 @@ export interface RequestLogOptions {
   readonly methods: ReadonlySet<string>
   readonly settings: RequestLogSettings
   write(line: RequestLine, isSampled: boolean): void
-  /** If absent, nothing is traced. */
+  /** Traces requests; if absent, nothing is traced. */
   readonly tracer?: RequestTracer | undefined
 }
 

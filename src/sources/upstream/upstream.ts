@@ -70,7 +70,7 @@ export interface ChainCheck {
 interface UpstreamParts {
   /** Compares the chain of the node with the required one; if absent, the node may have any chain. */
   readonly check?: (ask: Ask) => Promise<ChainCheck>
-  /** If absent, JSON-RPC over the protocol of the URL. */
+  /** The connection; if absent, it is JSON-RPC over the protocol of the URL. */
   readonly line?: Line
 }
 

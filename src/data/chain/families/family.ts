@@ -102,7 +102,7 @@ export type NetworkPart = (typeof networkParts)[number]
 export interface FamilyCalls {
   /** The rules of calls without rules of blocks, and the first block time for them; if absent, no call runs here. */
   readonly rules?: {
-    /** If absent, the forks of the chain's `config`. */
+    /** Fork of these rules; if absent, the forks of the chain's `config`. */
     readonly fork?: 'prague' | 'osaka'
     readonly from: number
   }

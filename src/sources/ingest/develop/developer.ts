@@ -103,7 +103,7 @@ export class Developer {
     return this.#events.supply !== undefined
   }
 
-  /** Time between two blocks; 0: one for each transaction; if undefined, only requested blocks. */
+  /** Time between two blocks; 0 means a block for each transaction. If undefined, only requested blocks are made. */
   get blockSeconds(): number | undefined {
     return this.#blockSeconds
   }

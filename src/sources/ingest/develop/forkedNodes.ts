@@ -56,7 +56,7 @@ interface Opened {
 export interface NewBase {
   /** A node of the chain; if undefined, the one that was asked so far. */
   readonly url: string | undefined
-  /** If undefined, the newest block. */
+  /** Number of the block; if undefined, the newest one. */
   readonly number: number | undefined
 }
 

@@ -88,7 +88,7 @@ export interface DevelopPlan {
   /** Number of accounts of the well-known mnemonic that it signs for. */
   readonly accounts: number
   readonly limits: MiningLimits
-  /** If absent, it begins with its genesis. */
+  /** The block on which the chain begins; if absent, it begins with its genesis. */
   readonly fork?: ForkPlan | undefined
 }
 
@@ -165,7 +165,7 @@ export interface GatewayTask extends IngestStore, HeadsPlan {
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   readonly historyBlocks: number
   readonly logs?: GatewayLogs | undefined
-  /** If absent, 4 GiB, 4,096 proofs with a head, and nothing pinned. */
+  /** Limits of stored data; if absent, 4 GiB, 4,096 proofs with a head, and nothing pinned. */
   readonly workingSet?: WorkingSetPlan | undefined
   /** Longest time for one fetch. */
   readonly fetchMsMax: number
@@ -178,7 +178,7 @@ interface HeadsPlan {
   readonly quorum?: number | undefined
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
-  /** If absent, the head is that of the upstreams. */
+  /** Beacon nodes that confirm the head; if absent, the head is that of the upstreams. */
   readonly beacon?: BeaconPlan | undefined
 }
 
