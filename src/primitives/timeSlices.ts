@@ -31,12 +31,12 @@ export interface Place extends Linked<Place> {
 export interface SliceOptions<W> {
   /** Continues a work on its turn; with `hasTurn` false it was refused. */
   goOn(work: W, hasTurn: boolean): void
-  /** Absent: all works are in one flow. */
+  /** The flow of a work; if absent, all works are in one flow. */
   flowOf?(work: W): string
-  /** Memory of a waiting work; absent: none that counts. */
+  /** Memory of a waiting work; if absent, it is not counted. */
   bytesOf?(work: W): number
   readonly bytesMax?: number
-  /** Milliseconds of a turn after which a work must wait for a later one; absent: time ends no turn. */
+  /** Milliseconds of a turn after which a work must wait for a later one; if absent, time ends no turn. */
   msMaxOf?(work: W): number
   readonly worksMax?: number
   /** Called first in each turn; returns whether it needs another. */

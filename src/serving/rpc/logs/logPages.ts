@@ -20,7 +20,7 @@ interface Cursor {
 
 interface PageQuery extends LogQuery {
   readonly cursor: Cursor | undefined
-  /** Maximum logs of a page; undefined: the server's limit. */
+  /** Maximum logs of a page; if undefined, the server's limit. */
   readonly limit: number | undefined
 }
 

@@ -31,9 +31,9 @@ export interface ProvingOptions {
 export interface ProveOptions {
   /** Asked before all others, if it may be asked. */
   readonly first?: Upstream | undefined
-  /** Nodes that have none of these methods are skipped; absent: all nodes may be asked. */
+  /** Nodes that have none of these methods are skipped; if absent, all nodes may be asked. */
   readonly methods?: readonly string[]
-  /** Longest time; absent: {@link ProvingOptions.fetchMsMax}. */
+  /** Longest time; if absent, {@link ProvingOptions.fetchMsMax}. */
   readonly msMax?: number
 }
 
@@ -312,7 +312,7 @@ class OneNode implements Attempt {
     }
     const { method, params } = questions.at(-1) as Question
     const result = await this.ask(method, params)
-    // The node has the requested thing, so it lacks these methods.
+    // The node has the requested data, so it lacks these methods.
     if (result !== null) for (const other of inVain) this.node?.policy.methodFailed(other)
     return { method, result }
   }
