@@ -53,7 +53,7 @@ export const limitsShape = {
   engineConnectionsMax: integer(1, 10_000).default(64),
   /**
    * Payloads in memory whose parents are not stored. Nodes have the newest blocks some seconds later than a consensus
-   * client; 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
+   * client. 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
    */
   engineReceivedMax: integer(1, 1_024).default(16),
   /**
