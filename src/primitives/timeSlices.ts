@@ -66,9 +66,10 @@ const kindsMsMax = 1
 
 /**
  * Number of turns with waiting work for which a thread counts as cold, and the share of its time that a turn gets then.
- * Code runs five to ten times slower until V8 has compiled it, and so does the rest of a turn. The test was a client
- * beside batches of 900 reads, or calls of 480 KB, over 16 connections. In the fourth second after the start, the
- * client got 1.0 to 1.8 times as many answers. In the first second it got no more (six pairs of runs, two busy cores).
+ * Code runs five to ten times slower until V8 has compiled it, and so does the rest of a turn. It was measured with one
+ * client beside batches of 900 reads, or calls of 480 KB, over 16 connections. In the fourth second after the start,
+ * the client got 1.0 to 1.8 times as many answers. In the first second it got no more (six pairs of runs, two busy
+ * cores).
  */
 const coldTurns = 5_000
 const coldShare = 1 / 4

@@ -266,7 +266,7 @@ class OneNode implements Attempt {
   readonly #not: readonly Upstream[]
   readonly #options: OneNodeOptions
 
-  /** `not`: nodes that are not asked. */
+  /** `not` are nodes that are not asked. */
   constructor(upstreams: Asking, not: readonly Upstream[], options: OneNodeOptions) {
     this.#upstreams = upstreams
     this.#not = not
@@ -317,7 +317,7 @@ class OneNode implements Attempt {
     return { method, result }
   }
 
-  /** Undefined if this node gives no answer, or none of the permitted ones does. */
+  /** The answer; undefined if this node gives none, or none of the permitted nodes does. */
   async #askIfKnown({ method, params, isPatient = false }: Question): Promise<unknown> {
     const retry = new Retry(this.#options.deadline)
     for (;;) {
