@@ -81,7 +81,7 @@ function showMoved({ findings }: Report, { summary }: BenchOptions): void {
   if (summary !== undefined) appendFileSync(summary, `${moved}\n\n`)
 }
 
-/** Undefined if it is measured. */
+/** The reason why geth is not measured; undefined if it is. */
 function whyGethIsLeftOut({ report }: BenchOptions): string | undefined {
   if (report === undefined) return whyNoGeth()
   const isAbsent = readReport('--report', report).machine['go-ethereum'] === 'absent'

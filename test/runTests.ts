@@ -3,9 +3,9 @@
  * `test/server`, and the scenes of `test/world`. `--all` runs everything, `--rest` only the other tests of
  * `test/world`. A path is a file or folder of the source.
  *
- * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. Plain processes,
- * because the command line of tap passes every import through its loaders, for coverage and mocks. That takes longer
- * than most tests.
+ * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. They are plain
+ * processes, because the command line of tap passes every import through its loaders, for coverage and mocks. That
+ * takes longer than most tests.
  *
  * A run also fails if a test checks nothing, or is skipped without a reason.
  */
@@ -29,7 +29,7 @@ const secondsMax = 1_800
  */
 const jobs = 6
 
-/** A fresh install holds a build of the library with its TypeScript plugin, which does not load beside this compiler. */
+/** A fresh install holds a build of the library with its TypeScript plugin, which does not load with this compiler. */
 function buildTap(): void {
   const require = createRequire(import.meta.url)
   if (!readFileSync(require.resolve('@tapjs/test/test-built'), 'utf8').includes('@tapjs/typescript')) return
@@ -47,7 +47,9 @@ function chosenFiles(): TestFile[] {
   return words.includes('--all') ? files : files.filter(isQuick)
 }
 
-/** Processes that take longest first: by the last run, and in a fresh clone the world first. */
+/**
+ * The processes in order: those that took longest in the last run come first, and in a fresh clone those of the world.
+ */
 function inOrder(processes: TestFile[][]): TestFile[][] {
   const seconds = readSeconds()
   const rankOf = (files: readonly TestFile[]) =>

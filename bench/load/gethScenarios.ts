@@ -41,7 +41,7 @@ interface BlockJson {
 /** Transactions of a block, but for blocks that set the chain up. */
 const transactionsPerBlock = 20
 
-/** Asks a server with the chain at `url`. */
+/** Reads the facts from a server with the chain at `url`. */
 export async function readChainFacts(url: string): Promise<ChainFacts> {
   const head = Number(await askResult(url, 'eth_blockNumber', []))
   const all: BlockJson[] = []
@@ -150,7 +150,7 @@ export const gethScenarios: readonly GethScenario[] = [
   },
 ]
 
-/** One of them for a chain with these facts. */
+/** The scenario for a chain with these facts. */
 export function toScenario({ name, title, questionsOf }: GethScenario, facts: ChainFacts): Scenario {
   return {
     name,

@@ -63,7 +63,7 @@ export interface Rivals {
   readonly beside: Contestant | undefined
   /** The build of another checkout, under the same requests. */
   readonly base: Contestant | undefined
-  /** Names of the servers measured at a fixed rate as well; undefined: all of the above. */
+  /** Names of the servers measured at a fixed rate as well; if undefined, all of the above. */
   readonly timed: readonly string[] | undefined
   /** Whether to measure `spun` at that rate, too: a bare server that works as long per answer as the measured one. */
   readonly hasSpun: boolean

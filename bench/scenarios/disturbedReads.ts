@@ -98,7 +98,7 @@ function toSide(rounds: readonly TimedResult[]) {
 }
 
 /**
- * Reads beside as many processes in empty loops as the pool has threads. The loops run on the server's cores, with the
+ * Reads while as many processes run empty loops as the pool has threads. The loops run on the server's cores, with the
  * pool's niceness. Shows the effect of a busy machine on latencies.
  */
 async function besideSpinners(server: ServerProcess, seconds: number): Promise<TimedResult> {

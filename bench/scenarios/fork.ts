@@ -1,6 +1,6 @@
 /**
- * A fork of a chain beside `anvil --fork-url` on the same node, on loopback: a suite that reads slots and contracts, and
- * calls and swaps through an exchange. It runs on a new folder, and again on the same one after a restart.
+ * A fork of a chain beside `anvil --fork-url` on the same node, on loopback. A suite reads slots and contracts, and calls
+ * and swaps through an exchange. It runs on a new folder, and again on the same one after a restart.
  */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'

@@ -63,7 +63,9 @@ export const submissions: SpecialScenario = {
   },
 }
 
-/** Stores bodies on as many lanes as there are connections, each after the one before is on disk. */
+/**
+ * Stores bodies on as many lanes as there are connections. A lane stores each body after its previous one is on disk.
+ */
 async function storeAlone(
   folder: string,
   lanes: number,

@@ -15,15 +15,15 @@ export interface TidegateOptions {
   readonly moreNetworks?: readonly object[]
   /** Flags of Node.js itself. */
   readonly nodeFlags?: readonly string[]
-  /** Main file of the program; absent: that of this checkout. */
+  /** Main file of the program; if absent, that of this checkout. */
   readonly program?: string
   /** Names of API keys to create; without any, none is required. */
   readonly keyNames?: readonly string[]
-  /** PEM text of the public key that signs tokens for each of these keys; absent: there are no tokens. */
+  /** PEM text of the public key that signs tokens for each of these keys; if absent, there are no tokens. */
   readonly signer?: string
-  /** Listening threads; absent: one. */
+  /** Number of listening threads; if absent, one. */
   readonly edges?: number
-  /** Assigns the command line to cores; absent: to the servers' core ({@link onServerCore}). */
+  /** Assigns the command line to cores; if absent, to the servers' core ({@link onServerCore}). */
   readonly onCores?: (command: readonly string[]) => readonly string[]
 }
 

@@ -226,7 +226,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBu
   return joinBytes(parts)
 }
 
-/** As {@link concatBytes}, for a list of parts. */
+/** Like {@link concatBytes}, but for a list of parts. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   let length = 0
   for (const part of parts) length += part.length

@@ -53,7 +53,7 @@ export class NotHeldError extends Error {
   }
 }
 
-/** As {@link NotHeldError}, for all data that one execution lacked. */
+/** Like {@link NotHeldError}, but for all data that one execution lacked. */
 export class MissingStateError extends NotHeldError {
   constructor(readonly all: readonly [Wanted, ...Wanted[]]) {
     super(all[0])

@@ -1,4 +1,4 @@
-/** One of the two programs, as a client uses it. */
+/** One of the two compared programs, as a client uses it. */
 
 export interface Question {
   readonly method: string

@@ -116,7 +116,7 @@ const changes: readonly Change[] = [
   (given) => ({ ...given, requests: ['0x00ab', ...given.requests] }),
 ]
 
-/** Another block on the same parent; its hash is mostly that of its payload. */
+/** Another block on the same parent; usually its hash is the one of its payload. */
 export function changed(given: Given, dice: Dice): Given {
   const change = changes[dice.throw(changes.length)] as Change
   const other = change(given, dice)

@@ -71,7 +71,7 @@ export class EngineWalk {
   readonly #programs: Programs
   readonly #forkAt: (timestamp: number) => EngineFork
   readonly #took: Took
-  /** Valid blocks that both have, the oldest first. */
+  /** Valid blocks that both programs have, the oldest first. */
   readonly #known: Node[]
   readonly #withheld: Node[] = []
   readonly #invalid: Node[] = []

@@ -28,7 +28,8 @@ export function inventEngineChain(seed: number) {
 }
 
 /**
- * Walks this number of steps. Returns the number of unknown differences. `shown`: printed differences of one method.
+ * Walks this number of steps, and returns the number of unknown differences. `shown` is how many differences of one
+ * method are printed.
  */
 export async function walk(
   pair: EnginePair,

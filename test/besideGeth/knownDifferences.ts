@@ -271,7 +271,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     methods: /^eth_getProof$/,
     even: evenProof,
   },
-  // Before the differences that remove hashes.
+  // This entry comes before those that remove hashes.
   {
     page: 'correctness.md',
     reason: 'Transactions with the same hash in one simulation have each its own sender',

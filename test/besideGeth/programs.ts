@@ -1,4 +1,4 @@
-/** Small random programs: each instruction gets operands that usually make sense. Does not run them. */
+/** Makes small random programs, in which each instruction gets operands that usually make sense. Does not run them. */
 import { bytesToHex, concatBytes, hexToBytes, toMinimalBytes } from '../../src/primitives/bytes.js'
 import type { Dice } from '../library/property.js'
 

@@ -16,7 +16,7 @@ export async function playPayment(t: Test) {
   return {
     /** Address of the network. */
     origin: `${service.origin}/tides`,
-    /** In block 6, the second of the new ones. */
+    /** Hash of the payment in block 6, the second new block. */
     hash: bytesToHex(transaction.hash()),
     blockHash: bytesToHex(chain.blocks[5]?.hash ?? new Uint8Array(0)),
     /** Plays this number of blocks. */

@@ -7,7 +7,7 @@ import { runScript } from './runScript.js'
 interface PythonPackage {
   /** A statement that imports it. */
   readonly test: string
-  /** Name and version of the package, as pip takes them. */
+  /** Name and version of the package, as pip reads them. */
   readonly pinned: string
   /** Variable of the environment; with 1 it is installed. */
   readonly variable: string

@@ -93,7 +93,7 @@ export const toolCalls: Readonly<
   anvil_metadata: () => [],
   anvil_setLoggingEnabled: () => [true],
   anvil_dumpState: () => [],
-  // The state of a node without a dump cannot be read; such a node has no method for it, either.
+  // A node that cannot dump its state has no method for loading one, either.
   anvil_loadState: async (ask) => [await ask('anvil_dumpState').catch(() => '0x')],
   anvil_reorg: () => [1, []],
   anvil_rollback: () => [1],

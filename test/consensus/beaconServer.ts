@@ -21,7 +21,7 @@ export interface BeaconAnswers {
 /** Data of the nodes of one chain for light clients, which several may share. */
 export class BeaconView implements BeaconAnswers {
   readonly chain: SimulatedChain
-  /** Newest ones; absent: the node has none. */
+  /** The newest update of each kind; if absent, the node has none. */
   optimistic: UpdateParts | undefined
   finality: UpdateParts | undefined
   /** The best update of each period. */

@@ -27,7 +27,7 @@ export class SignedChain {
   /** Each signature gets another slot, so that a branch of the same height is signed later. */
   #slot = firstSlot
 
-  /** With `isGloas` the beacon block of a slot names the execution block of the one before, by Gloas' rules. */
+  /** With `isGloas` the beacon block of a slot names the execution block of the previous one, by the rules of Gloas. */
   constructor(isGloas = false) {
     const genesisTime = Math.floor(Date.now() / 1_000) - (firstSlot + spareSlots) * 12
     const gloas = isGloas ? 0 : 10_000_000

@@ -53,14 +53,14 @@ export interface Sent {
 
 export interface UpdateParts {
   readonly attested: number
-  /** Absent: the slot after the attested one. */
+  /** Slot of the signature; if absent, the one after the attested slot. */
   readonly signature?: number
-  /** Number of the finalized block; absent: none. */
+  /** Number of the finalized block; if absent, none. */
   readonly finalized?: number
   readonly kind?: UpdateKind
-  /** Number of signers; absent: all. */
+  /** Number of signers; if absent, all sign. */
   readonly participants?: number
-  /** Period of the signing committee; absent: that of the signature. */
+  /** Period of the signing committee; if absent, that of the signature. */
   readonly signedBy?: number
   /** Network by whose forks it is signed. */
   readonly signedFor?: ConsensusNetwork

@@ -4,7 +4,7 @@
 const tracer = (result: string, setup = '', rest = '') =>
   `{ setup: function () { ${setup} }, fault: function () {}, result: function (ctx, db) { ${result} }${rest} }`
 
-/** Makes every length of digits pass the checks inside, and each number look as it is not. */
+/** Replaces functions so that each length of digits passes the inner checks, and each number looks different. */
 const replaced = [
   'String.prototype.padStart = String.prototype.slice = function () { return String(this) }',
   'String.prototype.padStart = function () { return "ee".repeat(2000) }',

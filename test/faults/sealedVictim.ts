@@ -136,7 +136,7 @@ export class VictimSubmissions {
     this.#url = `${origin}/roll/v3/${key}`
   }
 
-  /** Submits some more, and asks for the status of each that was submitted. */
+  /** Submits some more transactions, and reads the status of each submission. */
   async expectAll(t: Test, when: string): Promise<void> {
     for (let more = 0; more < 4; more++) {
       const sender = this.#submitted % senders

@@ -30,7 +30,7 @@ export const attackKinds = [
 ] as const
 export type AttackKind = (typeof attackKinds)[number]
 
-/** JUMPDEST PUSH0 JUMP; 4 MB of zeros; memory that grows; REVERT; INVALID; SELFDESTRUCT; SSTORE repeatedly. */
+/** Codes: JUMPDEST PUSH0 JUMP; 4 MB of zeros; memory that grows; REVERT; INVALID; SELFDESTRUCT; SSTORE repeatedly. */
 const codes = [
   '0x5b5f56',
   '0x623d09005ff3',

@@ -32,7 +32,7 @@ const lags = [0, 0, 1, 2, 3]
 const liarCount = 4
 /** Steps after which each lying node changes its kind of lie. */
 const lieSteps = 6
-/** Time between two looks. A hostile client asks for orphaned state at each. */
+/** Time between two looks. At each, a hostile client requests orphaned state. */
 const lookMs = 100
 /** Longest age of the head in 99 % of looks: in time and, twice as long because there are few looks, in steps. */
 const ageMsMax = 5_000
@@ -46,7 +46,7 @@ const heldOffSecondsMax = 10
 const wrongsMax = 20
 
 export interface LookOptions {
-  /** Share of checks at which the head may be too old; absent: 1 %. */
+  /** Share of checks at which the head may be too old; if absent, 1 %. */
   readonly lateShareMax?: number
   /** Whether an error is a right answer to a question about the chain as it is. */
   readonly mayFail: (message: string) => boolean
@@ -141,7 +141,7 @@ export class Storm {
     await reachesTip(service, this.chain)
   }
 
-  /** In each round every lie once, so that a short storm has all. */
+  /** The next lie. Each round has every lie once, so that a short storm has all. */
   #nextLie(): Lie {
     if (this.#liesOfRound.length === 0) this.#liesOfRound.push(...lies)
     const [lie = 'busy'] = this.#liesOfRound.splice(this.#dice.throw(this.#liesOfRound.length), 1)

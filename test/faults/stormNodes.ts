@@ -125,11 +125,11 @@ export class HonestNode {
 export const lies = [
   /** Answers with another block than the requested one. */
   'wrongBlock',
-  /** Has a block on the newest one with right links and a wrong root. */
+  /** Has a block after the newest one, with right links and a wrong root. */
   'invalidBlock',
   /** Says that there is a block above the newest, which it does not have. */
   'ghost',
-  /** The same, 1,000 blocks above. */
+  /** Says the same of a block 1,000 blocks above. */
   'farGhost',
   /** Proves the state of another block than the requested one. */
   'otherState',

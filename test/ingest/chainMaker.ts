@@ -55,7 +55,7 @@ export const contracts = {
 export interface TransactionPlan {
   /** Index into the maker's keys. */
   readonly from?: number
-  /** Absent: creates a contract. */
+  /** The recipient; if absent, the transaction creates a contract. */
   readonly to?: string
   readonly value?: bigint
   readonly data?: Uint8Array
@@ -147,7 +147,7 @@ export function frontierConfig(): Config {
   return { ethash: {} }
 }
 
-/** Merged from the genesis on, with all forks by time up to Prague. */
+/** The config of a chain that is merged from the genesis on, with all forks by time up to Prague. */
 export function mergedConfig(): Config {
   return {
     ...londonConfig(),
@@ -184,7 +184,7 @@ export function storeInput(slot: bigint, value: bigint): Uint8Array {
   return concatBytes(word(slot), word(value))
 }
 
-/** Native signatures and hashes; the library's own in JavaScript take half of the time of a block. */
+/** Native signatures and hashes; with those of the library, in JavaScript, they take half of the time of a block. */
 const customCrypto = {
   keccak256,
   /** Recovery id, r and s. */
@@ -199,7 +199,7 @@ function rulesOf(genesis: GethGenesis): Common {
   const common = createCommonFromGethGenesis(genesis, { chain: 'test', customCrypto })
   common.setHardforkBy({ blockNumber: 0, timestamp: 0 })
   for (const params of [paramsBlock, paramsTx, paramsEVM, paramsVM]) common.updateParams(params)
-  // Each block and transaction would merge them again, into a copy that already has them.
+  // Each block and transaction would merge the parameters again, into a copy that already has them.
   return Object.assign(common, { updateParams: () => undefined })
 }
 
@@ -208,7 +208,7 @@ export class ChainMaker {
   readonly #common: Common
   readonly #vm: VM
   readonly #senders: readonly Sender[]
-  /** Separate from the state on which blocks are built. */
+  /** Reads states; it is separate from the state on which blocks are built. */
   readonly #reader: MerkleStateManager
   #reading: Promise<unknown> = Promise.resolve()
 

@@ -85,7 +85,7 @@ export class ArchiveNode {
     return archive
   }
 
-  /** With a new store, and without sockets: the caller uses {@link answer}. */
+  /** Makes one with a new store and without sockets: the caller uses {@link answer}. */
   static at(path: string, genesis: string, offers: readonly Offer[]): ArchiveNode {
     const store = ChainWriter.openForWriting({ path, mapBytes })
     const { identity, blockDiff } = parseGenesis(genesis)

@@ -1,4 +1,4 @@
-/** Makes chains of Amsterdam with their access lists: executes each block in order once, to fill its header. */
+/** Makes chains of Amsterdam with their access lists. Executes each block once, in order, to fill its header. */
 import { createRequire } from 'node:module'
 import { blockAccessListHash } from '../../src/data/chain/blockAccessList.js'
 import { nextBaseFee } from '../../src/data/chain/feeMarket.js'

@@ -51,7 +51,7 @@ export const layouts: readonly Layout[] = [
   },
 ]
 
-/** A genesis, text, with ether for {@link developer}. `contracts` of op/a replace its own. */
+/** The text of a genesis with ether for {@link developer}. `contracts` replace those of op/a. */
 export function layoutGenesis({ forks, extraData, isOld }: Layout, contracts: object): string {
   const { config, alloc, ...rest } = JSON.parse(optimismGenesis('a'))
   const times = [...names, 'shanghai', 'cancun', 'prague'].map((fork) => `${fork}Time`)

@@ -61,7 +61,7 @@ export type SequencerOrder =
   | { readonly kind: 'hash'; readonly chainId: string }
   /** Answers to the next requests for a status; later ones are answered correctly. */
   | { readonly kind: 'say'; readonly next: readonly RawAnswer[] }
-  /** Answer a known transaction with an invalid nonce, as if it had been executed. */
+  /** The sequencer answers a known transaction with an invalid nonce, as if it had been executed. */
   | { readonly kind: 'forget'; readonly forgets: boolean }
   | { readonly kind: 'stop' }
   | { readonly kind: 'start' }

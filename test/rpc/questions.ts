@@ -70,7 +70,10 @@ export async function checkRefusals(
 
 const invalid = -32602
 
-/** Refusals of a block parameter at position `at`; `params` puts it there among valid ones. */
+/**
+ * Refusals of a block parameter at position `at`; `params` returns valid parameters with the refused one at this
+ * position.
+ */
 export function blockRefusals(at: number, params: (block: unknown) => unknown[]): ErrorCase[] {
   const hash = `0x${'12'.repeat(32)}`
   const because = (why: string) => `invalid argument ${at}: ${why}`

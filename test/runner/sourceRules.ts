@@ -97,7 +97,7 @@ export function moduleOf(path: string): string {
   return (rooms[room]?.length ? module : room).replace(/\.ts$/, '')
 }
 
-/** The text without comments, strings kept. */
+/** The text without comments, but with strings. */
 function stripComments(text: string): string {
   const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
   return text.replace(tokens, (token) => (token.startsWith('/') ? ' ' : token))

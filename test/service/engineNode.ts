@@ -26,7 +26,7 @@ export interface EngineNode {
   tokenNow(): string
   /** Calls a method of the listener with a right token. */
   call(method: string, params?: readonly unknown[]): Promise<RpcAnswer>
-  /** Sends a body with this `Authorization`; undefined: with a right one. */
+  /** Sends a body with this `Authorization`; if undefined, with a right one. */
   send(
     body: string,
     authorization?: string | null,
@@ -34,9 +34,9 @@ export interface EngineNode {
 }
 
 interface EngineFlags {
-  /** Path of the genesis; absent: the store of the folder has one. */
+  /** Path of the genesis; if absent, the store of the folder has one. */
   readonly genesis?: string
-  /** Data folder; absent: a new one. */
+  /** Data folder; if absent, a new one. */
   readonly data?: string
   /** More flags of `serve`. */
   readonly flags?: readonly string[]

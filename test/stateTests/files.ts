@@ -61,7 +61,7 @@ class Blocks {
     this.#chunks = stream[Symbol.asyncIterator]()
   }
 
-  /** Reads bytes in as few parts as they arrived in; a block of {@link blockBytes} is one part. */
+  /** Reads bytes in the parts in which they arrived; a block of {@link blockBytes} is one part. */
   async take(bytes: number): Promise<Buffer[]> {
     const parts: Buffer[] = []
     for (let left = bytes; left > 0; ) {

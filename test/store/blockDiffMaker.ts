@@ -83,7 +83,7 @@ export type Content = typeof content extends fc.Arbitrary<infer C> ? C : never
 
 let made = 0
 
-/** Each log in a receipt of its own, of both kinds that there are. */
+/** Each log in a receipt of its own; receipts are of both kinds, legacy and typed. */
 function receiptsWith(logs: Content['logs']): Uint8Array {
   return encodeRlp(
     logs.map(({ address, topics }, at) => {

@@ -34,7 +34,7 @@ export function planOfLoudness(isLoud: boolean): BlockPlan {
   return { transactions: [{ data, gasLimit: 4_000_000n }] }
 }
 
-/** The streams of a client that stops reading under a policy; conflation is for heads alone. */
+/** The streams of a client that stops reading under a policy; only heads can be conflated. */
 export function stoppedStreams(policy: Policy): StreamParams[] {
   if (policy !== 'conflate') return [['newHeads'], ['logs', { policy, queueBytes }]]
   return [

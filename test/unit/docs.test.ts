@@ -78,7 +78,7 @@ t.test('the first page is read in half a minute, any other in one go', async (t)
   for (const page of pages) t.ok(lines(page) <= 400, `${page}: ${lines(page)} lines`)
 })
 
-/** The figures of this page are described in longer sentences. */
+/** This page describes its figures in longer sentences. */
 const measurements = 'bench/README.md'
 
 t.test('sentences are short, and the first lines of a page say for whom it is', async (t) => {

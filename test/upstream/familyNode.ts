@@ -28,7 +28,7 @@ export function familyFixture(name: string): FamilyFixture {
   return JSON.parse(gunzipSync(readFileSync(path)).toString()) as FamilyFixture
 }
 
-/** The account with code, which returns the block's number, and slots 0 and {@link oddSlot}. */
+/** The account with slots 0 and {@link oddSlot}, and with code that returns the block's number. */
 export const coded = '0x00000000000000000000000000000000c0ffee01'
 export const plain = '0xeaf70b6a7acc16a997bcc3d4d0e3303e740d1ac8'
 const code = '0x4360005260206000f3'

@@ -28,7 +28,7 @@ export class BlockAnswers {
     return this.#answers.use
   }
 
-  /** As {@link AnswerCache.clear}; forgets the requests, too. */
+  /** Like {@link AnswerCache.clear}, but forgets the requests, too. */
   clear(): void {
     this.#answers.clear()
     this.#seenOnce = new SeenOnceFilter(askedAnswers)

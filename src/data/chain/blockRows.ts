@@ -190,7 +190,7 @@ export class BlockRowsReader {
   readonly #seenOnce = new SeenOnceFilter(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
-  /** The last block read as a view, for the same purpose; the next view overwrites its row and body. */
+  /** The last block read as a view, for the same purpose. The next view overwrites its row and body. */
   #view: BlockRows | undefined
   readonly #lentRow = new LentMemory(lentBytesMax)
   readonly #lentBody = new LentMemory(lentBytesMax)
@@ -220,7 +220,7 @@ export class BlockRowsReader {
   }
 
   /**
-   * As {@link read}, but valid only until the next call, which may overwrite the block; `number` is its number, if
+   * Like {@link read}, but valid only until the next call, which may overwrite the block; `number` is its number, if
    * known. It leaves no memory outside V8's heap to be freed. With 5 KB of such memory per block, random reads make V8
    * mark the whole heap every 2,600 answers. Each answer then costs 1.6 times as much.
    */

@@ -173,7 +173,7 @@ export abstract class ChainBlocks {
     return this.parts.oldest
   }
 
-  /** As {@link oldest}, for reports; undefined if the whole chain is stored. */
+  /** Like {@link oldest}, but for reports; undefined if the whole chain is stored. */
   get heldFrom(): OldestKept | undefined {
     return Object.values(this.oldest).some((number) => number > 0) ? this.oldest : undefined
   }

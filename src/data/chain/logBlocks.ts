@@ -59,7 +59,7 @@ export class LogBlocks {
   }
 }
 
-/** Looks up ever fewer candidates while all of them are found. */
+/** Looks up fewer and fewer candidates while all of them are found. */
 class Sampled {
   readonly #numbers: Ascending
   #unseen = 0

@@ -180,7 +180,10 @@ export class UpperNodes {
   }
 }
 
-/** Renders a node that a second proof shares with an earlier one. Many proofs are the only one of their state. */
+/**
+ * Renders a node that a second proof shares with an earlier one. The first proof does not keep it, because many states
+ * get only one proof.
+ */
 function withJson(node: ProofNode): ProofNode {
   if (node.json !== undefined) return node
   const json = new JsonBytes(0)

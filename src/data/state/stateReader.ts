@@ -84,7 +84,7 @@ export class StateReader {
     return row && decodeAccount(row)
   }
 
-  /** As {@link readAccount}, with the storage root, which a gateway's stored account may lack. */
+  /** Like {@link readAccount}, with the storage root, which a gateway's stored account may lack. */
   readWholeAccount(block: StateBlock, address: Address): Account | undefined {
     if (!this.#rows.mayLack) return this.readAccount(block, address)
     return provedState(this.#rows, this.stateRootAfter(block), block.hash).account(address)

@@ -107,8 +107,8 @@ export function updateTrie(
 }
 
 /**
- * As {@link updateTrie}, for a trie stored in rows. Passes changed rows to `put`, in any order: with their new content,
- * or without content if they are removed.
+ * Like {@link updateTrie}, but for a trie stored in rows. Passes changed rows to `put`, in any order: with their new
+ * content, or without content if they are removed.
  */
 export function updateTrieRows(
   root: Hash32,

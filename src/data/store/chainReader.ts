@@ -674,7 +674,7 @@ function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {
   return table.getBinary(key)
 }
 
-/** As {@link numberKey}; valid until the next call. */
+/** Like {@link numberKey}; valid until the next call. */
 function blockKey(number: number): Uint8Array {
   writeUint64(askedNumber, number, 0)
   return askedNumber

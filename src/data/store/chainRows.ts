@@ -94,7 +94,7 @@ export interface ForkBase {
   readonly chainId: string
   /** Lower-case hex. */
   readonly hash: string
-  /** All bases that the chain has had, the first one first; absent: only this one. The store has their headers. */
+  /** All bases that the chain has had, the first one first; if absent, only this one. The store has their headers. */
   readonly bases?: readonly Pick<ForkBase, 'number' | 'hash'>[]
 }
 
@@ -182,7 +182,7 @@ export interface HistoryExtent {
 export interface Epoch {
   /** Number of its blocks, counted from the first of the epoch. */
   readonly count: number
-  /** Root of their header records; undefined for blocks after the Merge, which have none. */
+  /** Root of the blocks' header records; undefined for blocks after the Merge, which have none. */
   readonly accumulator: Hash32 | undefined
   /** Whether the accumulator is in the list of trusted ones. */
   readonly isTrusted: boolean
@@ -254,7 +254,7 @@ export interface ChainRows {
   readHeader(hash: Hash32): Uint8Array | undefined
   /**
    * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
-   * with other rows: copy them to keep them. `isView`: the next read may overwrite them.
+   * with other rows: copy them to keep them. If `isView`, the next read may overwrite them.
    */
   readBlock(hash: Hash32, number?: number, isView?: boolean): StoredBlock | undefined
   /**
@@ -266,7 +266,7 @@ export interface ChainRows {
    * their blooms may be zeros, which takes less time.
    */
   readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
-  /** As {@link readReceipts}, for callers that need few of them. */
+  /** Like {@link readReceipts}, but for callers that need few of them. */
   readReceiptList(hash: Hash32): ReceiptList | undefined
   /**
    * RLP of the block access list (EIP-7928) of a block whose header has its hash. Undefined for a block that was never
@@ -287,7 +287,7 @@ export interface ChainRows {
    * overwrite its bytes.
    */
   readReadyBlock?(number: number, hash?: Hash32): Uint8Array | undefined
-  /** The same of a transaction or its receipt, in block `from` or a later one. */
+  /** The stored answer about a transaction or its receipt, in block `from` or a later one. */
   readReadyOf?(part: 'transaction' | 'receipt', hash: Hash32, from: number): ReadyAnswer | undefined
   /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined

@@ -309,7 +309,7 @@ export class ChainWriter extends ChainReader {
     this.commit(() => this.putByHand({ next }))
   }
 
-  /** Stores the block that could be made now of the waiting transactions; undefined: none. */
+  /** Stores the block that could be made now of the waiting transactions; undefined means that there is none. */
   writePending(block: BlockDiff | undefined): void {
     this.commit(() => {
       if (block === undefined) this.tables.meta.removeSync(metaKeys.pendingBlock)
@@ -368,7 +368,10 @@ export class ChainWriter extends ChainReader {
     readUndo: (number: number) => this.readUndo(number),
   }
 
-  /** `next` is unchanged if it is not given; a pending block is not valid any more. */
+  /**
+   * Writes the row of changes by callers. `next` is unchanged if it is not given; a stored pending block becomes
+   * invalid.
+   */
   protected putByHand({
     added = 0,
     hasPending = false,

@@ -115,7 +115,7 @@ export class NewContractIds extends ContractIds {
     this.#table = table
   }
 
-  /** As {@link find}, but assigns a new number to a contract without one. */
+  /** Like {@link find}, but assigns a new number to a contract without one. */
   findOrGive(key: Uint8Array, at: number): number {
     const found = this.find(key, at)
     if (found !== noContract) return found

@@ -41,7 +41,7 @@ export type BlockChanges = ReadonlyMap<string, AccountChange>
 /** An account and some of its slots, proved after a block. */
 export interface ProvedValues {
   readonly address: Uint8Array
-  /** RLP; empty if the account does not exist. */
+  /** RLP of the account; empty if it does not exist. */
   readonly account: Uint8Array
   readonly slots: readonly (readonly [slot: Uint8Array, value: Uint8Array])[]
 }

@@ -15,9 +15,9 @@ export interface Range {
 /** The part of an LMDB table that readers use. */
 export interface ReadTable {
   getBinary(key: Uint8Array): Uint8Array | undefined
-  /** As {@link getBinary}, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
+  /** Like {@link getBinary}, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
-  /** As {@link getBinary}, in memory that the next read of any table overwrites. */
+  /** Like {@link getBinary}, in memory that the next read of any table overwrites. */
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>

@@ -144,7 +144,10 @@ export const metaKeys = {
   ready: Buffer.from('ready'),
   /** hash of a block → state root after it with these changes. */
   rootByHand: (hash: Uint8Array) => concatBytes(Buffer.from('rootByHand'), hash),
-  /** ‖ address, or address ‖ slot → nothing: what own blocks and callers have changed; forks of developer chains only. */
+  /**
+   * ‖ address, or address ‖ slot → nothing: the keys that own blocks or callers have changed. Only forks of developer
+   * chains have these rows.
+   */
   changedHere: Buffer.from('changedHere:'),
   /** Runs of empty blocks, and the hashes of their blocks (emptyRuns.ts); developer chains only. */
   emptyRun: Buffer.from('emptyRun:'),

@@ -23,7 +23,7 @@ export function fail(why: Failure): i64 {
   return -1
 }
 
-/** As {@link fail}, for a known cost; `gas` is the gas after it. */
+/** Like {@link fail}, but for a known cost; `gas` is the gas after it. */
 export function failAfter(gas: i64, why: Failure): i64 {
   fail(why)
   isCostKnown = true
@@ -88,7 +88,7 @@ export function endOf(offset: usize, length: u64): u64 {
   return end < length || end > tooFar - 32 ? tooFar : end
 }
 
-/** As {@link endOf}, for a length that is a word on the stack too. */
+/** Like {@link endOf}, but for a length that is a word on the stack too. */
 export function endOfWords(offset: usize, length: usize): u64 {
   return isSmall(length) ? endOf(offset, load<u64>(length)) : tooFar
 }

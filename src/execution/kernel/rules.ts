@@ -50,7 +50,7 @@ export let selfdestructRefund: i64 = 0
 
 /** The first access to an account (EIP-2929, EIP-8038). */
 export let coldAccountGas: i64 = 0
-/** EXTCODESIZE and EXTCODECOPY, for the code besides the account (EIP-8038). */
+/** Gas of EXTCODESIZE and EXTCODECOPY for the code, besides the account (EIP-8038). */
 export let codeAccessGas: i64 = 0
 /** A call that sends value, including its stipend (EIP-8038). */
 export let valueTransferGas: i64 = 0

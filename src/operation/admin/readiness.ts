@@ -32,7 +32,7 @@ export interface ReadinessFigures {
 }
 
 interface ReadinessLimits {
-  /** Undefined: heads may be of any age. */
+  /** Limit of a head's age; if undefined, heads may be of any age. */
   readonly headAgeMsMax?: number | undefined
   readonly queueAgeMsMax: number
 }

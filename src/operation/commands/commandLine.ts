@@ -11,7 +11,7 @@ import type { Io } from '../process/terminal.js'
 
 /** One flag, named after its key in {@link CommandSpec.flags}: `logLevel` is written `--log-level`. */
 export interface Flag<V> {
-  /** Stands for the value in the help text; undefined for a switch. */
+  /** Name of the value in the help text; undefined for a switch. */
   readonly placeholder: string | undefined
   readonly summary: string
   /** The default as the help text shows it. */
@@ -23,7 +23,7 @@ export interface Flag<V> {
   readonly parse: (text: string) => V | undefined
   /** Description of accepted values, for the error message. */
   readonly expected: string
-  /** The part of a wrong value that an error message may show; absent: all of it. */
+  /** The part of a wrong value that an error message may show; if absent, all of it. */
   readonly redact?: (text: string) => string
 }
 

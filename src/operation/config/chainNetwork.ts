@@ -20,7 +20,7 @@ export interface NetworkConfig {
   /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
   readonly isEmbedded: boolean
   readonly storePath: string
-  /** Compared with the chain id of the store; undefined: not compared. */
+  /** Chain id that is compared with the store's; if undefined, it is not compared. */
   readonly chainId: number | undefined
   readonly networkId: number | undefined
   /** Undefined for a network found only in the data folder: its store has the genesis block. */
@@ -32,7 +32,7 @@ export interface NetworkConfig {
   readonly publish: PublishConfig | undefined
   /** Limits of the stored history, for a network that executes blocks. */
   readonly history: HistoryConfig
-  /** The block of another chain on which a developer chain begins; absent: its genesis. */
+  /** The block of another chain on which a developer chain begins; if absent, its genesis. */
   readonly fork?: ForkConfig | undefined
   /** Settings of a gateway. */
   readonly gateway: GatewayConfig | undefined
@@ -50,11 +50,11 @@ export interface NetworkConfig {
 }
 
 export interface ForkConfig extends Pick<GatewayConfig, 'upstreams' | 'pollMs'> {
-  /** Undefined: the newest one. */
+  /** Number of the block; if undefined, the newest one. */
   readonly block: number | undefined
-  /** Undefined: that of the forked chain. */
+  /** Chain id; if undefined, that of the forked chain. */
   readonly chainId: number | undefined
-  /** In wei, decimal; of each account that it signs for. */
+  /** Balance of each account that the chain signs for, in wei, as a decimal. */
   readonly balance: string
 }
 

@@ -126,7 +126,7 @@ export interface DataConfig {
   readonly mapBytes: number
   /** Number of ready answers of each network. */
   readonly ready: { readonly blocks: number; readonly bytes: number }
-  /** Undefined: the node store has the keys. */
+  /** The database of keys; if undefined, the node store has the keys. */
   readonly shared: SharedConfig | undefined
 }
 
@@ -159,7 +159,7 @@ type AsInFile = { readonly [K in (typeof asInFile)[number]]: ConfigFile[K] }
 /** Settings of `serve`; see {@link fileSchema}. */
 export interface Config extends DataConfig, AsInFile {
   readonly graceMs: number
-  /** Undefined: no admin listener. */
+  /** The admin listener; if undefined, there is none. */
   readonly admin: AdminConfig | undefined
   /** Origins whose web pages may call; "localhost" for those of this machine, "*" for all. */
   readonly cors: { readonly origins: readonly string[] }
@@ -174,7 +174,7 @@ export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
   /** Absolute, in the given order; a folder means its archives, sorted by name. */
   readonly chainPaths: readonly string[]
-  /** Whether they are archives (era1, ere). */
+  /** Whether the files are archives (era1, ere). */
   readonly areArchives: boolean
   /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
@@ -185,19 +185,19 @@ export interface ImportConfig extends DataConfig {
 export interface VerifyConfig extends NetworkStoreConfig {
   /** Number of blocks whose state is compared. */
   readonly blocks: number
-  /** Seed of the random choice of blocks; undefined: a new choice in each run. */
+  /** Seed of the random choice of blocks; if undefined, a new choice in each run. */
   readonly seed: number | undefined
 }
 
 export interface ExportConfig {
   readonly mapBytes: number
   readonly network: NetworkConfig
-  /** Blocks; undefined: from the first, to the last. */
+  /** First and last block; if undefined, those of the store. */
   readonly from: number | undefined
   readonly to: number | undefined
   /** Absolute. */
   readonly folder: string
-  /** Number of the block whose state is exported in place of blocks, `latest` for the head; undefined: blocks. */
+  /** Number of the block whose state is exported in place of blocks, `latest` for the head; if undefined, blocks. */
   readonly stateOf: number | 'latest' | undefined
 }
 
@@ -209,7 +209,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
 /** Settings of `dev` that differ from the defaults. */
 export interface DevSettings {
   readonly port: number | undefined
-  /** Path of the configuration file whose limits apply; absent: the defaults do. */
+  /** Path of the configuration file whose limits apply; if absent, the defaults do. */
   readonly limitsFrom?: string | undefined
   readonly logLevel: ConfigFile['logLevel'] | undefined
   /** Absolute. */
@@ -376,7 +376,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   })
 }
 
-/** Start of the store, with absolute paths; undefined: its genesis. */
+/** Start of the store, with absolute paths; if undefined, its genesis. */
 function startOf(flags: ImportFlags, areArchives: boolean) {
   const { header, state, stateFrom, beacon, checkpoint, hash, totalDifficulty } = flags
   if (state === undefined && stateFrom === undefined) {

@@ -8,7 +8,7 @@ export const schemaName = text('the name of a schema').max(63, { error: 'expecte
 const databaseShape = {
   /** postgres://user@host:port/database; may contain a password, which is never logged. */
   url: databaseUrl,
-  /** The PostgreSQL schema of this network's tables; absent: `tidegate_` and the network's name. */
+  /** The PostgreSQL schema of this network's tables; if absent, `tidegate_` and the network's name. */
   schema: schemaName.optional(),
 }
 

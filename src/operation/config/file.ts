@@ -89,8 +89,8 @@ const chainShape = {
 /** Members of networks that execute. */
 const executionShape = {
   /**
-   * Whether tracers in JavaScript that callers send are run. Absent: on developer chains, and if requests need no key;
-   * elsewhere they would run beside the calls of other users.
+   * Whether tracers in JavaScript that callers send are run. If absent, they run on developer chains, and if requests
+   * need no key; elsewhere they would run beside the calls of other users.
    */
   javascriptTracers: flag().optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
@@ -107,7 +107,7 @@ const archiveShape = {
   kind: z.literal('archive'),
   ...chainShape,
   genesis: chainShape.genesis.unwrap(),
-  /** Origin of new blocks; absent: only imported blocks are served. */
+  /** Origin of new blocks; if absent, only imported blocks are served. */
   source: sourceSchema.optional(),
   /** Destination of the published blocks of this network's source, for replicas. */
   publish: publishSchema.optional(),
@@ -183,7 +183,7 @@ export const fileSchema = object({
   ...loggingShape,
   /** The listener for operators, or `false`. */
   admin: adminSchema,
-  /** Database of keys and the audit log; absent: the data folder. */
+  /** Database of keys and the audit log; if absent, the data folder. */
   shared: sharedSchema.optional(),
   /** The network of URLs that name none; if absent, the first one. */
   defaultNetwork: text('the name of a network').optional(),

@@ -25,13 +25,13 @@ export const burstSeconds = 10
 
 export const limitsShape = {
   /**
-   * Compute units (rpc/contexts/price.ts) that each API key may spend per second; 100,000 are one core. Absent: no
+   * Compute units (rpc/contexts/price.ts) that each API key may spend per second; 100,000 are one core. If absent, no
    * limit, for a private node.
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),
   /**
-   * Compute units that a key may spend at once; at least the most expensive call. Absent: {@link burstSeconds} of its
-   * rate.
+   * Compute units that a key may spend at once; at least the most expensive call. If absent, {@link burstSeconds} of
+   * its rate.
    */
   keyUnitsBurst: integer(unitsMax, 1_000_000_000).optional(),
   /** Body of one HTTP request. geth's limit, which tools expect when they form batches. */
@@ -53,7 +53,7 @@ export const limitsShape = {
   engineConnectionsMax: integer(1, 10_000).default(64),
   /**
    * Payloads in memory whose parents are not stored. Nodes have the newest blocks some seconds later than a consensus
-   * client; 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
+   * client. 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
    */
   engineReceivedMax: integer(1, 1_024).default(16),
   /**
@@ -115,7 +115,7 @@ export const limitsShape = {
    * start; 0: off.
    */
   warmUpMs: integer(0, 60_000).default(2_000),
-  /** Threads for proofs, calls and bulk work. Absent: all cores but one, and at least two. */
+  /** Threads for proofs, calls and bulk work. If absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**
    * Niceness of these threads above the edge's, on Linux. 0: the same, for machines whose other processes use all
@@ -132,7 +132,10 @@ export const limitsShape = {
    * take minutes.
    */
   executeWaitingMax: integer(1).default(256),
-  /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
+  /**
+   * Limit of waiting jobs, each of up to 1,000 mapping slots: half a second of work. The largest call makes ten of
+   * them.
+   */
   slotsWaitingMax: integer(1).default(100),
   /** Log searches that wait: some seconds of ordinary ones. Searches of less than 2 ms do not use the pool. */
   logsWaitingMax: integer(1).default(200),
@@ -202,7 +205,7 @@ export const limitsShape = {
   scriptsMax: integer(1, 256).default(2),
   /** Such traces that wait: each keeps its place for as long as `traceMsMax`, so that more would not be answered. */
   scriptsWaitingMax: integer(1).default(20),
-  /** One WebSocket message; absent: the default of transport/wire.ts. */
+  /** Maximum bytes of a WebSocket message; if absent, the default of transport/wire.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: as many as may wait for a thread. */
   socketCallsMax: integer(1, 100_000).default(256),

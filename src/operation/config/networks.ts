@@ -34,7 +34,7 @@ export interface NetworkFlags {
   readonly network?: string | undefined
   /** URLs: serve a gateway to these nodes. */
   readonly upstream?: readonly string[] | undefined
-  /** The networks of these nodes if `network` names none; absent: not known yet. */
+  /** The networks of these nodes if `network` names none; if absent, not known yet. */
   readonly chains?: readonly UpstreamChain[] | undefined
   /** Block number from which that gateway completes its logs. */
   readonly logsFrom?: number | undefined
@@ -129,7 +129,7 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
 }
 
-/** The networks of `--upstream`: that of `--network`, or one for each chain. */
+/** The networks of `--upstream`: the network of `--network`, or one for each chain. */
 function upstreamNetworks(
   file: ConfigFile,
   { dataDir }: DataFolder,

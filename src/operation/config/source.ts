@@ -59,7 +59,7 @@ const followSource = object({
   type: z.literal('follow'),
   /** Nodes of one chain, asked as one. */
   upstreams: list(upstreamSchema).min(1, { error: 'expected at least one node' }),
-  /** Number of nodes that must have a head before it is followed; absent: a majority. */
+  /** Number of nodes that must have a head before it is followed; if absent, a majority. */
   quorum: integer(1).optional(),
   /** Time between two polls for the head of a node without a WebSocket. */
   pollMs: integer(10, intervalMsMax).default(pollMsDefault),
@@ -71,7 +71,8 @@ const followSource = object({
   revertAfterMs: integer(1, intervalMsMax).default(revertAfterMsDefault),
   passThrough: passThroughSchema,
   /**
-   * Beacon nodes that confirm the head by signatures; absent: the head is the highest block that `quorum` nodes have.
+   * Beacon nodes that confirm the head by signatures; if absent, the head is the highest block that `quorum` nodes
+   * have.
    */
   beacon: beaconSchema.optional(),
 })
@@ -108,8 +109,8 @@ const consensusSource = object({
   /** Port of the listener; the one that consensus clients call by default. 0 takes a free one. */
   port: integer(0, 65_535).default(8551),
   /**
-   * The file of the secret that the consensus client has too, 32 bytes in hex; absent: `node/jwt.hex` in the data folder,
-   * which is made.
+   * The file of the secret that the consensus client has too, 32 bytes in hex; if absent, `node/jwt.hex` in the data
+   * folder, which is made.
    */
   jwtSecret: text('the path of a file').optional(),
   /** Nodes that send the blocks between the store and the head that the client chose, by their hashes. */

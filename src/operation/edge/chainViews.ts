@@ -22,7 +22,7 @@ export interface ChainViewsOptions
   extends Pick<Network, 'name' | 'jobs' | 'execution' | 'limits' | 'layouts' | 'clientVersion' | 'openRpc'> {
   readonly chain: ChainOptions
   readonly proofCacheBytes: number
-  /** The answer of `net_version`; undefined: the network id of the genesis. */
+  /** The answer of `net_version`; if undefined, the network id of the genesis. */
   readonly networkId: number | undefined
   /** Makes, or returns, the filters that callers poll. */
   filters(current: () => Network): FilterService

@@ -45,7 +45,7 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly upstreams: UpstreamsState | undefined
   /** Progress of a gateway that completes its logs. */
   readonly logs: LogProgress | undefined
-  /** Threads that have its store open for reading. */
+  /** Number of threads that have the network's store open for reading. */
   readonly readers: number
   /** Use of the cache of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse

@@ -71,7 +71,7 @@ function gapLimits(limits: Config['limits']): GapLimits {
 export interface SourceListeners {
   readonly onProgress?: (progress: IngestProgress) => void
   readonly onSaid?: (text: string, isError: boolean) => void
-  /** The source ended with an error. It starts again after `againMs`, or never if that is undefined. */
+  /** Called when the source ended with an error. It starts again after `againMs`, or never if that is undefined. */
   readonly onEnded?: (error: Error, againMs: number | undefined) => void
 }
 

@@ -168,7 +168,7 @@ function headTimestamp(network: OpenNetwork): number | undefined {
   return network.opening === undefined ? Number(network.current.head.header.timestamp) : undefined
 }
 
-/** In seconds, for the networks that have a head. */
+/** Ages of the heads in seconds, for the networks that have one. */
 function headAges(networks: readonly OpenNetwork[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     networks.flatMap((network) => {

@@ -48,7 +48,7 @@ export type KeyCheck =
       readonly credentials: readonly Credential[]
       readonly key: KeyRecord
       readonly allowance?: KeyAllowance | undefined
-      /** Where the key may be used, and its allowed methods; absent: anywhere, and all. */
+      /** Where the key may be used, and its allowed methods; if absent, it may be used anywhere, for all methods. */
       readonly scope?: KeyScope
       readonly methods?: MethodScope | undefined
       /** End of the credential's validity. */
@@ -81,7 +81,7 @@ interface KeyCheckerPaths {
 }
 
 interface KeyCheckerOptions {
-  /** Limits of keys; absent: no key has a limit. */
+  /** Limits of keys; if absent, no key has a limit. */
   readonly allowances?: Allowances | undefined
   /** Freshness of the store if it is a copy of shared keys. */
   readonly reach?: KeyFreshness | undefined

@@ -123,7 +123,10 @@ export class Tokens {
     return { ok: true, row, token: checked }
   }
 
-  /** As {@link check}, for a token that was accepted before. Its signature is not checked again, and so not counted. */
+  /**
+   * Like {@link check}, but for a token that was accepted before. Its signature is not checked again, and so not
+   * counted.
+   */
   checkAgain(token: CheckedToken): TokenCheck {
     const row = this.#store.readKeyByPrefix(Buffer.from(token.kid, 'hex'))
     const verifier = row?.details?.tokens?.find(({ id }) => id === token.signer)

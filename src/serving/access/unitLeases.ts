@@ -12,7 +12,7 @@
 import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'
 import { dayMs } from './dayQuotas.js'
 
-/** The quota of one key for several processes together. Absent: no such limit. */
+/** The quota of one key for several processes together. If absent, there is no such limit. */
 export interface UnitQuota {
   readonly perSecond: number | undefined
   /** Units at once; meaningful only with `perSecond`. */

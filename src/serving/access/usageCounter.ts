@@ -49,7 +49,7 @@ export const reportMs = 1_000
 /** Slow calls kept between two reports, the first ones; more would displace each other in the list shown. */
 const slowMax = 50
 
-/** As {@link slowMax}, for different failures: each takes some microseconds to note, and a flood may fail. */
+/** Like {@link slowMax}, but for different failures: each takes some microseconds to note, and a flood may fail. */
 const failedMax = 10
 
 /** Keys and reasons of refusals between two reports: 1,000 keys that are refused in one second are a flood. */

@@ -89,7 +89,7 @@ interface Cell {
   readonly method: string
 }
 
-/** Limits a history to a network, a method or a key; absent: all. */
+/** Limits a history to a network, a method or a key; if absent, all. */
 export interface HistoryChoice {
   readonly network?: string | undefined
   readonly method?: string | undefined
@@ -98,7 +98,7 @@ export interface HistoryChoice {
 }
 
 interface CallHistoryOptions {
-  /** Path of the first file; the second has `.old` at its end. Undefined: the history stays in memory. */
+  /** Path of the first file; the second has `.old` at its end. If undefined, the history stays in memory. */
   readonly path: string | undefined
   /** Counts since the start. */
   readonly counts: () => CountSample

@@ -27,8 +27,8 @@ function sizeBucketOf(bytes: number): number {
  */
 const timedOneIn = 16
 /**
- * As {@link timedOneIn}, for stored answers to single calls, which take still less (scenario `slot-cached`). Stored
- * answers in a batch are looked up before any call of it runs, and not timed.
+ * Like {@link timedOneIn}, but for stored answers to single calls, which take still less (scenario `slot-cached`).
+ * Stored answers in a batch are looked up before any call of it runs, and not timed.
  */
 export const storedTimedOneIn = 64
 
@@ -71,7 +71,7 @@ export interface MethodCounts {
   readonly network: string
   readonly method: string
   readonly calls: number
-  /** Calls that a stored answer answered. */
+  /** Number of calls that got a stored answer. */
   readonly repeated: number
   readonly failed: number
   readonly durationSeconds: number

@@ -27,7 +27,7 @@ interface RollupFigures {
   readonly waitingBytes: number
   readonly oldestWaitingMs: number
   readonly settled: number
-  /** Undefined if only this process uses the queue. */
+  /** Figures of a shared queue; undefined if only this process uses the queue. */
   readonly shared: SharedQueueFigures | undefined
 }
 

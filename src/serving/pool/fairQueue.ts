@@ -4,7 +4,7 @@ export interface ClassShare {
   readonly waitingMax: number
   /** Items that may run at the same time. */
   readonly permits: number
-  /** Permits of one key among them; absent: all. */
+  /** Permits of one key among them; if absent, all. */
   readonly permitsOfKey?: number
 }
 
@@ -203,7 +203,10 @@ export class FairQueue<T extends Queued & Linked<T>> {
     this.#class(name).out--
   }
 
-  /** As {@link giveBack}, for an item that waits again, as a long one if `isLong`. Returns what {@link add} returns. */
+  /**
+   * Like {@link giveBack}, but for an item that waits again, as a long one if `isLong`. Returns what {@link add}
+   * returns.
+   */
   putBack(item: T, ranMs: number, isLong: boolean): readonly T[] {
     this.giveBack(item, ranMs)
     item.isLong ||= isLong

@@ -105,7 +105,7 @@ export class JobSignal {
     this.#isLocked = true
   }
 
-  /** As {@link JobSignals.seal}, for a job that runs in a thread which this one started. */
+  /** Like {@link JobSignals.seal}, but for a job that runs in a thread which this one started. */
   seal(): boolean {
     return Atomics.compareExchange(this.#words, this.#index + 1, this.#serial, sealed) === this.#serial
   }

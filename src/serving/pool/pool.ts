@@ -160,8 +160,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another
-   * thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
+   * Like {@link run}, but with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of
+   * another thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
    */
   runEncoded(
     { name, network, args }: Pick<JobMessage, 'name' | 'network' | 'args'>,
@@ -279,7 +279,7 @@ export class Pool<J extends JobTable<J>> {
       run.isOverTurn = true
       this.#shareOut()
     }
-    // An interval: the job may become the one that has used most time later, and no other event may check for that.
+    // An interval, because no other event may check later whether the job has used most time.
     clearInterval(job.turnTimer)
     job.turnTimer = setInterval(end, turnMs * 2 ** job.turns++)
   }

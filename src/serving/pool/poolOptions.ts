@@ -15,7 +15,9 @@ export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
    * whether to stop and may run twice; undefined for other work.
    */
   readonly turnMs?: number
-  /** Jobs that may run at once; one key may run half as many, rounded up. Absent: as many as there are threads for. */
+  /**
+   * Jobs that may run at once; one key may run half as many, rounded up. If absent, as many as there are threads for.
+   */
   readonly runningMax?: number
   /** Whether its jobs are long from the start, see pool.ts: for work that is not expected to end within a turn. */
   readonly startsLong?: boolean

@@ -44,7 +44,7 @@ export interface QueueCounts extends Sizes {
   readonly oldestWaitingMs: number
 }
 
-/** Rejects with the fault SubmissionsUnread if the store does not answer. */
+/** Reads submissions. Rejects with the fault SubmissionsUnread if the store does not answer. */
 export interface SubmissionReader {
   /** The rows of a hash that a key submitted; if it has none, those of others (`othersMax` at most). */
   readRows(hash: Hex, key: string): Awaitable<SubmissionRow[]>

@@ -256,7 +256,7 @@ export class NetworkStreams {
     }
   }
 
-  /** As {@link #takeSteps}; a step that cannot be rendered ends the subscription. */
+  /** Like {@link #takeSteps}, but a step that cannot be rendered ends the subscription. */
   #replay(follower: Follower): void {
     try {
       this.#takeSteps(follower)

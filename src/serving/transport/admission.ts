@@ -44,9 +44,9 @@ export interface Allowed extends Identity {
   readonly ok: true
   /** The credentials by which {@link AdmissionOptions.authorize} knows the presented keys and tokens. */
   readonly credentials: readonly Credential[]
-  /** The places where the key may be used; absent: all. */
+  /** The places where the key may be used; if absent, all. */
   readonly scope?: UseScope | undefined
-  /** End of the key, or of the token that stands for it; absent: never. */
+  /** End of the key, or of the token that stands for it; if absent, never. */
   readonly untilMs?: number | undefined
 }
 
@@ -98,7 +98,7 @@ export interface AdmissionOptions {
   readonly logDefect: DefectLog
   /** No key is needed, and one in the path is ignored. */
   readonly noAuth: boolean
-  /** The allowance that all callers share if no key is needed; absent: no limit. */
+  /** The allowance that all callers share if no key is needed; if absent, no limit. */
   readonly anonymousAllowance?: Allowance | undefined
 }
 
@@ -110,7 +110,7 @@ export class Admission {
   readonly #default: Route | undefined
   readonly #options: AdmissionOptions
   readonly #anonymous: Allowed
-  /** Key of the only caller; undefined: the keys of clients count. */
+  /** Key of the only caller; if undefined, the keys of clients count. */
   #onlyKey: string | undefined
 
   /** Throws RangeError if two networks have the same name, or one has a reserved name. */
@@ -139,7 +139,10 @@ export class Admission {
     this.#hosts = routes
   }
 
-  /** Admits only requests with this key in their path, as {@link ownCaller}; undefined: those of clients again. */
+  /**
+   * Admits only requests with this key in their path, as {@link ownCaller}; if undefined, requests with keys of clients
+   * again.
+   */
   admitOnly(key: string | undefined): void {
     this.#onlyKey = key
   }

@@ -23,7 +23,7 @@ export class RequestHead {
   /** The text after `Bearer ` in Authorization; empty for another scheme. */
   bearer = ''
   apiKey = ''
-  /** All lines of this header, joined; so is the next. */
+  /** All lines of this header, joined; the next member has the same form. */
   acceptEncoding = ''
   ifNoneMatch = ''
   /** X-Request-Id as the client wrote it; see requestLog.ts. */

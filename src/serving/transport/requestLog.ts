@@ -39,7 +39,7 @@ export interface TraceContext {
 
 /** Chooses the requests that are traced, and takes their records. Never throws. */
 export interface RequestTracer {
-  /** `traceParent` is the client's header as written, empty for none. Undefined: the request is not traced. */
+  /** `traceParent` is the client's header as written, empty for none. If undefined, the request is not traced. */
   begin(traceParent: string): TraceContext | undefined
   end(context: TraceContext, line: RequestLine): void
 }
@@ -49,7 +49,7 @@ export interface RequestLogOptions {
   readonly methods: ReadonlySet<string>
   readonly settings: RequestLogSettings
   write(line: RequestLine, isSampled: boolean): void
-  /** Absent: nothing is traced. */
+  /** Traces requests; if absent, nothing is traced. */
   readonly tracer?: RequestTracer | undefined
 }
 

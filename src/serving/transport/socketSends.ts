@@ -33,7 +33,7 @@ export class SocketSends implements LongSend {
   readonly #waiting = new Fifo<WaitingMessage>()
   #waitingBytes = 0
 
-  /** `flow`: the id of the connection's key. `onSent` is called after each turn that passed messages on. */
+  /** `flow` is the id of the connection's key. `onSent` is called after each turn that passed messages on. */
   constructor(
     wire: SocketWire,
     readonly flow: string,

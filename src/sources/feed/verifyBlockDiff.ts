@@ -198,7 +198,7 @@ class BelievedSenders implements Pick<RecoveredKeys, 'senderOf'> {
     this.#checkedMax = checkedMax
   }
 
-  /** Begins a block. */
+  /** Begins a block, with its addresses and accounts. */
   expect(addresses: Uint8Array, accounts: ReadonlyMap<string, ChangedAccount>): void {
     this.#addresses = addresses
     this.#accounts = accounts

@@ -38,7 +38,8 @@ export class BeaconLine implements Line {
   }
 
   /**
-   * The answer in the form of JSON-RPC. If the node does not have the data, an error with the HTTP status as its code.
+   * The answer in the form of JSON-RPC. If the node does not have the data, it is an error with the HTTP status as its
+   * code.
    */
   async #get({ id, method: path }: Call, signal: AbortSignal): Promise<unknown> {
     const { status, headers, body } = await this.#connection.request({

@@ -106,7 +106,7 @@ export class BeaconNodes {
   }
 }
 
-/** As {@link Upstream.ask}, twice: a front may have several nodes, and another one may answer the second time. */
+/** Like {@link Upstream.ask}, twice: a front may have several nodes, and another one may answer the second time. */
 async function askTwice(node: Upstream, path: string): Promise<BeaconBody> {
   const deadline = performance.now() + node.options.timeoutMs
   const ask = () => node.ask(path, [], deadline) as Promise<BeaconBody>

@@ -14,8 +14,9 @@ const restMs = { first: 200, max: 5_000 }
 /** Pause after a node asks for fewer requests without a time; doubled by each in a row. */
 const pauseMs = { first: 250, max: 4_000 }
 /**
- * Accepted pause with a time from the node: for the first request in a row, and then four times as long each. Some
- * fronts give the time until the end of their daily quota, and yet answer the next request.
+ * Longest accepted pause when a node reports a time: `first` for its first such report in a row. Each further report in
+ * a row may have four times as long. Some fronts give the time until the end of their daily quota, and yet answer the
+ * next request.
  */
 const reportedPauseMs = { first: 1_000, max: 30_000 }
 /** Time for which a node is not asked after a lie; doubled by each further lie. */

@@ -13,11 +13,11 @@ import { NodePolicy } from './nodePolicy.js'
 import { SocketLine } from './socketLine.js'
 
 export interface UpstreamOptions extends LineOptions {
-  /** WebSocket for head subscriptions of a node with an HTTP URL; absent: the same address is tried. */
+  /** WebSocket for head subscriptions of a node with an HTTP URL; if absent, the same address is tried. */
   readonly socketUrl?: string | undefined
   /** Maximum time of one attempt, in ms. */
   readonly timeoutMs: number
-  /** Maximum requests per second; absent: no limit. */
+  /** Maximum requests per second; if absent, no limit. */
   readonly requestsPerSecond?: number | undefined
 }
 
@@ -68,9 +68,9 @@ export interface ChainCheck {
 }
 
 interface UpstreamParts {
-  /** Compares the chain of the node with the required one; absent: it may have any. */
+  /** Compares the chain of the node with the required one; if absent, the node may have any chain. */
   readonly check?: (ask: Ask) => Promise<ChainCheck>
-  /** Absent: JSON-RPC over the protocol of the URL. */
+  /** The connection; if absent, it is JSON-RPC over the protocol of the URL. */
   readonly line?: Line
 }
 
@@ -118,7 +118,7 @@ export class Upstream {
     return this.askUnchecked(method, params, deadline)
   }
 
-  /** As {@link ask}, whatever its chain is. */
+  /** Like {@link ask}, whatever its chain is. */
   askUnchecked(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
     const refusal = this.policy.admit()
     if (refusal !== undefined) return Promise.reject(refusal)
@@ -460,7 +460,7 @@ interface LineOptions {
   readonly url: string
   /** Headers of every request, for example with a key. Never shown. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** URL of a proxy, which may contain secrets; absent: the environment decides. */
+  /** URL of a proxy, which may contain secrets; if absent, the environment decides. */
   readonly proxy?: string | undefined
   /** Maximum bytes of one answer; of a batch, of all its answers together. */
   readonly answerBytesMax: number

@@ -31,7 +31,7 @@ interface UpstreamsOptions {
   readonly chain: ChainName
   /** Time between two polls of a node without a WebSocket for its head. */
   readonly pollMs: number
-  /** The number of nodes that must have a head before it is followed; absent: see {@link HeadChoice.quorum}. */
+  /** The number of nodes that must have a head before it is followed; if absent, see {@link HeadChoice.quorum}. */
   readonly quorum?: number | undefined
   /** Whether {@link HeadChoice.sign} sets the head instead of the nodes. */
   readonly isSigned?: boolean

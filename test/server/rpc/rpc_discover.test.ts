@@ -6,7 +6,7 @@ import { rollupMethods } from '../../../src/serving/rpc/rollup/rollupRegistry.js
 import { checkRefusals, countRefusals } from '../../rpc/questions.js'
 import { startService } from '../../service/service.js'
 
-/** The types of the package are those of a document, not of its schema. */
+/** The types of the package describe a document, and not its schema. */
 const { openrpcDocument } = createRequire(import.meta.url)('@open-rpc/meta-schema')
 const method = 'rpc_discover'
 const service = await startService()

@@ -19,7 +19,7 @@ t.test('calls are listed as flatCallTracer lists them, with the gas of the code 
         const { action: same, result: _, ...other } = flat[index]
         t.strictSame({ ...rest, ...(error === undefined ? {} : { error }) }, other)
         if (index > 0) t.strictSame(action, same)
-        // An intrinsic gas of 21,000 and more is paid before.
+        // Before the call, an intrinsic gas of at least 21,000 is paid.
         else t.ok(BigInt(action.gas) <= BigInt(found.gas) - 21_000n)
         if (error !== undefined) {
           failed++

@@ -93,12 +93,12 @@ class Memory implements CallLookup<Asked, string> {
   }
 }
 
-/** Every text is the name of a method here. */
+/** In this test, every text is the name of a method. */
 const names: MethodLookup = {
   find: (start, end) => ({ name: textBetween(start, end), number: 0, params: undefined, isQuick: false }),
 }
 
-/** As {@link plainRequest}, by the readers under test. */
+/** Like {@link plainRequest}, but with the tested readers. */
 function readRequest(body: Uint8Array, memory: Memory): PlainRequest {
   try {
     const usual = readUsualCall(body, memory, names)

@@ -1,6 +1,6 @@
 /**
- * A run ends with the status of its measurements. A run that is interrupted at once ends with the status of those until
- * then.
+ * A run ends with the status of its measurements. A run that is interrupted at once ends with the status of the
+ * measurements until then.
  */
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -58,7 +58,7 @@ for (const chain of amsterdamChains) {
     const { store, blocks } = await importAmsterdam(t, chain, 'chain-with-bal.rlp.gz')
     t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
     t.strictSame(wrongLists(store, blocks), [])
-    // The other chain crosses the fork, like the verified stores below.
+    // The other chain crosses the fork, like the stores verified below.
     if (chain === 'a2-genesis') t.strictSame(faultsOf(store), [])
   })
 }

@@ -36,7 +36,7 @@ interface Expected {
   readonly hasRaw?: boolean
   /** Verification of the blocks. */
   readonly blocks: string | undefined
-  /** Verification of a call that reads the block's number, and of one to a precompiled contract of BNB. */
+  /** Verification of a call that reads the block's number, and of a call to a precompiled contract of BNB. */
   readonly calls: readonly (string | undefined)[]
   readonly estimate: string | undefined
   /** Verification of all state. */

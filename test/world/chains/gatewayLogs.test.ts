@@ -50,7 +50,7 @@ function madeLog(dice: Dice): Log {
   return { number: 0, address: bytes(20) as Address, topics: dice.times(3, () => bytes(32) as Hash32) }
 }
 
-/** Criteria that usually match some log: parts of it, beside parts of others. */
+/** Criteria that usually match some log: they combine its values with those of other logs. */
 function chooseCriteria(logs: readonly Log[], dice: Dice): LogCriteria {
   const any = () => logs[dice.throw(logs.length)] as Log
   const met = any()

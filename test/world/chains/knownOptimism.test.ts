@@ -11,7 +11,7 @@ import { startService } from '../../service/service.js'
 import { coded, FamilyNode, plain, reportedCall } from '../../upstream/familyNode.js'
 import { madeFamily } from '../../upstream/madeFamilies.js'
 
-/** OP Mainnet has Karst, World Chain only Jovian; the forks of Fraxtal are not known. */
+/** OP Mainnet has Karst, and World Chain only Jovian. The forks of Fraxtal are not known. */
 const networks = ['optimism', 'worldchain', 'fraxtal'] as const
 
 const addressOf = (number: number) => `0x${number.toString(16).padStart(40, '0')}`

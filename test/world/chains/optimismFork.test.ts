@@ -1,6 +1,6 @@
 /**
- * `tidegate dev --fork` of a chain of the OP Stack, which is a developer chain here: blocks have the same deposits, fees and
- * roots as on the base's own chain. Skipped where the chains of op-geth are absent, whose contracts it needs.
+ * `tidegate dev --fork` of a chain of the OP Stack, which is a developer chain here. Blocks have the same deposits, fees
+ * and roots as on the base's own chain. Skipped where the chains of op-geth are absent, whose contracts it needs.
  */
 import { join } from 'node:path'
 import t from 'tap'

@@ -17,7 +17,7 @@ import { type Witness, witnessState } from '../../library/witnessState.js'
 import { storePathOf } from '../../service/program.js'
 
 type Accounts = Readonly<Record<string, { readonly balance?: string }>>
-/** The first block of each. */
+/** The first block of each fork. */
 const forks = [20, 48, 80, 106, 130, 162, 204]
 const quantity = (value: number) => `0x${value.toString(16)}`
 /** Members that follow from other transactions, or from data stored beside receipts. */
@@ -137,7 +137,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
     // On the first block of Jovian nothing can be simulated, as in op-geth: its attributes lack the footprint's price.
     for (const { number, block, receipts } of blocks.slice(1).filter(({ number }) => number !== 205)) {
       const signed = block.transactions.filter(({ type }) => type !== '0x7e')
-      // Other deposits change accounts. The attributes alone change nothing but their own contract.
+      // Other deposits change accounts. The deposit of the attributes changes only its own contract.
       if (block.transactions.length - signed.length !== 1 || signed.some(({ type }) => type === '0x4'))
         continue
       const calls = signed.map(({ from, to, gas, value, input, nonce, type, accessList, ...fees }) => {
@@ -188,7 +188,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
         const own = flat.filter(({ transactionPosition }) => transactionPosition === index)
         t.strictSame(own[0]?.traceAddress, [], 'its outermost call comes first')
         const { pre, post } = diffs[index] as (typeof diffs)[number]
-        // Unchanged accounts are in neither; a removed account has no balance after.
+        // Unchanged accounts are in neither object; a removed account has no balance afterwards.
         const moved = Object.keys({ ...pre, ...post }).reduce((sum, address) => {
           const isGone = post[address] === undefined
           const after =

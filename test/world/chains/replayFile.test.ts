@@ -69,7 +69,7 @@ async function play(task: ReplayTask, stopAt = Number.POSITIVE_INFINITY) {
 
 const hashesOf = (blocks: readonly MadeBlock[]) => blocks.map(({ hash }) => bytesToHex(hash))
 
-/** No fault, and the same rows as a store that never saw another block than these. */
+/** Checks that the store has no fault, and the same rows as a store that got only these blocks. */
 async function checkStore(t: Test, { storePath, genesis }: ReplayTask, files: readonly string[]) {
   const plain = join(makeFolder(t), 'plain.mdb')
   await importFiles(

@@ -1,9 +1,9 @@
 // @installs
 /**
- * Tests of contracts and developer chains beside anvil and Hardhat's node. Runs the sample project in Hardhat 2's package,
- * and compares the table of methods in docs/developer-chain.md with the columns of a run. HARDHAT=1 installs
- * Hardhat with its toolbox into a temporary folder; without it, the columns of anvil and Tidegate are compared. The calls
- * by which Hardhat's signers send without an estimate are tested in eth_sendTransaction.test.ts.
+ * Developer chains compared with anvil and Hardhat's node, and tests of contracts. Runs the sample project in Hardhat
+ * 2's package, and compares the table of methods in docs/developer-chain.md with the columns of a run. HARDHAT=1
+ * installs Hardhat with its toolbox into a temporary folder; without it, the columns of anvil and Tidegate are
+ * compared. The calls by which Hardhat's signers send without an estimate are tested in eth_sendTransaction.test.ts.
  */
 import { spawn } from 'node:child_process'
 import { cpSync } from 'node:fs'

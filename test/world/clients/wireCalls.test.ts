@@ -19,7 +19,7 @@ interface WireCall {
   readonly method: string
   /** Absent if the client omits it. Words that begin with `$` are names of members of `facts`. */
   readonly params?: readonly unknown[]
-  /** `socket` for calls that are sent over a WebSocket alone. */
+  /** `socket` for calls that are sent only over a WebSocket. */
   readonly over?: 'socket'
   /** The expected answer, if it is known; `null` for nothing. */
   readonly gives?: unknown

@@ -57,7 +57,7 @@ for (const transport of ['uws', 'node']) {
     t.test('calls are counted by method, over HTTP and WebSocket, single and in batches', async (t) => {
       const balance = ask('eth_getBalance', [`0x${'0'.repeat(40)}`, 'latest'])
       for (let time = 0; time < 5; time++) await service.post('/', balance)
-      // Of two keys, so that the pool makes it: a shorter proof is made on the edge.
+      // A proof of two keys, which the pool makes; the edge makes a shorter one.
       const proof = ask('eth_getProof', [`0x${'0'.repeat(40)}`, ['0x0', '0x1'], 'latest'])
       await service.post('/', `[${proof},${balance},${ask('eth_nothing')}]`)
       const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)

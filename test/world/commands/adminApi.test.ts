@@ -421,7 +421,7 @@ t.test('keys in the parameters of slow calls are shown to nobody', async (t) => 
   const { admin, service } = await start(t, {}, ['--no-auth'])
   const secret = `tg_${'Ab3'.repeat(16)}z`
   const token = `eyJ${'hbGciOiJIUzI1NiJ9'.repeat(2)}.eyJzdWIiOiIxIn0.c2lnbmF0dXJlc2lnbmF0dXJl`
-  // Slow: a loop without end.
+  // A slow call: a loop without end.
   const loop = '0x5b600056'
   const to = `0x${'ee'.repeat(20)}`
   for (const text of [secret, token, secret.slice(0, 20)]) {

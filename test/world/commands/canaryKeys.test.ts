@@ -129,7 +129,7 @@ t.test('no part of a key is in a log, a metric, an error, a page or the process 
     'list of processes': [...ofProcess, ...names].join('\n'),
     'node store': readFileSync(path, 'latin1'),
   }
-  // Spaces on both sides: a neighbouring letter could be equal to that of the key.
+  // There are spaces on both sides, because a neighbouring letter could be equal to that of the key.
   t.equal(partsIn(` ${shop.text.slice(20, 32)} `, canaries).length, 1, 'a part would be found')
   for (const [where, content] of Object.entries(written)) t.strictSame(partsIn(content, canaries), [], where)
   t.equal(partsIn(written['node store'], [secret.toString('latin1')]).length, 0, 'the secret of tokens')

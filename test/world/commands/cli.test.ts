@@ -111,7 +111,7 @@ t.test('what may not be read is not taken for absent', { skip: noOtherUser }, as
 })
 
 t.test('a defect is one line and status 1, and shows its stack on demand', async (t) => {
-  // No defect is known to test with, so one is put in before the program starts.
+  // No real defect is known, so the test inserts one before the program starts.
   const preload = join(
     t.testdir({ 'defect.mjs': 'JSON.parse = () => { throw new Error("boom\\nat night") }' }),
     'defect.mjs',

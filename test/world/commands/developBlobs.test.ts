@@ -18,7 +18,7 @@ const sidecar = {
 const versionedHash = `0x01${hash('sha256', hexToBytes(infinity)).slice(2)}` as const
 
 t.test('a transaction waits until its blobs can be paid, and one with too many is refused', async (t) => {
-  // Far above the target, so that the price of blobs falls with each empty block.
+  // The blob gas is far above the target, so that the price of blobs falls with each empty block.
   const parameters = { target: 1, max: 2, baseFeeUpdateFraction: 3_338_477 }
   const config = { ...mergedConfig(), blobSchedule: { cancun: parameters, prague: parameters } }
   const genesis = testGenesis(config, { excessBlobGas: '0x2000000', blobGasUsed: '0x0' })

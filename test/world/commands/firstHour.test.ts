@@ -16,7 +16,7 @@ const archive = join(packageRoot(), '../shared/data/sepolia-00021-b8814b14.era1'
 async function portEdits(): Promise<[from: string | RegExp, to: string][]> {
   const [port, admin, node] = (await freePorts(3)) as [number, number, number]
   return [
-    // This copy was installed before.
+    // This copy has its packages already.
     [/npm ci( && )?/g, ''],
     [/^npm start$/g, `npm start -- --port ${port} --admin-port ${admin}`],
     [/( serve )/g, ` serve --port ${port} --admin-port ${admin} `],

@@ -88,7 +88,7 @@ t.test('a state that a node tells in pages, a fetch of which was killed', async 
     // go-ethereum before 1.17 writes the start of the next page as base64.
     const { next, ...page } = (answer as { result: { next?: string } }).result
     const base64 = next && Buffer.from(next.slice(2), 'hex').toString('base64')
-    // A pause that is longer than the time between two notes of the progress.
+    // The pause is longer than the time between two reports of the progress.
     if (asked.length === 3) await pause(1_100)
     if (asked.length === 4) await held.promise
     return { result: { ...page, ...(base64 && { next: base64 }) } }

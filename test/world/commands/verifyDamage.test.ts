@@ -32,7 +32,7 @@ function copyStore(dataDir: string): string {
   return path
 }
 
-/** Reading is left to a child process all the same. */
+/** Runs `verify` in this process; a child process of the command still reads the store. */
 function verifyIn(folder: string, ...flags: string[]): Promise<Outcome> {
   return runHere(['verify', '--data', folder, ...flags])
 }

@@ -1,7 +1,7 @@
 // @alone it starts another program
 /**
- * `blsync` of go-ethereum drives Tidegate: it takes signed heads from a beacon node, whose chain has real signatures and
- * whole blocks, and gives these blocks over the Engine API. A branch and a block with a wrong state come in between.
+ * `blsync` of go-ethereum drives Tidegate. It takes signed heads from a beacon node, whose chain has real signatures and
+ * whole blocks. It gives these blocks over the Engine API. A branch and a block with a wrong state come in between.
  */
 import { spawn } from 'node:child_process'
 import t, { type Test } from 'tap'

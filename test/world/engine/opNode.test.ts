@@ -13,7 +13,7 @@ import { engineRecordings, startEngine } from '../../service/engineNode.js'
 
 interface Exchange {
   readonly side: 'sequencer' | 'verifier'
-  /** Place in its recording. */
+  /** Place of the exchange in its recording. */
   readonly n: number
   readonly method: string
   readonly params?: readonly unknown[]
@@ -81,7 +81,7 @@ for (const side of ['sequencer', 'verifier'] as const) {
     const folder = makeFolder(t)
     const genesis = writeInto(folder, 'genesis.json', genesisAt(Number(first.timestamp)))
     const node = await startEngine(t, { genesis })
-    // Recorded payload id → ours.
+    // The service's payload id for each recorded one.
     const ids = new Map<unknown, unknown>()
     for (const { n, method, params = [], result, error } of exchanges) {
       const answer = await node.call(

@@ -48,7 +48,7 @@ t.test('victims of endless calls lose nothing, and wait for one of them at most'
   /** Calls that had a thread to themselves until their time or gas was used up. */
   const aborted: RpcAnswer[] = []
   let sent = 0
-  // More than a request may wait for, one after another.
+  // Sends more calls than one request may wait for, one after another.
   for (; sent < 100; sent++) attacker.send(callOf(endless, sent))
   let isOver = false
   const attack = (async () => {

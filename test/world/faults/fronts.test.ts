@@ -61,7 +61,7 @@ interface Row {
   readonly front: Front
   /** Data that the node cannot provide: kinds that a gateway fetches. */
   readonly lacks?: readonly Wanted['kind'][]
-  /** Parts of its genesis that the node hides: only its config, or also its first block. Absent: none. */
+  /** Parts of its genesis that the node hides: only its config, or also its first block. If absent, none. */
   readonly hides?: 'config' | 'genesis'
   /** Whether the node provides no data. */
   readonly isDead?: boolean
@@ -227,7 +227,7 @@ const chainIds: Readonly<Record<string, FrontAnswer>> = {
   '-32000 in words of its own': { error: { code: -32000, message: 'we would rather not' } },
 }
 
-/** Time at which the newest block is available by its hash: a second after the first request. */
+/** Time at which the newest block is available by its hash, which is a second after the first request. */
 let newestAt: number | undefined
 const newestFrom = () => (newestAt ??= performance.now() + 1_000)
 
@@ -652,7 +652,7 @@ async function staysAway(run: Run): Promise<string> {
   return run.said
 }
 
-/** `ROW` and `COLUMN` name parts of the rows and columns that are run; absent: all. */
+/** `ROW` and `COLUMN` name parts of the rows and columns that are run; if absent, all. */
 const { ROW = '', COLUMN = '' } = process.env
 
 t.test('how slow this machine is', async (t) => {

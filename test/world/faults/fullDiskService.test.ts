@@ -79,7 +79,7 @@ class Client {
     return { status, ...JSON.parse(text) }
   }
 
-  /** Calls that the server has stored, those included that it has not yet. */
+  /** Counted calls, including those that the server has not stored yet. */
   async callsUsed(): Promise<number> {
     const { rows } = JSON.parse((await this.admin.get('/api/usage')).text)
     return rows.reduce((sum: number, { calls }: { calls: number }) => sum + calls, 0)

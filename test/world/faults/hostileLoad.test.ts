@@ -25,7 +25,7 @@ import { reportsOf, type Service, startService } from '../../service/service.js'
 /** Length of a window, and the number of windows until one has only short turns: machines are sometimes busy. */
 const seconds = Number(process.env.HOSTILE_SECONDS ?? 3)
 const windowsMax = 8
-/** node:http parses all requests of a packet at once, before any code of ours runs. */
+/** node:http parses all requests of a packet at once, before any code of the program runs. */
 const turnMsMax = { uws: 50, node: 100 }
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 

@@ -19,7 +19,7 @@ import { once, waitFor } from '../../library/until.js'
 import { checkedHead } from '../../store/checkedStore.js'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../../upstream/anvilNode.js'
 
-/** `KILLS=50` for a longer run: each takes a process that follows, and a check of its store. */
+/** `KILLS=50` makes a longer run: each kill takes a process that follows, and a check of its store. */
 const kills = Number(process.env.KILLS ?? 2)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../../src/sources/ingest/thread/ingestThread.js', import.meta.url).href
@@ -65,7 +65,7 @@ async function startCrossing(
   make: typeof makeAmsterdamReplay,
 ): Promise<MovingNode> {
   const before = fork - 1
-  // Enough for the lines that are waited for before each kill.
+  // The chain is long enough for the lines that are awaited before each kill.
   const length = Math.min(before + 5 + 6 * kills, before + 190)
   const reorganisations = Array.from({ length: Math.floor((length - before) / 4) + 1 }, (_, index) => ({
     after: before + 4 * index,

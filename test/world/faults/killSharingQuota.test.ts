@@ -85,7 +85,7 @@ t.test(
     const all = spentByOthers + ofVictim.spent
     t.comment(`${all} units were spent of ${unitsPerDay}`)
     t.ok(quota?.day_units > unitsPerDay - others.length * callUnits, `${quota?.day_units} are spent`)
-    // The batch that it was killed over may have been reported.
+    // The batch during which the process was killed may have been reported.
     const charged = quota?.day_units - spentByOthers
     t.ok(
       charged <= ofVictim.spent + batchUnits,

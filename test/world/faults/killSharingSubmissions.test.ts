@@ -10,7 +10,7 @@ import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { type RollupService, startRollup } from '../../rollup/rollupService.js'
 import { type Reaction, startSequencer } from '../../rollup/sequencer.js'
 
-/** `SUBMISSIONS=2000 KILLS=20` for a longer run. */
+/** `SUBMISSIONS=2000 KILLS=20` makes a longer run. */
 const submissions = Number(process.env.SUBMISSIONS ?? 300)
 const kills = Number(process.env.KILLS ?? 2)
 /** Submissions at the same time, each with its own sender. */
@@ -44,7 +44,7 @@ t.test(
     const sides: [RollupService, RollupService] = [await start(0), await start(1)]
     const answered = new Map<string, string>()
 
-    /** Submits to one or the other until one answers. */
+    /** Submits to one server or the other until one answers. */
     const submit = async (sender: number, nonce: number): Promise<void> => {
       const transaction = makeTransaction(sender, nonce)
       for (let attempt = sender + nonce; ; attempt++) {

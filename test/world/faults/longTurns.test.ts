@@ -1,6 +1,6 @@
 /**
- * Every method with a long answer, over each road. No turn of the listening thread takes long, by its CPU time, so that
- * other clients are served meanwhile. `LONG=eth_getLogs,batch` chooses rows of the table.
+ * Every method with a long answer, over each transport. No turn of the listening thread takes long, by its CPU time, so
+ * that other clients are served meanwhile. `LONG=eth_getLogs,batch` chooses rows of the table.
  */
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ function longGenesis() {
 const rpc = (method: string, params: unknown, id = 1) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
-/** Numbers of the blocks with the most transactions, logs or code. */
+/** Numbers of the blocks with many logs, much call data, and much code. */
 interface Blocks {
   readonly logs: string
   readonly data: string

@@ -26,7 +26,7 @@ const attackers = 32
 
 const overridden = `0x${'b0'.repeat(20)}`
 const hex = (value: number, bytes = 0) => `0x${value.toString(16).padStart(bytes * 2, '0')}`
-/** Blocks that fill the gas limit, of a chain of 400. */
+/** Blocks that fill the gas limit, in a chain of 400 blocks. */
 const blockOf = (n: number) => hex(41 + (n % 260))
 
 type Call = readonly [method: string, params: readonly unknown[]]

@@ -1,6 +1,6 @@
 /**
  * Two keys on the whole program. One sends any calls, with long answers and with all kinds of ends. The other gets the
- * same answers as before, byte for byte. `DOSE=20` has more of each attack, SEED repeats a run.
+ * same answers as before, byte for byte. `DOSE=20` sends more of each attack, and SEED repeats a run.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -1,8 +1,8 @@
 /**
  * Waiting data of clients that do not read, or that do not finish their requests, are charged. The memory of the
  * program, by the operating system, grows by no more than its own count, within 10 %. Runs three kinds of attacks on one
- * transport, others in each run. `RUNS` asks for all kinds on both, `KILLS` for all at once. Buffers of the operating system are not the
- * program's. SEED repeats a run.
+ * transport, others in each run. `RUNS` asks for all kinds on both, `KILLS` for all at once. Buffers of the operating
+ * system are not the program's. SEED repeats a run.
  */
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
@@ -212,7 +212,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       const charged = of('body_buffer') + of('websocket_buffer') + of('subscription')
       return { charged, done: done.reduce((sum, [, count]) => sum + count, 0) }
     }
-    /** Memory that is no file's, after a collection. */
+    /** Resident memory without mapped files, after a garbage collection. */
     const held = async () => {
       const { size } = statSync(path)
       process.kill(service.process.pid as number, 'SIGUSR2')

@@ -104,7 +104,7 @@ t.test(
     t.equal(first.said, 'got')
     t.match((await startHolder(t, path, container)).said, /is being written by process 1, which/)
     t.throws(() => lockForWriting(path), { message: /is being written by process 1, which/ })
-    // The parent ends first; its child follows at once, and with it the pipe that both have open.
+    // The parent ends first. Its child ends at once, too, and then the pipe that both have open is closed.
     const closed = once(first.child, 'close')
     first.child.kill('SIGKILL')
     await closed

@@ -18,7 +18,7 @@ const runs = Math.ceil(50 * runsFactor)
 /** Calls of one batch. */
 const batchCalls = 50
 
-/** A number that JSON can write and a double cannot represent. */
+/** A number that JSON can have, but a double cannot represent. */
 const beyond = '@1e400'
 const hexOf = (digits: number) => `0x${'a'.repeat(digits)}`
 const oddValues: readonly unknown[] = [

@@ -140,7 +140,7 @@ for (const [where, open] of await queueStores(t)) {
         )
         t.ok((taken[0] ?? 0) <= half, `none has more than half: ${taken}`)
         t.match(await submit(makeTransaction(200, 0), callerOf(5)).catch((error) => error), /^0x/)
-        // Without keys there is one caller, who may use all places.
+        // Without keys there is only one caller, who may use all places.
         const { waiting } = queue.counts()
         for (let nonce = 0; ; nonce++) {
           const refused = await submit(makeTransaction(300, nonce)).catch((error) => error)

@@ -214,7 +214,7 @@ t.test(
         logged,
         [1, 2, 3].map((n) => `unknown answer ${n} of 3 of the sequencer to ${first}: ${text}`),
       )
-      // Without a word of the interface, and of this request alone.
+      // The status has no word of the interface, and is about this request alone.
       await sequencer.order({
         kind: 'react',
         next: Array.from({ length: 3 }, () => ({ kind: 'status', status: 413, body: '<html>' })),

@@ -319,7 +319,7 @@ for (const name of ['HTTP', 'a WebSocket']) {
     await until(() => answered.includes('eth_getFilterChanges'))
     await playWatched(t, steps, events)
     t.ok(events.some((line) => line.startsWith('removed')))
-    // Asked once, of the blocks that are still there.
+    // The filter is read once, and returns the blocks that are still canonical.
     const blocks = await client.getFilterChanges({ filter })
     const present = await Promise.all(
       blocks.map(async (_, at) => (await client.getBlock({ blockNumber: BigInt(7 + at) })).hash),

@@ -32,7 +32,7 @@ t.test('a head that another process moves takes every answer with it', async (t)
     ['eth_getTransactionByBlockHashAndIndex', [second.hash, '0x0']],
   ]
   const future: Question = ['eth_getStorageAt', [counterAddress, '0x0', quantity(second.number)]]
-  // Sent twice, so that cacheable answers are cached; singly and in a batch.
+  // The questions are sent twice, so that cacheable answers are cached: in a batch and singly.
   const before = await askResults(service, questions)
   t.strictSame(await askResults(service, questions), before)
   for (const [method, params] of questions) await service.call(method, params)

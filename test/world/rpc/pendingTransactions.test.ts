@@ -67,7 +67,7 @@ t.test('a transaction is pending until a block has it', { skip: withoutAnvil }, 
 t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {
   const { service } = await followAnvil(t, { ...waiting, edges: 2 })
   const hash = await send(service, await sign(0))
-  // Each comes over a connection of its own; all to one edge once in 500,000 times.
+  // Each request has its own connection; all of them reach one edge once in 500,000 runs.
   const found = await Promise.all(Array.from({ length: 20 }, () => find(service, hash)))
   for (const transaction of found) t.match(transaction, { hash, blockHash: null })
   const count = () => service.call('eth_getTransactionCount', [wallet.address, 'pending'])

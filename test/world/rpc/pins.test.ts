@@ -80,7 +80,7 @@ t.test('every tag of every method means the pinned block', async (t) => {
         expected.map((outcome, id) => ({ jsonrpc: '2.0', id, at: hash, ...outcome })),
         `${tag}, pinned one by one to ${number}`,
       )
-      // An unpinned call in between, so that cacheable answers are cached.
+      // An unpinned call comes between, so that cacheable answers are cached.
       const { answers } = await askBatch(service, calls)
       // On a mismatch the library would search for a minute for the difference.
       if (tag === 'latest') t.notOk(isDeepStrictEqual(answers, byHeader.answers))

@@ -65,7 +65,7 @@ class Follower {
   #then: (() => void) | undefined
   #client: SocketClient | undefined
   readonly #url: string
-  /** Undefined: never cut off. */
+  /** Decides when the connection is cut off; if undefined, it never is. */
   readonly #dice: Dice | undefined
 
   constructor(

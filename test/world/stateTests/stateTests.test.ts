@@ -30,7 +30,7 @@ t.test('a sample from each folder, of each fork, ends as expected', { skip }, as
     if (longLoops.test(path)) return false
     const isFirst = !folders.has(dirname(path))
     folders.add(dirname(path))
-    // One rule each, of the newest fork.
+    // Each `named.json` tests one rule of the newest fork.
     return seen++ % everyNth === 0 || isFirst || path.endsWith('/named.json')
   }
   for (const from of [archive, newest]) {

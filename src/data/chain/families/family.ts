@@ -100,9 +100,9 @@ export const networkParts = ['headers', 'bodies', 'receipts', 'withdrawals', 'st
 export type NetworkPart = (typeof networkParts)[number]
 
 export interface FamilyCalls {
-  /** The rules of calls without rules of blocks, and the first block time for them; absent: no call runs here. */
+  /** The rules of calls without rules of blocks, and the first block time for them; if absent, no call runs here. */
   readonly rules?: {
-    /** Absent: the forks of the chain's `config`. */
+    /** Fork of these rules; if absent, the forks of the chain's `config`. */
     readonly fork?: 'prague' | 'osaka'
     readonly from: number
   }
@@ -116,7 +116,7 @@ export interface FamilyCalls {
 
 /** Parts of a block that a root of its header covers, and their hashed form. */
 export interface FamilyProofs {
-  /** Fields of a header after `nonce`, in order, each with its form; absent: Ethereum's. */
+  /** Fields of a header after `nonce`, in order, each with its form; if absent, Ethereum's. */
   readonly headerFields?: Readonly<Record<string, 'integer' | 'bytes'>>
   /** Members of blocks besides the header, each with the field for the hash of its RLP; zero if it covers none. */
   readonly hashedMembers?: Readonly<Record<string, string>>

@@ -154,7 +154,7 @@ export function readHeld(
   return undefined
 }
 
-/** As {@link readHeld}, for a slot. In an account with all slots stored, a slot without a row is zero. */
+/** Like {@link readHeld}, but for a slot. In an account with all slots stored, a slot without a row is zero. */
 export function readHeldSlot(
   table: ReadTable,
   marks: HeldMarks,

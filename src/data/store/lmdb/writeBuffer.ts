@@ -107,7 +107,7 @@ export class WriteBuffer implements RowBuffer {
   #inFlight = new Batch()
   /** Number of the transaction that will take the waiting changes; the batch in flight has the number before. */
   #transaction = 2
-  /** See {@link RowBuffer.movedFrom}; by key. */
+  /** Moved rows by key; see {@link RowBuffer.movedFrom}. */
   readonly #moved = new Map<string, Uint8Array>()
   /**
    * By key: changed rows that are not on disk, and rows that stay in memory. In tables that keep no rows, changes are

@@ -34,7 +34,7 @@ export interface AuditNote {
   /** The author: a command, or an address. */
   readonly actor: string
   readonly action: AuditAction
-  /** Never a secret nor a part of one. */
+  /** Id of the key, which has no part of its secret. */
   readonly keyId: string | undefined
   readonly detail: string
 }
@@ -42,7 +42,7 @@ export interface AuditNote {
 export interface AuditEntry extends AuditNote {
   /** Sequence number, from 1. */
   readonly sequence: number
-  /** 64 hex digits. */
+  /** Hash of the entry, 64 hex digits. */
   readonly hash: string
 }
 

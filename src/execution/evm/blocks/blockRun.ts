@@ -83,8 +83,8 @@ export class BlockRunner {
   }
 
   /**
-   * Runs the transaction at `index`. `used`: the gas of those before it; undefined if the caller checks the block's gas
-   * limit. Throws {@link InvalidBlockError}.
+   * Runs the transaction at `index`. `used` is the gas of the transactions before it; undefined if the caller checks
+   * the block's gas limit. Throws {@link InvalidBlockError}.
    */
   run(
     kernel: Kernel,

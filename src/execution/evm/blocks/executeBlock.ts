@@ -91,8 +91,8 @@ export class BlockExecutor {
   }
 
   /**
-   * As {@link execute}, with further transactions from `offers` after those of the block. The header's `blobGasUsed` is
-   * not checked, because it follows from them.
+   * Like {@link execute}, with further transactions from `offers` after those of the block. The header's `blobGasUsed`
+   * is not checked, because it follows from them.
    */
   fill(
     items: readonly RlpItem[],
@@ -184,7 +184,7 @@ export class BlockExecutor {
   }
 }
 
-/** As {@link ExecutionRules.blobGas}; undefined if the fork has no such rule. Throws {@link InvalidBlockError}. */
+/** Like {@link ExecutionRules.blobGas}; undefined if the fork has no such rule. Throws {@link InvalidBlockError}. */
 function blobGasOf(transactions: readonly BlockItem[], fork: ForkName): bigint | undefined {
   try {
     return forkRules(fork).execution.blobGas?.(transactions, fork)

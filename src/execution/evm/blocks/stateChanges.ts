@@ -106,7 +106,7 @@ export function buildChanges(
 const emptyValue = encodeRlp(noBytes)
 
 /**
- * As {@link updateTrie}. Removing a leaf may need its neighbour in the trie, which no proof of the leaf contains. If
+ * Like {@link updateTrie}. Removing a leaf may need its neighbour in the trie, which no proof of the leaf contains. If
  * the neighbour is not stored, the leaf stays, with an empty value.
  */
 export function updateNodes(
@@ -126,7 +126,7 @@ export function updateNodes(
   }
 }
 
-/** As {@link rowSink}; counts rows as steps if the job has a watch. */
+/** Like {@link rowSink}; counts rows as steps if the job has a watch. */
 function watchedSink(rows: Change[], address: Address | undefined, watch: JobWatch | undefined): RowSink {
   const put = rowSink(rows, address)
   if (watch === undefined) return put

@@ -273,8 +273,8 @@ export class Kernel {
   }
 
   /**
-   * Runs a message to the end. `to` undefined: a creation with the given nonce. `reservoir` is gas for state alone
-   * (EIP-8037). Throws an error of the host, or FaultError ExecutionOutOfMemory; the kernel is empty then.
+   * Runs a message to the end. If `to` is undefined, it is a creation with the given nonce. `reservoir` is gas for
+   * state alone (EIP-8037). Throws an error of the host, or FaultError ExecutionOutOfMemory; the kernel is empty then.
    */
   run(
     sender: number,

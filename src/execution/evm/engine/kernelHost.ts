@@ -41,7 +41,7 @@ export interface KernelHost {
   readonly precompiles: PrecompileSet
   /** Checked every 200,000 gas ({@link Kernel.setLookEvery}), before work on many bytes, and by answers. */
   readonly watch: JobWatch | undefined
-  /** Features that differ on this chain, at which a run ends with NotProved; absent: none. */
+  /** Features that differ on this chain, at which a run ends with NotProved; if absent, none. */
   readonly unknown?: UnknownFeatures | undefined
 }
 

@@ -145,7 +145,7 @@ export class Mcl {
     this.#setOne(out + 2 * fieldBytes)
   }
 
-  /** As {@link completeG1}, for the second group. */
+  /** Like {@link completeG1}, but for the second group. */
   completeG2(out: number): void {
     this.#setOne(out + 4 * fieldBytes)
     this.#bytes.fill(0, out + 5 * fieldBytes, out + 6 * fieldBytes)

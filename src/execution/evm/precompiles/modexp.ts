@@ -85,7 +85,7 @@ let assembly: Assembly | undefined
 
 /** Longest modulus of assembly/power.ts, at which bigints are about as fast. */
 const wasmBytesMax = 256
-/** As {@link wasmBytesMax}, for an exponent of a few bits, for which the preparation outweighs the products. */
+/** Like {@link wasmBytesMax}, but for an exponent of a few bits, for which the preparation outweighs the products. */
 const unpreparedBytesMax = 64
 /** Bytes of the base and the exponent that it takes at once. */
 const inputBytesMax = 1_024

@@ -102,7 +102,7 @@ export interface TraceOutput {
 
 /** A tracer for one transaction, or for a list of them ({@link ParityTracer}). Absent members are not called. */
 export interface Tracer {
-  /** Opcodes whose steps it receives. */
+  /** Opcodes whose steps the tracer receives. */
   readonly opcodes: 'all' | readonly number[]
   begin(transaction: TracedTransaction, output: TraceOutput): void
   /** Called before each instruction, even one that fails. */

@@ -130,7 +130,7 @@ function warmFromStart(
   }
 }
 
-/** As {@link runOutermostFrame}, from Amsterdam on; undefined if `gas` runs out before the frame. */
+/** Like {@link runOutermostFrame}, from Amsterdam on; undefined if `gas` runs out before the frame. */
 function runWithStateGas(
   kernel: Kernel,
   message: Transaction,

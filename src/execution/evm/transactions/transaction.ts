@@ -130,9 +130,9 @@ export function runTransaction(
 }
 
 /**
- * Runs a transaction that its block includes unconditionally, such as a deposit of the OP Stack. It pays nothing; one
- * that may not start fails and uses all its gas; the ether that it mints stays. Throws {@link InvalidTransactionError}
- * if it does not fit the block.
+ * Runs a transaction that its block includes unconditionally, such as a deposit of the OP Stack. It pays nothing. A
+ * transaction that may not start fails and uses all its gas, but the ether that it mints stays. Throws {@link
+ * InvalidTransactionError} if it does not fit the block.
  */
 function runForced(
   kernel: Kernel,

@@ -35,11 +35,13 @@ interface HolderLimits {
 export interface Identity {
   /** The id of the key has 12 hex digits; see `access/keyChecker.ts`. */
   readonly key: { readonly id: string; readonly limits?: HolderLimits }
-  /** The allowance that pays for calls; undefined: no limit. */
+  /** The allowance that pays for calls; if undefined, no limit. */
   readonly allowance?: Allowance | undefined
-  /** The methods that the caller may call, and the same as text, for comparison; undefined: all. */
+  /** The methods that the caller may call, and the same as text, for comparison; if undefined, all. */
   readonly methods?: { allows(name: string): boolean; readonly text: string } | undefined
-  /** The networks where the key is valid; undefined: all. Transports have checked it for the network of the address. */
+  /**
+   * The networks where the key is valid; if undefined, all. Transports have checked it for the network of the address.
+   */
   readonly scope?: { allowsNetwork(name: string): boolean } | undefined
 }
 
@@ -142,8 +144,8 @@ export class RequestContext implements JobOwner {
   }
 
   /**
-   * As {@link Allowance.charge}, for reading the request, whose CPU time is not measured: its units pay for no other
-   * work.
+   * Like {@link Allowance.charge}, but for reading the request. The CPU time of reading is not measured, so these units
+   * pay for no other work.
    */
   chargeReading(units: number): number {
     const waitMs = this.identity.allowance?.charge(units, 0) ?? 0
@@ -169,7 +171,7 @@ export class RequestContext implements JobOwner {
     this.#use(Math.round(cpuMs * unitsPerMs))
   }
 
-  /** As {@link ran}, for the bytes of an answer that was rendered or repeated. */
+  /** Like {@link ran}, but for the bytes of an answer that was rendered or repeated. */
   answered(bytes: number): void {
     if (bytes >= bytesPerUnit) this.#use(Math.floor(bytes / bytesPerUnit))
   }

@@ -136,8 +136,8 @@ export class RequestSlices {
   }
 
   /**
-   * As {@link repeat}, but calls `piece` with false if the wait before it was refused, and with true if the caller has
-   * left. If `piece` returns a promise, waits for it before the next piece.
+   * Like {@link repeat}, but calls `piece` with false if the wait before it was refused, and with true if the caller
+   * has left. If `piece` returns a promise, waits for it before the next piece.
    */
   tryRepeat<T>(piece: (hasTurn: boolean) => T | Promise<unknown> | undefined): T | Promise<T> {
     let first = this.#inside(() => this.#goOn(piece, true))
@@ -206,7 +206,7 @@ export class RequestSlices {
   }
 }
 
-/** As {@link RequestSlices.run} for long work that cannot be cut. The turns end when the work waits for a job. */
+/** Like {@link RequestSlices.run} for long work that cannot be cut. The turns end when the work waits for a job. */
 export function inOneSlice<T>(turns: RequestSlices, work: () => T | Promise<T>): T | Promise<T> {
   if (turns.isOver) {
     return turns.run(() => {

@@ -219,7 +219,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements StoringEndpoint {
     return answer
   }
 
-  /** As {@link #general}, in a turn that has begun. */
+  /** Like {@link #general}, in a turn that has begun. */
   #answer(
     body: Uint8Array,
     request: RpcRequest<N>,

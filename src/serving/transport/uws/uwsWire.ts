@@ -73,7 +73,7 @@ class UwsWire implements Wire {
   #current: CountedApp
   /** Apps with former certificates; their connections continue. */
   readonly #former = new Set<CountedApp>()
-  /** Empty while it does not listen. */
+  /** Listening sockets; none while the wire does not listen. */
   #listenSockets: readonly us_listen_socket[] = []
   #host = ''
   /** Connections of all apps, WebSockets included. */

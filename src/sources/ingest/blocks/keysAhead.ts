@@ -63,7 +63,7 @@ export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   try {
     for (;;) {
       const blocksMax = recovery?.isReady === true ? blocksAheadMax : 1
-      // Refilled only when half is used, so that one message has many blocks.
+      // The queue is refilled only when half of it is used, so that one message has many blocks.
       const isLow = ahead.length <= blocksMax / 2 && bytesAhead <= bytesAheadMax / 2
       while (isLow && !isRead && bytesAhead < bytesAheadMax && ahead.length < blocksMax) {
         try {

@@ -1,6 +1,6 @@
 /**
- * A developer chain at work: makes blocks at intervals and when callers ask, takes transactions, and changes the state
- * at the head. Owns when a block is made. `developerCalls.ts` has the calls of callers, and their forms.
+ * A running developer chain: it makes blocks at intervals and when callers ask, takes transactions, and changes the
+ * state at the head. Owns when a block is made. `developerCalls.ts` has the calls of callers, and their forms.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ const blobType = 3
 const runMin = 1_024
 /** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
 const runMax = 65_536
-/** Timestamps that are numbers here have 48 bits. */
+/** Limit of timestamps that are numbers: 48 bits. */
 const timestampMax = 2 ** 48 - 1
 /** Blocks of one transaction of the store: a flush takes as long as some blocks, and other calls wait for all of them. */
 const minedTogether = 50
@@ -103,7 +103,7 @@ export class Developer {
     return this.#events.supply !== undefined
   }
 
-  /** Time between two blocks; 0: one for each transaction; undefined: only requested blocks. */
+  /** Time between two blocks; 0 means a block for each transaction. If undefined, only requested blocks are made. */
   get blockSeconds(): number | undefined {
     return this.#blockSeconds
   }
@@ -377,7 +377,7 @@ export class Developer {
     await this.#events.onMade()
   }
 
-  /** The state in the form of {@link dumpState}; of a fork what was changed since its base. */
+  /** The state in the form of {@link dumpState}; for a fork, only what was changed since its base. */
   async dump(): Promise<string> {
     const { changed } = this.#events
     return this.#supplied(() => dumpState(this.store, changed?.()))

@@ -54,9 +54,9 @@ interface Opened {
 
 /** Another base: a block of the same chain. */
 export interface NewBase {
-  /** A node of the chain; undefined: the one that was asked so far. */
+  /** A node of the chain; if undefined, the one that was asked so far. */
   readonly url: string | undefined
-  /** Undefined: the newest block. */
+  /** Number of the block; if undefined, the newest one. */
   readonly number: number | undefined
 }
 
@@ -224,7 +224,10 @@ export class ForkedNodes {
   }
 }
 
-/** A node that a caller names, with the limits of the first one. The secrets of that are for its own URL. */
+/**
+ * A node that a caller names, with the limits of the first node. The secrets of the first node are only for its own
+ * URL.
+ */
 function nodeAt(url: string, { upstreams: [first] }: ForkPlan): UpstreamOptions {
   const { timeoutMs, answerBytesMax, requestsPerSecond } = first as UpstreamOptions
   return { url, timeoutMs, answerBytesMax, requestsPerSecond }

@@ -20,7 +20,7 @@ import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../primitives/kec
 export interface AccountByHand {
   readonly address: Address
   readonly nonce?: bigint
-  /** In wei. */
+  /** Balance in wei. */
   readonly balance?: bigint
   readonly code?: Uint8Array
   /** 32 bytes each; each slot once. */

@@ -1,7 +1,7 @@
 /**
- * Blocks of the gap from beacon nodes, whose blocks have execution blocks as payloads. A payload is found by the root of
- * its beacon block, which the beacon block above it names; that of the newest is looked for from the head of a beacon
- * node downwards. No node is believed: a payload has to have the wanted hash.
+ * Blocks of the gap from beacon nodes, whose blocks have execution blocks as payloads. The root of a beacon block leads
+ * to its payload, and the beacon block above has that root. The search for the newest payload begins at the head of a
+ * beacon node. No node is believed: a payload must have the wanted hash.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import {

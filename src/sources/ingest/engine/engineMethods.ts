@@ -41,7 +41,10 @@ type EngineMethod = (service: EngineService, params: Params) => unknown
 
 /** Members and parameters of each version of `newPayload`, and the forks of its payloads. */
 interface PayloadVersion {
-  /** Undefined: not compared, because a payload of another fork has another hash than it says. */
+  /**
+   * Forks whose payloads the method takes; if undefined, forks are not compared, because a payload of another fork has
+   * another hash than it says.
+   */
   readonly forks: ForkRange | undefined
   readonly parameters: number
   readonly hasBlobs: boolean

@@ -32,8 +32,8 @@ export interface GapSource {
 }
 
 /**
- * How long a source is asked last after it did not have what another one had. A node without an answer is waited for up
- * to `limits.fetchMsMax`, 20 s, each time; and nodes have the newest blocks some seconds later than a beacon node.
+ * Time for which a source is asked last, after it lacked a block that another one had. A node without an answer costs
+ * `limits.fetchMsMax`, 20 s, each time. Nodes have the newest blocks some seconds later than a beacon node.
  */
 const lastMs = 60_000
 

@@ -46,7 +46,9 @@ import {
   readWithdrawal,
 } from './engineFields.js'
 
-/** Yellow paper 4.3.4. A payload with more is no block, so it has no latest valid ancestor. */
+/**
+ * The limit of the yellow paper, 4.3.4. A payload with more bytes is not a block, so it has no latest valid ancestor.
+ */
 const extraDataBytesMax = 32
 
 /** An execution payload whose members have the right form. Members that only some forks have may be absent. */

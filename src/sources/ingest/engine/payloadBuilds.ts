@@ -30,7 +30,7 @@ interface Build {
   readonly parentHash: Hash32
   readonly attributes: PayloadAttributes
   made: MadeBlock
-  /** Transactions that the pool had taken when it was built. */
+  /** Number of transactions that the pool had accepted when the payload was built. */
   arrivals: number
   /** Whether the client has requested the block. After that it does not change. */
   isFinal: boolean

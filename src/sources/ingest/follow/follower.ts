@@ -379,7 +379,7 @@ export class Follower {
     return typeof hash === 'string' && hash.toLowerCase() !== this.#store.readIdentity()?.genesisHash
   }
 
-  /** The branch of `upstream`, from `lowest` to `block`, does not meet ours within the permitted depth. */
+  /** The branch of `upstream`, from `lowest` to `block`, does not meet the stored chain within the permitted depth. */
   #tooDeep(lowest: BlockName, block: BlockName, { name }: Upstream): NotFollowedError {
     const head = this.#store.head
     const ours = this.#store.readCanonicalHash(lowest.number)

@@ -248,7 +248,7 @@ function readSender(json: Json, item: RlpItem, type: TransactionType, chainId: b
       const { hash, sender } = readSignedTransaction(item, 'osaka', chainId, keys)
       return { hash, sender, isCovered: true }
     } catch {
-      // The root shows whether these are its bytes; the sender is unproved.
+      // The root shows whether these are the transaction's bytes; the sender is unproved.
       return {}
     }
   }

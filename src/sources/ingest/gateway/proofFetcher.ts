@@ -189,7 +189,7 @@ export class ProofFetcher extends BlockFetcher {
         return this.#block(wanted.hash)
       case 'receipts': {
         const { hash, others = [] } = wanted
-        // A failure shows again when these are fetched themselves.
+        // A failure here appears again when these items are fetched themselves.
         const rest = others.map((other) =>
           this.#fetchOnce({ kind: 'receipts', hash: other }).catch(() => undefined),
         )

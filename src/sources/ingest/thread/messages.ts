@@ -26,9 +26,9 @@ export interface IngestStore {
   readonly chainId?: number | undefined
   /** Whether a new store is the embedded network's own; see {@link ChainIdentity}. */
   readonly isEmbedded?: boolean
-  /** How much of the past is kept; absent: all. */
+  /** How much of the past is kept; if absent, all. */
   readonly history?: HistoryLimits
-  /** How many ready answers are stored; absent: none. */
+  /** How many ready answers are stored; if absent, none. */
   readonly ready?: ReadyLimits
   /** Where the blocks of a file, replay or node are published. */
   readonly publish?: PublishPlan | undefined
@@ -39,7 +39,7 @@ export interface IngestTask extends IngestStore {
   readonly files: readonly string[]
   /** Whether the files are archives, whose blocks are executed. */
   readonly areArchives?: boolean
-  /** Makes the store from the state after a block; absent: from its genesis. */
+  /** Makes the store from the state after a block; if absent, from its genesis. */
   readonly start?: StartPlan | undefined
 }
 
@@ -47,11 +47,11 @@ export interface IngestTask extends IngestStore {
 export interface StartPlan {
   /** Paths of files of headers and blocks; the newest one is the start block. Empty: nodes provide them. */
   readonly headers: readonly string[]
-  /** Path of a dump of the state (start/stateDump.ts); undefined: nodes provide it. */
+  /** Path of a dump of the state (start/stateDump.ts); if undefined, nodes provide it. */
   readonly state: string | undefined
   /** Nodes that provide everything that is not in a file; they must know the block. */
   readonly nodes?: StartNodesPlan | undefined
-  /** Hash of the block, lower-case hex; undefined: the newest of the headers, or the last finalized one. */
+  /** Hash of the block, lower-case hex; if undefined, the newest of the headers, or the last finalized one. */
   readonly hash: string | undefined
   /** Total difficulty up to and including the block; undefined if it follows from the header. */
   readonly totalDifficulty: bigint | undefined
@@ -88,7 +88,7 @@ export interface DevelopPlan {
   /** Number of accounts of the well-known mnemonic that it signs for. */
   readonly accounts: number
   readonly limits: MiningLimits
-  /** Absent: it begins with its genesis. */
+  /** The block on which the chain begins; if absent, it begins with its genesis. */
   readonly fork?: ForkPlan | undefined
 }
 
@@ -101,13 +101,13 @@ export interface MiningLimits {
 /** The block of another chain on which a developer chain begins. */
 export interface ForkPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** Undefined: the newest one. */
+  /** Number of the block; if undefined, the newest one. */
   readonly block?: number | undefined
   /** Time between two polls of a node for its head, which nothing here follows. */
   readonly pollMs: number
-  /** Undefined: that of the forked chain. */
+  /** Chain id; if undefined, the one of the forked chain. */
   readonly chainId?: number | undefined
-  /** In wei, of each account that it signs for. Decimal. */
+  /** Balance of each account that it signs for, in wei, as a decimal. */
   readonly balance: string
   /** Longest time for one fetch. */
   readonly fetchMsMax: number
@@ -167,7 +167,7 @@ export interface ArchiveTask {
   readonly archives: readonly string[]
   /** Bytes of all files. */
   readonly bytesTotal: number
-  /** Trusted accumulators, lower-case hex; undefined: all are trusted. A gateway's archives need none. */
+  /** Trusted accumulators, lower-case hex; if undefined, all are trusted. A gateway's archives need none. */
   readonly accumulators: readonly string[] | undefined
 }
 
@@ -181,7 +181,7 @@ export interface GatewayTask extends IngestStore, HeadsPlan {
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   readonly historyBlocks: number
   readonly logs?: GatewayLogs | undefined
-  /** Absent: 4 GiB, 4,096 proofs with a head, and nothing pinned. */
+  /** Limits of stored data; if absent, 4 GiB, 4,096 proofs with a head, and nothing pinned. */
   readonly workingSet?: WorkingSetPlan | undefined
   /** Longest time for one fetch. */
   readonly fetchMsMax: number
@@ -190,11 +190,11 @@ export interface GatewayTask extends IngestStore, HeadsPlan {
 /** Nodes whose head is followed, and the settings for that. */
 interface HeadsPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** How many of them must have a head, and must agree on data that cannot be proved; absent: a majority. */
+  /** How many of them must have a head, and must agree on data that cannot be proved; if absent, a majority. */
   readonly quorum?: number | undefined
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
-  /** Absent: the head is that of the upstreams. */
+  /** Beacon nodes that confirm the head; if absent, the head is that of the upstreams. */
   readonly beacon?: BeaconPlan | undefined
 }
 
@@ -263,11 +263,11 @@ export type SourceTask = ChainTask | FeedTask | ArchiveTask | GatewayTask
 export interface BeaconPlan {
   /** Nodes with the Beacon API. */
   readonly nodes: readonly UpstreamOptions[]
-  /** Root of a finalized beacon block, hex; absent: the one of an earlier start. */
+  /** Root of a finalized beacon block, hex; if absent, the one of an earlier start. */
   readonly checkpoint?: string | undefined
   /** Time between two requests for the newest signed block. */
   readonly pollMs: number
-  /** The consensus layer of a network that is not known by its chain id; absent: as a beacon node reports. */
+  /** The consensus layer of a network that is not known by its chain id; if absent, as a beacon node reports. */
   readonly network?:
     | {
         readonly genesisTime: number

@@ -56,7 +56,7 @@ interface RelayOptions extends SentOptions {
   readonly schedule: ForkSchedule
   /** Longest time for one forwarded request. */
   readonly timeoutMs: number
-  /** Proves the head if it is a signed one, see {@link headProofMethod}. */
+  /** Proves the head if it is signed; see {@link headProofMethod}. */
   readonly proveHead?: ((checkpoint: string, blockHash: string) => Promise<string | undefined>) | undefined
 }
 

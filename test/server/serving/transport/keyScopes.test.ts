@@ -116,7 +116,7 @@ test('an open WebSocket follows its key, and ends where that ends', async (t) =>
   t.equal(await stays.ask(echo), echoed)
   set({ scopes: { methods: ['eth_*'] } })
   const other = await connect(`/ws/v3/${createKey(store, ring.pepper, { name: 'other' }, 'test').text}`)
-  // The change was seen once a key that was made after it is.
+  // The server has seen the change once it accepts a key that was made later.
   revokeKey(store, 'other', 'test')
   t.strictSame(await other.closed, { code: 1008, reason: 'unauthorized: this API key has been revoked' })
   t.match(JSON.parse((await stays.ask(echo)) ?? ''), { error: { code: -32004 } })

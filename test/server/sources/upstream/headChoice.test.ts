@@ -87,7 +87,7 @@ t.test('a head that one of three claims leads nobody, and its node is not asked 
 t.test('nodes that do not vote delay no head', async (t) => {
   const { chains, nodes, upstreams } = await openToys(t, 5, { timeoutMs: 600_000 })
   await headOf(upstreams, blockHash('a', 1))
-  // Three are enough for a head; the other two have to be known as nodes of this chain before they fall silent.
+  // Three nodes are enough for a head. The other two must have reported this chain before they fall silent.
   while (upstreams.states().some(({ head }) => head !== 1)) await upstreams.poll()
   // Two nodes claim a higher block, and do not report the blocks below.
   for (const [index, chain] of chains.entries()) {

@@ -57,7 +57,7 @@ export function soon(): number {
   return performance.now() + 60_000
 }
 
-/** Nodes asked as one, and the messages for the operator. */
+/** Nodes behind one `Upstreams`, and the messages for the operator. */
 interface Opened {
   readonly upstreams: Upstreams
   readonly lines: string[]

@@ -40,7 +40,7 @@ const filter = fc.record({
 type Filter = typeof filter extends fc.Arbitrary<infer F> ? F : never
 const question = fc.record({
   filter,
-  /** Index among all heads of the past. */
+  /** Index of a head among all heads so far. */
   head: fc.nat(),
   first: fc.nat(),
   last: fc.nat(),

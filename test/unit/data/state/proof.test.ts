@@ -25,7 +25,9 @@ class Nodes {
   }
 }
 
-/** Keys that part early and keys that part in their last nibbles, so that short nodes are embedded in others. */
+/**
+ * Keys that differ early, and keys that differ only in their last nibbles, so that short nodes are embedded in others.
+ */
 const key = fc
   .tuple(
     fc.constantFrom(0x00, 0x01, 0x10, 0xff),

@@ -241,7 +241,7 @@ function requireNoMore(cut: ChainWriter, whole: ChainWriter, head: number): void
   t.strictSame(versions(cut), versions(whole).filter(isLater), 'versions of rows of tries')
 }
 
-/** All content of trie rows, each with the block that replaced it; those of the head have no such block. */
+/** All content of trie rows, each with the block that replaced it; rows of the head have no such block. */
 function trieVersionsOf(rows: StoreDump['trie']): [what: string, until: number][] {
   const found: [string, number][] = []
   for (const [key, value] of Object.entries(rows)) {

@@ -60,7 +60,7 @@ function openRows(t: Test) {
   return { path, environment, table: openTable(environment, 'rows') as Table }
 }
 
-/** Changes rows, writes, lands, fails and forgets at random; returns the first answer that is not the model's. */
+/** Changes, writes, commits, fails and drops rows at random. Returns the first answer that differs from the model's. */
 async function findDifference(
   { path, environment, table }: ReturnType<typeof openRows>,
   { make, isConstant = false }: Kind,

@@ -23,7 +23,7 @@ type Action =
       readonly kind: 'call'
       readonly by: CallKind
       readonly further: number
-      /** Undefined: all there is. */
+      /** Gas that is passed on; if undefined, all gas. */
       readonly gas: number | undefined
       readonly value: number
       readonly isChecked: boolean

@@ -138,7 +138,7 @@ interface Meeting {
   readonly until?: 'osaka'
   readonly error: RegExp
   readonly code: Uint8Array
-  /** Gas of the call; absent: 200,000. */
+  /** Gas of the call; if absent, 200,000. */
   readonly gas?: number
   readonly kind?: 'CALL' | 'STATICCALL'
 }

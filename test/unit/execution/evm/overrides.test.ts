@@ -151,7 +151,7 @@ t.test('a number below a fork chooses the rules before it, also after the Merge'
     why: /^invalid opcode/,
   })
   t.type(await ask(topOf('BASEFEE'), { time: 0n }), 'bigint')
-  // PREVRANDAO was DIFFICULTY before, which is zero in a block after the Merge.
+  // Before the Merge, PREVRANDAO was DIFFICULTY, which is zero in a block after the Merge.
   t.equal(await ask(topOf('PREVRANDAO'), before('london')), 0n)
   t.equal(await ask(topOf('PREVRANDAO'), { ...before('london'), difficulty: 9n }), 9n)
 })

@@ -134,7 +134,7 @@ function word(value: bigint): Uint8Array {
   return padLeft(toMinimalBytes(value), 32)
 }
 
-/** A number at which something may change. */
+/** A number near which the result of an instruction may change. */
 function number(dice: Dice): bigint {
   switch (dice.throw(9)) {
     case 0:
@@ -173,7 +173,7 @@ const atFork: ReadonlyMap<ForkName, readonly SpecifiedOpcode[]> = new Map(
 )
 /** STOP, RETURN, REVERT and SELFDESTRUCT: no code after one of them runs. */
 const rarely: ReadonlySet<number> = new Set([0x00, 0xf3, 0xfd, 0xff])
-/** Their operands are places and lengths, and most numbers of 256 bits end the program for want of gas. */
+/** Instructions whose operands are places and lengths; with most numbers of 256 bits, the program runs out of gas. */
 const inMemory: ReadonlySet<number> = new Set([
   ...[0x20, 0x37, 0x39, 0x3c, 0x3e, 0x51, 0x52, 0x53, 0x5e],
   ...[0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf3, 0xf5, 0xfd],

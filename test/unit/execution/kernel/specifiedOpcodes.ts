@@ -15,9 +15,9 @@ export interface SpecifiedOpcode {
   readonly taken: number
   readonly left: number
   readonly prices: readonly Price[]
-  /** Whether the instruction fails in a static call; for CALL, with a value. */
+  /** Whether the instruction fails in a static call; CALL fails only with a value. */
   readonly writes: boolean
-  /** End of the instruction with zeros as operands, if that is no success. */
+  /** End of the instruction with zeros as operands, if it does not succeed. */
   readonly fails?: 'invalidJump' | 'reverted'
   /** The byte after the opcode, and the number of further words that the instruction reads. */
   readonly operand?: number

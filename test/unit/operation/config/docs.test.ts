@@ -38,7 +38,7 @@ function code(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
 }
 
-/** Undefined if the schema has none, because the default follows from another value. */
+/** The default as the page must show it; '' if the schema has none, because it follows from another value. */
 function defaultText(key: string, { default: value }: Schema, isRequired: boolean): string {
   if (isRequired) return 'required'
   return typeof value === 'number' ? numberText(key, value) : value === undefined ? '' : code(value)

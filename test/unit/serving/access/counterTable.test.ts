@@ -8,7 +8,7 @@ import {
 
 const shape: TableShape = { rows: 32, rowsPerGroup: 16, numbers: 2 }
 
-/** Ids of one group. */
+/** Ids that all belong to one group. */
 const idOf = (index: number) => 2 ** 33 + index
 
 /** A table whose rows are kept for the time in their first number, and a function that counts in it. */

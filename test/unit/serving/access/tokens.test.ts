@@ -177,7 +177,7 @@ t.test('forged tokens of a key are checked only so often in a second, and other 
     [forged, unknown, known, ofOther].map((token) => why(ring.authorize(token))),
     ['tokenFlood', 'tokenFlood', 'ok', 'ok'],
   )
-  // A client that returns finds room that the flood did not take before.
+  // A client that returns finds room, which the flood did not take earlier.
   setDate(nowMs + 5)
   t.equal(why(ring.authorize(unknown)), 'ok')
   t.strictSame(

@@ -56,7 +56,7 @@ t.test('records go from keys that have the most, and no more than needed', async
       const most = Math.max(0, ...left)
       const total = left.reduce((sum, count) => sum + count, 0)
       const all = settled.reduce((sum, count) => sum + count, 0)
-      // A key that lost some has about as many left as the key with the most.
+      // A key that lost transactions has about as many left as the key with the most.
       const isFair = [...beyond.keys()].every((key) => (left[Number(key)] ?? 0) >= most - 1)
       return total === Math.min(all, max) && isFair && left.every((count) => count >= 0)
     }),

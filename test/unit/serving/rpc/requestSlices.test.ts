@@ -270,7 +270,7 @@ t.test('a long body is read in many turns and not kept from its owner', async (t
   const asked = endpoint.handle(body)
   t.ok(asked instanceof Promise)
   t.equal(network.runs, 0, 'nothing runs before all is read')
-  // Like uWebSockets.js, which reuses its memory.
+  // The test overwrites the body, as uWebSockets.js reuses its memory.
   body.fill(0)
   t.match(ask(call('test_echo')), /result/)
   const answers: { id: number; result: unknown }[] = JSON.parse(bodyText(await asked))

@@ -163,7 +163,7 @@ export class ForkingChain {
   }
 }
 
-/** One block on the other, from `parent` on. */
+/** Adds one block after the other, from `parent` on. */
 export function growFrom(parent: ForkBlock, blocks: readonly (readonly ChosenLog[])[]): ForkBlock[] {
   const made: ForkBlock[] = []
   for (const logs of blocks) made.push(makeBlock(made.at(-1) ?? parent, logs))

@@ -19,7 +19,7 @@ export class TestClient implements EventSink {
   /** All sent messages, as text, in order. */
   readonly sent: string[] = []
   closed: { readonly code: number; readonly reason: string } | undefined
-  /** Whether the wire reads; while false, it reads no more. */
+  /** Whether the wire reads. */
   isReading = true
   #unread = 0
   readonly #endpoint: Endpoint
@@ -63,7 +63,7 @@ export class TestClient implements EventSink {
     return send(answer)
   }
 
-  /** As {@link call}, for an answer that may take several turns. */
+  /** Like {@link call}, but for an answer that may take several turns. */
   async answer(method: string, params: unknown = []): Promise<Event> {
     const { answer, send } = this.#ask(method, params)
     return send(await answer)

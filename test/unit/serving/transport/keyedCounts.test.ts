@@ -6,7 +6,7 @@ import { propertyRuns } from '../../../library/property.js'
 import { once } from '../../../library/until.js'
 import type { CountingTask } from '../../../pool/countingThread.js'
 
-/** Totals over one memory, each as another edge has them. */
+/** Makes totals over one shared memory, like those of several edges. */
 const makeCounts = (keysMax: number) => {
   const memory = allotTotals(keysMax)
   const open = () => {

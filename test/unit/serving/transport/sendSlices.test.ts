@@ -97,7 +97,7 @@ t.test('a turn passes on few bytes, however long answers are and however many', 
           turns.turn++
         }
         const what = `${count} of ${bytes} bytes, ${acceptedMax} accepted at once: ${turns.most} in ${turns.bytes.size} turns`
-        // Parts that wait, and those of answers that come meanwhile.
+        // A turn sends waiting parts, and parts of answers that come meanwhile.
         t.ok(turns.most <= 2 * sentBytesPerTurn, what)
         const digests = new Set(responses.map(({ hash }) => hash.digest('hex')))
         t.strictSame([...digests], [digestOf(body)], what)

@@ -77,7 +77,7 @@ export function createTestServer(
   return { ...endpoint, server, rejections }
 }
 
-/** As {@link createTestServer}, on a free loopback port. */
+/** Like {@link createTestServer}, on a free loopback port. */
 export async function startTestServer(...args: Parameters<typeof createTestServer>): Promise<TestServer> {
   const created = createTestServer(...args)
   const port = await created.server.listen()
@@ -97,7 +97,7 @@ export async function startTestServer(...args: Parameters<typeof createTestServe
 
 type ServerArguments = Parameters<typeof startTestServer> extends [unknown, ...infer R] ? R : never
 
-/** As {@link startTestServer}, closed when the test ends. */
+/** Like {@link startTestServer}, closed when the test ends. */
 export async function withServer(
   t: Parameters<typeof transportOf>[0] & { teardown(run: () => Promise<void>): void },
   ...args: ServerArguments

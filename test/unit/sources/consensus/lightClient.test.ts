@@ -24,7 +24,7 @@ function begin(slot = start): LightClient {
   return new LightClient(network, readBootstrap(network, chain.bootstrap(slot).ssz), chain.root(slot))
 }
 
-/** Has an update processed when it was signed, from SSZ or JSON. */
+/** Processes an update, from SSZ or JSON, at the time of its signature. */
 function take(
   client: LightClient,
   parts: UpdateParts,

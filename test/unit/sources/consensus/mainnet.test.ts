@@ -18,7 +18,10 @@ interface Case {
   readonly take: (bytes: Uint8Array) => LightClient
 }
 
-/** A light client that knows the committee of the period of an update, and takes it when it was signed. */
+/**
+ * A light client that knows the committee of the period of an update, and processes the update at the time of its
+ * signature.
+ */
 function updateCase(name: string, kind: UpdateKind, bytes: Uint8Array, committee: SyncCommittee): Case {
   const { attestedHeader, signatureSlot } = readUpdate(network, kind, bytes)
   const begin = periodAt(attestedHeader.beacon.slot) * slotsPerPeriod

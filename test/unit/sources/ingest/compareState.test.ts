@@ -39,7 +39,7 @@ async function withSlots(t: Test, count: number) {
   return { store, stateRoot: stateRoot as Hash32 }
 }
 
-/** Compares the latest state; also how much memory it has at its end. */
+/** Compares the latest state, and returns how much memory the comparison has at its end. */
 function compare({ store, stateRoot }: Awaited<ReturnType<typeof withSlots>>) {
   const faults: string[] = []
   const before = liveBytes()

@@ -26,7 +26,7 @@ const base: Header = {
   extraData: new Uint8Array(0),
 }
 
-/** Whether a block may be marked, and may be not. */
+/** Whether a block may be marked, and whether it may be unmarked. */
 function mayBe(number: number, supports: boolean | undefined): readonly [marked: boolean, unmarked: boolean] {
   const members = supports === undefined ? {} : { daoForkSupport: supports }
   const config = parseGenesisConfig({ chainId: 1, homesteadBlock: 0, daoForkBlock: first, ...members })

@@ -64,7 +64,7 @@ t.test('blocks come in order, with their keys once the thread is there', async (
     at++
     aheadMax = Math.max(aheadMax, file.read - at)
     const keys = await takeKeys?.()
-    // Left alone it finds all; an importer in a hurry may get fewer.
+    // If nobody asks earlier, the thread finds all keys; an importer that asks early may get fewer.
     if (keys !== undefined) {
       withKeys++
       // Keys after the number of senders.

@@ -57,7 +57,7 @@ function proving(nodes: Nodes): Proving {
   return new Proving(nodes, { fetchMsMax: 60_000 })
 }
 
-/** Asks twice; the answers have to be equal, and 1. */
+/** Asks twice. Both answers must be 1. */
 async function proveOne(attempt: Attempt): Promise<number | undefined> {
   const first = await attempt.ask('first', [])
   if (first === null) return undefined

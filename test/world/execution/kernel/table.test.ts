@@ -39,7 +39,7 @@ function compileTable(folder: string): Exports {
 }
 
 const keysMax = 2 ** 16
-/** The size of a table with this number of keys. */
+/** The size of a table with `keysMax` keys. */
 const places = 2 * keysMax
 
 /** Keys that differ in few bits, or by the same steps. */

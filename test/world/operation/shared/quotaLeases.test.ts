@@ -154,7 +154,7 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
 
   t.test('a lease that is lost can be spent again, and a debt is paid first', async (t) => {
     await open(t, 'sums')
-    // A quota with hardly any inflow.
+    // The quota has hardly any inflow.
     const exchange = async (process: string, spent: number, wanted: number) => {
       const [row] = await postgres.query('select granted::int, holders from sums.lease_of_test($1, $2, $3)', [
         process,

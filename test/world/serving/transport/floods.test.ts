@@ -28,7 +28,7 @@ const otherPath = `/ws/v3/${otherKey}`
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes in use after the collection of all garbage. */
+/** Bytes in use after a garbage collection. */
 function heldBytes(): number {
   collect()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
@@ -100,7 +100,7 @@ test('unfinished bodies of a key leave room for those of others', async (t) => {
 })
 
 test('a body in pieces of a byte ends its connection before it takes long', async (t) => {
-  // Held off for a second, which a slow machine may take for the next three lines.
+  // The clock stands still: the key is refused for a second, and the next three lines may take longer.
   const { port, post } = await withServer(t, {}, { clockMs: () => 0 })
   const client = await RawClient.connect(port)
   client.write(chunkedHead + inChunks(echo.padEnd(100_000), 1))
@@ -281,7 +281,7 @@ test('pings of a client that reads no pongs are bounded', async (t) => {
   raw.on('close', () => {
     isClosed = true
   })
-  // The system's own buffers take some MB of pongs before any is unread.
+  // The system's buffers take some MB of pongs before the program has unsent ones.
   for (let sent = 0; sent < 400 && !isClosed; sent++) {
     await new Promise((resolve) => raw.write(pings, resolve))
     await new Promise(setImmediate)

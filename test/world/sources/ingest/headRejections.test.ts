@@ -58,7 +58,7 @@ class FailingNodes implements Asking {
     return this.#nodes.length
   }
 
-  /** The most questions that one was asked. */
+  /** The most questions that one node got. */
   get asked(): number {
     return Math.max(...this.#nodes.map(({ asked }) => asked))
   }

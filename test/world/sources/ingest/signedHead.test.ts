@@ -40,7 +40,7 @@ interface Following {
   /** Reported heads, newest last. */
   readonly heads: HeadClaim[]
   readonly said: string[]
-  /** Has a function called with each sentence. */
+  /** Calls `heard` with each sentence. */
   onSaid(heard: (text: string) => void): void
   /** Settles when it has ended. */
   readonly done: Promise<void>

@@ -1,7 +1,7 @@
 // @shares
 /**
  * Witnesses that lack a part, and witnesses with a wrong part. A node with the first kind gets no more requests for
- * witnesses, but all others as before. Only the second kind is a lie.
+ * witnesses, but gets all other requests as before. Only the second kind is a lie.
  */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'

@@ -55,7 +55,7 @@ export function formOf(fork: ForkName): Uint8Array {
   return padLeft(toMinimalBytes(selector), 4)
 }
 
-/** Undefined if the data has another form. */
+/** The attributes in `data`; undefined if it has another form. */
 function readAttributes(data: Uint8Array): ReportedAttributes | undefined {
   const selector = data.length < 4 ? 0 : Number(bytesToBigInt(data.subarray(0, 4)))
   const [bytes, form] = selectors.get(selector) ?? []

@@ -85,7 +85,7 @@ async function take(
   }
 }
 
-/** Every block that is linked must be the chain's, and whole from `wholeFrom` on. */
+/** Every block that is linked must be the chain's, and must be complete from `wholeFrom` on. */
 async function checkStore(
   t: Test,
   folder: string,
