@@ -1,8 +1,8 @@
 /** Payloads that go-ethereum found valid in a recording of `../shared/engine`, each once, by ascending number. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { engineRecordings } from '../service/engineNode.js'
 import type { GivenPayload } from './beaconChain.js'
+import { engineRecordings } from './engineRecordings.js'
 
 interface Exchange {
   readonly method?: string

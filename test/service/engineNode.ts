@@ -1,20 +1,12 @@
 /** A node under a consensus client: starts it, and calls its Engine API as such a client does. */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { tokenOf } from '../library/engineToken.js'
 import { makeFolder, writeInto } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
 import { post } from './httpClient.js'
 import { type RpcAnswer, type Service, startService } from './service.js'
-
-/** Recorded exchanges of a consensus client with go-ethereum, the program that replays them, and their genesis files. */
-export const engineRecordings = join(packageRoot(), '../shared/engine')
-/** Reason to skip tests that need them; false if they are available. */
-export const withoutEngineRecordings =
-  !existsSync(join(engineRecordings, 'run.mjs')) && `there are no recordings at ${engineRecordings}`
 
 export interface EngineNode {
   readonly service: Service

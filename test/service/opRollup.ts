@@ -2,15 +2,17 @@
  * A rollup of the OP Stack from real programs (`../shared/engine/op-node`). Tidegate is the L1, and the engine of a
  * sequencer and a verifier. op-batcher writes batches to L1.
  */
+
 import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Hex } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { engineRecordings } from '../consensus/engineRecordings.js'
 import { makeFolder, writeInto } from '../library/folder.js'
 import { once, waitFor } from '../library/until.js'
-import { type EngineNode, engineRecordings, startEngine } from './engineNode.js'
+import { type EngineNode, startEngine } from './engineNode.js'
 import { freePorts } from './ports.js'
 import { type Service, startService } from './service.js'
 

@@ -7,14 +7,10 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BeaconChain } from '../../consensus/beaconChain.js'
 import { BeaconServer } from '../../consensus/beaconServer.js'
+import { engineRecordings, withoutEngineRecordings } from '../../consensus/engineRecordings.js'
 import { recordedPayloads } from '../../consensus/recordedPayloads.js'
 import { waitFor } from '../../library/until.js'
-import {
-  type EngineNode,
-  engineRecordings,
-  startEngine,
-  withoutEngineRecordings,
-} from '../../service/engineNode.js'
+import { type EngineNode, startEngine } from '../../service/engineNode.js'
 import { get } from '../../service/httpClient.js'
 
 const genesis = join(engineRecordings, 'genesis-ladder.json')

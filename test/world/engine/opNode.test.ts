@@ -7,9 +7,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isObject } from '../../../src/primitives/jsonType.js'
+import { engineRecordings } from '../../consensus/engineRecordings.js'
 import { optimismGenesis, skipsOptimism } from '../../ingest/optimismChain.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
-import { engineRecordings, startEngine } from '../../service/engineNode.js'
+import { startEngine } from '../../service/engineNode.js'
 
 interface Exchange {
   readonly side: 'sequencer' | 'verifier'

@@ -8,8 +8,8 @@ import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import { readBeaconPayload } from '../../../../src/sources/ingest/engine/beaconPayload.js'
 import { LieError } from '../../../../src/sources/ingest/nodes/lie.js'
 import { BeaconChain } from '../../../consensus/beaconChain.js'
+import { engineRecordings, withoutEngineRecordings } from '../../../consensus/engineRecordings.js'
 import { recordedPayloads } from '../../../consensus/recordedPayloads.js'
-import { engineRecordings, withoutEngineRecordings } from '../../../service/engineNode.js'
 
 const scheduleOf = (genesis: string) =>
   parseGenesis(readFileSync(join(engineRecordings, genesis), 'utf8')).schedule
