@@ -326,7 +326,7 @@ t.test(
   'a gateway that is killed between heads holds nothing stale',
   { skip: withoutAmsterdam },
   async (t) => {
-    const kills = Number(process.env.KILLS ?? 2)
+    const kills = Number(process.env.KILLS ?? 1)
     const { blocks, heads } = await makeAmsterdamReplay(t, {
       length: kills > 2 ? 200 : 90,
       from: 60,

@@ -20,7 +20,7 @@ import { checkedHead } from '../../store/checkedStore.js'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../../upstream/anvilNode.js'
 
 /** `KILLS=50` makes a longer run: each kill takes a process that follows, and a check of its store. */
-const kills = Number(process.env.KILLS ?? 2)
+const kills = Number(process.env.KILLS ?? 1)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../../src/sources/ingest/thread/ingestThread.js', import.meta.url).href
 
