@@ -1,7 +1,7 @@
 /**
  * Waiting data of clients that do not read, or that do not finish their requests, are charged. The memory of the
  * program, by the operating system, grows by no more than its own count, within 10 %. Runs three kinds of attacks on one
- * transport, others in each run. `RUNS` asks for all kinds on both, `KILLS` for all at once. Buffers of the operating
+ * transport, others in each run. `KILLS` or `RUNS` ask for all kinds, `KILLS` also for all at once. Buffers of the operating
  * system are not the program's. SEED repeats a run.
  */
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { LogBlocks } from '../../faults/logBlocks.js'
 import { mergedConfig, testGenesis } from '../../ingest/chainMaker.js'
 import { writeInto } from '../../library/folder.js'
-import { Dice, someOf } from '../../library/property.js'
+import { Dice, killsAll, someOf } from '../../library/property.js'
 import { until, waitFor } from '../../library/until.js'
 import { adminOf } from '../../service/adminClient.js'
 import { copyDemo } from '../../service/servedDemo.js'
@@ -250,7 +250,8 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
     }
     // Threads of the pool, and the thread that makes blocks, take memory of their own once.
     await isCharged('long answers and blocks, first', [longAnswers, liveBlocks])
-    for (const [name, chosen] of someOf(Object.entries(attacks), 3)) {
+    const all = Object.entries(attacks)
+    for (const [name, chosen] of killsAll ? all : someOf(all, 3)) {
       let isSo = false
       for (let tried = 0; !isSo && tried < triesMax; tried++) isSo = await isCharged(name, chosen)
       t.ok(isSo, name)
