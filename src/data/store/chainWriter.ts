@@ -74,6 +74,8 @@ const packr = new Packr({ useRecords: false })
 export interface ChainWriterOptions extends ChainStoreOptions {
   /** See {@link EnvironmentOptions}. */
   readonly isCopy?: boolean
+  /** See {@link EnvironmentOptions}. */
+  readonly isTemporary?: boolean
   /** How much of the past is kept; the default is all of it. */
   readonly history?: HistoryLimits
 }

@@ -63,6 +63,7 @@ export async function dev(flags: DevFlags, io: Io): Promise<number> {
       port,
       logLevel,
       dataDir,
+      isTemporary: data === undefined,
       genesis: join(dataDir, 'genesis.json'),
       fork: fork && { ...fork, chainId: chain.chainId, balance: String(BigInt(chain.balance) * weiPerEther) },
       accounts: chain.accounts,

@@ -212,6 +212,8 @@ export interface DevSettings {
   readonly logLevel: ConfigFile['logLevel'] | undefined
   /** Absolute. */
   readonly dataDir: string
+  /** Whether the folder is removed at the end. */
+  readonly isTemporary: boolean
   /** Absolute path of the genesis, which a fork does not read. */
   readonly genesis: string
   /** Undefined for a chain with a genesis. */
@@ -232,7 +234,8 @@ const forkPollMs = 600_000
 const forkStartMsMax = 60_000
 
 /** Settings of `dev`: one developer chain, without keys and dashboard. */
-export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...source }: DevSettings): Config {
+export function resolveDevConfig(settings: DevSettings): Config {
+  const { port, logLevel, dataDir, isTemporary, genesis, fork, ...source } = settings
   const file = fileSchema.parse({
     port,
     dataDir,
@@ -243,16 +246,13 @@ export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...so
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
   const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})
-  if (fork === undefined) return config
-  const { url, ...base } = fork
-  const { upstreams } = gatewayOf([url], undefined, undefined)
   const networks = config.networks.map((network) => {
-    return {
-      ...network,
-      kind: undefined,
-      genesisPath: undefined,
-      fork: { ...base, upstreams, pollMs: forkPollMs },
-    }
+    const chain = { ...network, isTemporary }
+    if (fork === undefined) return chain
+    const { url, ...base } = fork
+    const { upstreams } = gatewayOf([url], undefined, undefined)
+    const forked = { ...base, upstreams, pollMs: forkPollMs }
+    return { ...chain, kind: undefined, genesisPath: undefined, fork: forked }
   })
   return deepFreeze({ ...config, networks })
 }

@@ -32,7 +32,7 @@ const steadyMs = 5 * 60_000
 
 /** The work of a network's ingest thread; `fetchMsMax` as in `limits`. */
 export function taskOf(
-  { name, source, gateway, fork, forks, chainId, publish, history }: NetworkConfig,
+  { name, source, gateway, fork, isTemporary, forks, chainId, publish, history }: NetworkConfig,
   unpublished: IngestStore,
   fetchMsMax: number,
 ): SourceTask {
@@ -43,7 +43,11 @@ export function taskOf(
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   if (source.type === 'develop')
-    return { ...store, develop: { ...source, fork: fork && { ...fork, fetchMsMax } } }
+    return {
+      ...store,
+      isTemporary: isTemporary ?? false,
+      develop: { ...source, fork: fork && { ...fork, fetchMsMax } },
+    }
   if (source.type === 'consensus') return { ...store, consensus: source }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the stored history.
