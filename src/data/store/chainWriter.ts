@@ -74,6 +74,8 @@ const packr = new Packr({ useRecords: false })
 export interface ChainWriterOptions extends ChainStoreOptions {
   /** See {@link EnvironmentOptions}. */
   readonly isCopy?: boolean
+  /** See {@link EnvironmentOptions}. */
+  readonly isTemporary?: boolean
   /** Limit of the stored past; the default is all of it. */
   readonly history?: HistoryLimits
 }

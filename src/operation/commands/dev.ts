@@ -66,6 +66,7 @@ export async function dev(flags: DevFlags, io: Io): Promise<number> {
       limitsFrom,
       logLevel,
       dataDir,
+      isTemporary: data === undefined,
       genesis: join(dataDir, 'genesis.json'),
       fork: fork && { ...fork, chainId: chain.chainId, balance: String(BigInt(chain.balance) * weiPerEther) },
       accounts: chain.accounts,

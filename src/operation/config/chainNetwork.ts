@@ -34,6 +34,8 @@ export interface NetworkConfig {
   readonly history: HistoryConfig
   /** The block of another chain on which a developer chain begins; if absent, its genesis. */
   readonly fork?: ForkConfig | undefined
+  /** Whether its store is removed when the program ends. */
+  readonly isTemporary?: boolean
   /** Settings of a gateway. */
   readonly gateway: GatewayConfig | undefined
   /** Whether tracers in JavaScript that callers send are run; undefined if no entry says. */

@@ -214,6 +214,8 @@ export interface DevSettings {
   readonly logLevel: ConfigFile['logLevel'] | undefined
   /** Absolute. */
   readonly dataDir: string
+  /** Whether the folder is removed at the end. */
+  readonly isTemporary: boolean
   /** Absolute path of the genesis, which a fork does not read. */
   readonly genesis: string
   /** Undefined for a chain with a genesis. */
@@ -235,7 +237,7 @@ const forkStartMsMax = 60_000
 
 /** Settings of `dev`: one developer chain, without keys and dashboard. Throws UsageError for a faulty file. */
 export function resolveDevConfig(settings: DevSettings): Config {
-  const { port, limitsFrom, logLevel, dataDir, genesis, fork, ...source } = settings
+  const { port, limitsFrom, logLevel, dataDir, isTemporary, genesis, fork, ...source } = settings
   const limits = limitsFrom === undefined ? {} : readConfigFile(limitsFrom).limits
   const file = fileSchema.parse({
     port,
@@ -247,16 +249,13 @@ export function resolveDevConfig(settings: DevSettings): Config {
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
   const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})
-  if (fork === undefined) return config
-  const { url, ...base } = fork
-  const { upstreams } = gatewayOf([url], undefined, undefined)
   const networks = config.networks.map((network) => {
-    return {
-      ...network,
-      kind: undefined,
-      genesisPath: undefined,
-      fork: { ...base, upstreams, pollMs: forkPollMs },
-    }
+    const chain = { ...network, isTemporary }
+    if (fork === undefined) return chain
+    const { url, ...base } = fork
+    const { upstreams } = gatewayOf([url], undefined, undefined)
+    const forked = { ...base, upstreams, pollMs: forkPollMs }
+    return { ...chain, kind: undefined, genesisPath: undefined, fork: forked }
   })
   return deepFreeze({ ...config, networks })
 }

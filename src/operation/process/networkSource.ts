@@ -33,7 +33,7 @@ const steadyMs = 5 * 60_000
 
 /** The work of a network's ingest thread. */
 export function taskOf(
-  { name, source, gateway, fork, forks, chainId, publish, history }: NetworkConfig,
+  { name, source, gateway, fork, isTemporary, forks, chainId, publish, history }: NetworkConfig,
   unpublished: IngestStore,
   limits: Config['limits'],
 ): SourceTask {
@@ -46,7 +46,11 @@ export function taskOf(
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   if (source.type === 'develop') {
     const plan = fork && { ...fork, fetchMsMax, forkProofSlotsMax, forkRoundsMax }
-    return { ...store, develop: { ...source, limits: { minedBlocksMax, executedBlocksMax }, fork: plan } }
+    return {
+      ...store,
+      isTemporary: isTemporary ?? false,
+      develop: { ...source, limits: { minedBlocksMax, executedBlocksMax }, fork: plan },
+    }
   }
   if (source.type === 'consensus')
     return { ...store, consensus: { ...source, fetchMsMax, gap: gapLimits(limits) } }

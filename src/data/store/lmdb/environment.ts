@@ -36,6 +36,11 @@ export interface EnvironmentOptions {
   readonly mapBytes?: number
   /** Whether commits become visible before they are on disk: for copies of data that is stored elsewhere. */
   readonly isCopy?: boolean
+  /**
+   * Whether the folder is removed at the end of the process. Then commits do not wait for the disk: they outlive the
+   * process, but not the system.
+   */
+  readonly isTemporary?: boolean
 }
 
 /**
@@ -83,6 +88,7 @@ export function openEnvironment({
   readOnly,
   mapBytes = mapBytesDefault,
   isCopy = false,
+  isTemporary = false,
 }: EnvironmentOptions): RootDatabase {
   try {
     assertAddressSpace(path, mapBytes)
@@ -101,6 +107,7 @@ export function openEnvironment({
       maxReaders: readersMax,
       maxDbs: tablesMax,
       overlappingSync: isCopy,
+      noSync: isTemporary,
       eventTurnBatching: false,
       encoding: 'binary',
       keyEncoding: 'binary',

@@ -31,7 +31,8 @@ import type { DumpedRows } from './stateDump.js'
 export async function developFork(task: DevelopTask, plan: ForkPlan, host: SourceHost): Promise<void> {
   const { report, signal } = host
   const log = (text: string) => report({ type: 'said', text })
-  const store = ForkedWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
+  const { storePath: path, mapBytes, isTemporary = false } = task
+  const store = ForkedWriter.open({ path, mapBytes, isTemporary })
   const ends = new Ends()
   const finished = { type: 'finished', progress: noProgress, stopped: true } as const
   try {

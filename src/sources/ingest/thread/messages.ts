@@ -26,6 +26,8 @@ export interface IngestStore {
   readonly chainId?: number | undefined
   /** Whether a new store is the embedded network's own; see {@link ChainIdentity}. */
   readonly isEmbedded?: boolean
+  /** Whether the store is removed when the program ends. */
+  readonly isTemporary?: boolean
   /** How much of the past is kept; if absent, all. */
   readonly history?: HistoryLimits
   /** How many ready answers are stored; if absent, none. */

@@ -27,6 +27,7 @@ export async function openTaskStore(
   const store = ChainWriter.openForWriting({
     path: task.storePath,
     mapBytes: task.mapBytes,
+    isTemporary: task.isTemporary ?? false,
     ...(task.history && { history: task.history }),
   })
   try {

@@ -5,6 +5,12 @@ import type { IngestStore } from '../../../../src/sources/ingest/thread/messages
 import { makeFolder, writeInto } from '../../../library/folder.js'
 
 const store = {} as IngestStore
+const fork = { url: 'http://127.0.0.1:1', block: 7, chainId: undefined, balance: '0' }
+
+function devSettings(dataDir: string, base: typeof fork | undefined, isTemporary: boolean) {
+  const chain = { genesis: 'genesis.json', accounts: 1, blockSeconds: 0, mining: true }
+  return { ...chain, port: 0, logLevel: undefined, dataDir, isTemporary, fork: base }
+}
 
 t.test('each limit of the gap under a consensus client comes to its source', async (t) => {
   const folder = makeFolder(t)
@@ -51,20 +57,21 @@ t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async 
   if (gateway === undefined) throw new Error('no network')
   t.match(taskOf(gateway, store, limits), { fetchMsMax: 1_234 })
 
-  const fork = { url: 'http://127.0.0.1:1', block: 7, chainId: undefined, balance: '0' }
-  const dev = resolveDevConfig({
-    port: 0,
-    logLevel: undefined,
-    dataDir: folder,
-    genesis: 'genesis.json',
-    fork,
-    accounts: 1,
-    blockSeconds: 0,
-    mining: true,
-  })
+  const dev = resolveDevConfig(devSettings(folder, fork, false))
   const [forked] = dev.networks
   if (forked === undefined) throw new Error('no network')
   t.match(taskOf(forked, store, { ...dev.limits, fetchMsMax: 5_678 }), {
     develop: { fork: { block: 7, fetchMsMax: 5_678 } },
   })
+})
+
+t.test('only commits to a folder that is removed do not wait for the disk', async (t) => {
+  const folder = makeFolder(t)
+  for (const base of [undefined, fork]) {
+    for (const isTemporary of [true, false]) {
+      const { networks, limits } = resolveDevConfig(devSettings(folder, base, isTemporary))
+      for (const network of networks) t.match(taskOf(network, store, limits), { isTemporary })
+      t.equal(networks.length, 1)
+    }
+  }
 })
