@@ -73,7 +73,7 @@ async function main(given: BenchOptions): Promise<number> {
   return verdict(report, signal && targets.filter(({ scenario }) => done.has(scenario)))
 }
 
-/** Prints what moved against another build, if one was measured, and appends it to the summary. */
+/** Prints the figures that changed against another build, if one was measured, and appends them to the summary. */
 function showMoved({ findings }: Report, { summary }: BenchOptions): void {
   const moved = movedTable(findings)
   if (moved === undefined) return
@@ -81,7 +81,7 @@ function showMoved({ findings }: Report, { summary }: BenchOptions): void {
   if (summary !== undefined) appendFileSync(summary, `${moved}\n\n`)
 }
 
-/** Undefined where it is not. */
+/** The reason why geth is not measured; undefined if it is. */
 function whyGethIsLeftOut({ report }: BenchOptions): string | undefined {
   if (report === undefined) return whyNoGeth()
   const isAbsent = readReport('--report', report).machine['go-ethereum'] === 'absent'

@@ -47,7 +47,7 @@ const modes = {
 
 export interface BenchOptions {
   readonly isHelp: boolean
-  /** Whether to print what the options choose, without a run. */
+  /** Whether to print the chosen measurements, without a run. */
   readonly isList: boolean
   readonly isCheck: boolean
   /** Whether to prefer a short run to an exact one. */

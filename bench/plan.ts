@@ -10,6 +10,7 @@ import { cold } from './scenarios/cold.js'
 import { readsUnderProofs } from './scenarios/disturbedReads.js'
 import { edges } from './scenarios/edges.js'
 import { engineBlocks } from './scenarios/engineBlocks.js'
+import { fork } from './scenarios/fork.js'
 import { gas } from './scenarios/gas.js'
 import { gatewayCached } from './scenarios/gatewayRun.js'
 import { fewLogs, manyLogs, rivalBlocks } from './scenarios/logRun.js'
@@ -44,6 +45,7 @@ export const specialScenarios = (gasFolder: string | undefined): readonly Specia
   edges,
   replicas,
   cold,
+  fork,
   ...(gasFolder === undefined ? [] : [gas(gasFolder)]),
 ]
 

@@ -23,7 +23,7 @@ import { startTidegate, type TidegateOptions, withoutCaches } from './servers/ti
 export interface RunTask {
   readonly options: BenchOptions
   readonly targets: readonly Target[]
-  /** For temporary files; the parent removes it. */
+  /** Folder for temporary files; the parent removes it. */
   readonly folder: string
 }
 

@@ -31,7 +31,7 @@ interface Panel {
   readonly warnAt?: readonly [amber: number, red: number]
 }
 
-/** Labels that are variables of the dashboard choose what is shown. */
+/** Labels that are variables of the dashboard select the shown series. */
 function selectorOf(labels: readonly string[], more = ''): string {
   const network = labels.includes('network') ? ', network=~"$network"' : ''
   return `{job=~"$job", instance=~"$instance"${network}${more}}`
@@ -224,7 +224,7 @@ const ratios: Readonly<Record<string, readonly Panel[]>> = {
 }
 
 const colours = ['green', 'orange', 'red']
-/** Colours of the answers no and yes to what a state asks. */
+/** Colours of the answers no and yes of a state. */
 function stateColours(metric: string | undefined): readonly [no: string, yes: string] {
   if (metric === undefined || /_lease$/.test(metric)) return ['blue', 'blue']
   if (/_syncing$/.test(metric)) return ['green', 'orange']

@@ -1,7 +1,7 @@
 /**
- * `npm run measure`: counts what a newcomer to the source has to read. How much code there is, how many files a change
- * touches, how many functions a request passes, and in how many files one concept appears. `npm run check` prints it;
- * the figures of the last change are in docs/development.md.
+ * `npm run measure`: counts how much a newcomer to the source has to read. The figures are the amount of code, the
+ * files that a change touches, the functions that a request passes, and the files with one concept. `npm run check`
+ * prints it; the figures of the last change are in docs/development.md.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const comment = /\/\*[\s\S]*?\*\/|\/\/.*/y
 const token =
   /(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|[\w$#]+|=>|\?\?=?|\?\.|\.\.\.|[<>=!&|*]{2,3}=?|[^\s])/y
 
-/** Tokens of a text without its comments and imports. A template counts as one, whatever its content. */
+/** Tokens of a text without its comments and imports. A template counts as one, with any content. */
 function tokensOf(text) {
   const code = text.replace(/^(?:import|export)\b[^;]*?\bfrom '[^']*'$/gm, '')
   let count = 0

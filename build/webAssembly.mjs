@@ -1,7 +1,8 @@
 /**
- * Compiles AssemblyScript: `FOLDER/assembly/NAME.ts` of `src` to `FOLDER/NAME.wasm` of `dist/src`, and the module
+ * Compiles AssemblyScript: `FOLDER/assembly/NAME.ts` of `src` to `FOLDER/NAME.wasm` of `dist/src`. Compiles the module
  * `src/execution/kernel` to `kernel.wasm`, with its trace code to `tracingKernel.wasm`, and its Keccak alone to
- * `hasher.wasm`. Unpacks `mcl.wasm` of the package mcl-wasm. A module whose sources did not change is not compiled again.
+ * `hasher.wasm`. Unpacks `mcl.wasm` of the package mcl-wasm. A module whose sources did not change is not compiled
+ * again.
  */
 import { createHash } from 'node:crypto'
 import {

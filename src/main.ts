@@ -11,8 +11,8 @@ const { runCommandLine } = await import('./operation/commands/runCommandLine.js'
 /** Exit status where standard output could not be written. */
 const outputLost = 1
 
-// A reader that closes its end early, such as head(1), has had enough; that is no failure. Of a terminal that is gone
-// SIGHUP tells. What a full disk does not take is lost, and nothing else ends with it: a server goes on.
+// A reader that closes its end early, such as head(1), has had enough; that is no failure. SIGHUP reports a closed
+// terminal. Output that does not fit a full disk is lost, but the server continues.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') endProcess(0)

@@ -1,6 +1,6 @@
 /**
- * Ends the program with a sentence where Node.js is older than `engines` of package.json asks for. Written in the
- * JavaScript of 2009, and without imports, because the versions that it turns away have to read it.
+ * Ends the program with a sentence if Node.js is older than `engines` of package.json requires. Written in the JavaScript
+ * of 2009, and without imports, so that refused versions can run it.
  */
 var oldest = [20, 19]
 var found = process.versions.node.split('.').map(Number)

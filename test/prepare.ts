@@ -1,8 +1,8 @@
 /**
- * Runs before the tests: imports the demo chain, and the recorded one where it lies beside the package, into stores
- * that tests read, finds who sent the demo chain's transactions, and writes what methods declare. The import is a test in
- * itself, so it is made anew whenever the program or a chain has changed; the heads that come out are compared in `rpc/`
- * and `conformance/` with those that independent code computed.
+ * Runs before the tests. Imports the demo chain, and the recorded chain if it is beside the package, into stores that
+ * tests read. Finds the senders of the demo chain's transactions, and writes the declarations of methods. The import is
+ * a test in itself, so it runs again whenever the program or a chain has changed. Tests in `rpc/` and `conformance/`
+ * compare the heads with those of independent code.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ async function importChain(name: string, genesisPath: string, chain: string): Pr
   if (status !== 0) throw new Error(`the import of ${chain} ended with status ${status}: ${await said}`)
 }
 
-/** When something that the fixtures depend on was last written, in ms. */
+/** Time of the last change of a file that the fixtures depend on, in ms. */
 function changedMs(): number {
   const compiled = ['dist/chunks', 'dist/src', 'dist/workers'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -69,7 +69,7 @@ if (preparedMs < changedMs()) {
   writeDeclared()
   await Promise.all(imports)
   const writeConfig = (path: string, network: object) => {
-    // Without a source nothing writes into the store, however many servers read it.
+    // Without a source no process writes into the store, with any number of servers.
     writeFileSync(path, JSON.stringify({ dataDir: fixtureDir, limits: patientLimits, networks: [network] }))
   }
   writeFileSync(patientConfig, JSON.stringify({ limits: patientLimits }))

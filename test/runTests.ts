@@ -1,13 +1,13 @@
 /**
- * Runs tests: `runTests.js [--all|--rest] [PATH…]`, as `npm test` does. Without a path all of `test/unit` and
- * `test/server`, and the scenes of `test/world`; `--all` runs everything, `--rest` what is left out without it. A path is
- * a file or folder of the source: all of it runs.
+ * Runs tests: `runTests.js [--all|--rest] [PATH…]`, as `npm test` does. Without a path it runs all of `test/unit` and
+ * `test/server`, and the scenes of `test/world`. `--all` runs everything, `--rest` only the other tests of
+ * `test/world`. A path is a file or folder of the source.
  *
- * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. Plain processes: the
- * command line of tap has every import of every test, and of every worker thread of a test, pass through its loaders, for
- * coverage and mocks that are not wanted here. That takes longer than most tests.
+ * Files run in processes of their own or share one (`runner/testFiles.ts`), {@link jobs} at a time. They are plain
+ * processes, because the command line of tap passes every import through its loaders, for coverage and mocks. That
+ * takes longer than most tests.
  *
- * A run fails also where a test checks nothing, or is skipped without a reason.
+ * A run also fails if a test checks nothing, or is skipped without a reason.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -23,13 +23,13 @@ import { endProcesses, runProcess } from './runner/testProcess.js'
  */
 const secondsMax = 1_800
 /**
- * Processes that run at the same time: three times the cores of the smallest machine of CI, because more than half of the
- * time of a file that takes long is waiting, for processes, disks and timers. With four, three tenths of the time of two
- * cores were left over.
+ * Number of processes at the same time: three times the cores of the smallest machine of CI. More than half of the time
+ * of a long file is waiting, for processes, disks and timers. With four processes, three tenths of the time of two
+ * cores were idle.
  */
 const jobs = 6
 
-/** A fresh install holds a build of the library with its TypeScript plugin, which does not load beside this compiler. */
+/** A fresh install holds a build of the library with its TypeScript plugin, which does not load with this compiler. */
 function buildTap(): void {
   const require = createRequire(import.meta.url)
   if (!readFileSync(require.resolve('@tapjs/test/test-built'), 'utf8').includes('@tapjs/typescript')) return
@@ -47,7 +47,9 @@ function chosenFiles(): TestFile[] {
   return words.includes('--all') ? files : files.filter(isQuick)
 }
 
-/** Processes that take longest first: by the last run, and in a fresh clone the world first. */
+/**
+ * The processes in order: those that took longest in the last run come first, and in a fresh clone those of the world.
+ */
 function inOrder(processes: TestFile[][]): TestFile[][] {
   const seconds = readSeconds()
   const rankOf = (files: readonly TestFile[]) =>

@@ -1,7 +1,7 @@
 /**
  * Entry of an ingest thread, the only writer of one network's store. Owns the thread's messages; the work is in
- * `ingest`. A thread loads only the modules of its source: connections to nodes, curves and archives of history take as
- * long to load as all else together.
+ * `ingest`. A thread loads only the modules of its source, because connections, curves and archives take as long to
+ * load as all else together.
  */
 
 import { parentPort, workerData } from 'node:worker_threads'

@@ -63,15 +63,15 @@ const stores = new Map<string, OpenRows>()
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
 
 /**
- * Does a job and resolves to its reply as msgpack, in memory that may be transferred; `long` for a job that takes
- * longer than its trial. Never rejects.
+ * Does a job and resolves to its reply as msgpack, in memory that may be transferred. Resolves to `long` for a job that
+ * takes longer than its trial. Never rejects.
  */
 export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer> | 'long'>
 
 /**
- * Calls of {@link JobContext.shouldStop} after which a trial is over. An execution calls it each 200,000 gas: for a
- * token transfer or a swap twice at most, for a loop of two million gas this often, in 2 to 4 ms. Counts calls, because
- * a clock also runs while other threads have the core.
+ * Calls of {@link JobContext.shouldStop} after which a trial is over. An execution calls it each 200,000 gas. A token
+ * transfer or a swap makes two calls at most. A loop of two million gas makes this many, in 2 to 4 ms. Counts calls,
+ * because a clock also runs while other threads have the core.
  */
 const trialLooksMax = 10
 

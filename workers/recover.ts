@@ -1,6 +1,6 @@
 /**
- * Entry of the thread that recovers public keys for the blocks that an ingest thread executes next, and reads what
- * they will need; see keysAhead.ts.
+ * Entry of the thread that works ahead of an ingest thread (keysAhead.ts). It recovers public keys for the next blocks,
+ * and reads the data that these need.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { recoverKeys } from '../src/execution/evm/transactions/recoveredKeys.js'

@@ -27,7 +27,7 @@ export interface ScriptReply {
 }
 export type ScriptMessage = 'begins' | ScriptReply
 
-/** JavaScript heap: a result of 16 MiB of text, its million values, its text written anew, and as much again. */
+/** JavaScript heap: a result of 16 MiB of text, its million values, its text in a second form, and the same again. */
 const heapBytesMax = 192 * 2 ** 20
 
 /** Time between two checks whether the trace should stop. */

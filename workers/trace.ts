@@ -8,8 +8,8 @@ const tracingOn = perStore((store, { trace }) => new Tracing(store, trace))
 const statePartsOn = perStore((store, { trace }) => new StateParts(store, trace))
 
 /**
- * Looks of a trace on trial, of 512 steps each, some milliseconds in all: a transfer or a swap in a block that is kept
- * takes fewer than ten, and one before which twenty others run some thirty.
+ * Number of calls of `shouldStop` for a trace on trial, one each 512 steps; some milliseconds in all. A transfer or a
+ * swap in a stored block makes fewer than ten. One with twenty transactions before it makes some thirty.
  */
 const trialLooksMax = 64
 

@@ -36,7 +36,7 @@ const secondsPerBlock = 12
 /** Changes of a block to one account. */
 export interface AccountChange {
   readonly address: Address
-  /** Undefined: unchanged, or 1 for a new account. */
+  /** The balance; if undefined, it is unchanged, or 1 for a new account. */
   readonly balance?: bigint
   /** Slot (32 bytes) → value without leading zeros; empty for zero. In any order, each once. */
   readonly slots: readonly Change[]

@@ -1,6 +1,6 @@
 /**
- * A chain whose blocks use some 30 million gas, of token transfers and exchange swaps among 500 accounts, made by the
- * block maker of developer chains; the same on every machine.
+ * A chain whose blocks use some 30 million gas: token transfers and exchange swaps among 500 accounts. The block maker
+ * of developer chains makes it, the same on every machine.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Chains of one kind of transaction each, the same on every machine, for imports: plain transfers, token transfers,
- * and a mix of both with exchange swaps. Made by @ethereumjs, with real signatures and roots.
+ * Chains of one kind of transaction each, the same on every machine, for imports. The kinds are plain transfers, token
+ * transfers, and a mix of both with exchange swaps. Made by @ethereumjs, with real signatures and roots.
  */
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -28,7 +28,7 @@ export function keptPath(key: string): string {
   return join(cacheFolder(), key)
 }
 
-/** Path of the kept folder of this key; `make` fills it where it is absent, and `what` names that work. */
+/** Path of the cached folder of this key. `make` fills it if it is absent, and `what` names that work. */
 export async function keptFolder(
   key: string,
   what: string,

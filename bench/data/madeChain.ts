@@ -1,4 +1,4 @@
-/** A developer chain whose blocks are made one by one, each by a transaction with as many logs as are asked for. */
+/** A developer chain whose blocks are made one by one, each by a transaction with the requested number of logs. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hexlify, Wallet } from 'ethers'
@@ -34,7 +34,7 @@ export function madeNetwork(folder: string): object {
 /** One of the genesis' accounts. Nonces of several senders with one account collide. */
 export const walletOf = (account: number) => new Wallet(hexlify(testKeys[account] as Uint8Array))
 
-/** The raw transaction of a block with so many logs; 15 million gas pay for some 3,800. */
+/** The raw transaction of a block with this number of logs; 15 million gas pay for some 3,800. */
 export function signLogs(wallet: Wallet, nonce: number, logs: number): Promise<string> {
   return wallet.signTransaction({ ...fees, to, nonce, data: word(logs) })
 }

@@ -1,6 +1,6 @@
 /**
  * The networks for benchmarks: the demo chain and synthetic ones, identified by their contents. Each is made once and
- * kept outside the repository, under a name that contains everything it depends on, so that a change makes a new one.
+ * stored outside the repository. Its name contains everything on which it depends, so that a change makes a new one.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -10,7 +10,7 @@ export function scatter(index: number): number {
 
 /**
  * A walk through 0 to `count - 1`: returns the n-th stop, for n from 0 on. It visits every number before it repeats
- * one, in strides of the golden ratio, so that a cache of some thousand entries never contains the next one.
+ * one. Strides are of the golden ratio, so that a cache of some thousand entries never contains the next stop.
  */
 export function walk(count: number): (n: number) => number {
   let stride = Math.max(1, Math.round(count * (Math.sqrt(5) - 1) * 0.5))

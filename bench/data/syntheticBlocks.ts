@@ -22,7 +22,7 @@ import { keepReady } from '../../src/sources/ingest/thread/taskStore.js'
 import { syntheticGenesis } from './diffBuilder.js'
 import { accountHex } from './syntheticState.js'
 
-/** Raised with every change of what is generated: it is part of the name of a cached network. */
+/** Increased with every change of the generated data: it is part of the name of a cached network. */
 export const blocksVersion = 3
 
 export const transactionsPerBlock = 10
@@ -51,7 +51,7 @@ function halved(s: Uint8Array): Uint8Array {
   return Uint8Array.of((s[0] as number) >> 1, ...s.subarray(1))
 }
 
-/** The `serial`-th transaction of a chain as its block's body holds it: a token transfer of type 2. */
+/** The transaction number `serial` of a chain, as in the body of its block: a token transfer of type 2. */
 function transactionBytes(serial: number): Uint8Array {
   const recipient = padLeft(hexToBytes(accountHex(serial)), 32)
   const amount = padLeft(toMinimalBytes(serial + 1), 32)
@@ -95,7 +95,7 @@ function receiptsOf(serials: readonly number[]): Pick<BlockContent, 'receipts' |
   return { receipts, logsBloom: blooms.block }
 }
 
-/** What a block has of its own. */
+/** Content that differs between blocks. */
 export interface BlockContent {
   /** Numbers of its transactions; no two of a chain are the same. */
   readonly serials: readonly number[]

@@ -70,8 +70,8 @@ export function accountHex(index: number): string {
 export const accountAddress = (index: number): Address => toAddress(hexToBytes(accountHex(index)))
 
 /**
- * The blocks that load a state: contracts in the order of their rows, which then fill consecutive pages; then accounts
- * in the order of their hashes in the trie, so that a block changes only its right edge.
+ * The blocks that load a state. First contracts in the order of their rows, which then fill consecutive pages. Then
+ * accounts in the order of their hashes in the trie, so that a block changes only its right edge.
  */
 export function* loadBlocks(size: StateSize, keysPerBlock = keysPerBlockDefault): Generator<AccountChange[]> {
   const { accounts, slotsPerAccount, slots } = size

@@ -1,7 +1,7 @@
 /**
- * Scenarios beside go-ethereum, on a chain that both have imported: 300 or 600 blocks of 20 transfers and swaps among 500
- * accounts. Both keep their caches of blocks and states, but Tidegate none of whole answers: the chain is so small
- * that it would soon answer all from memory.
+ * Scenarios beside go-ethereum, on a chain that both have imported: 300 or 600 blocks of 20 transfers and swaps among
+ * 500 accounts. Both keep their caches of blocks and states. Tidegate has no cache of whole answers here: the chain is
+ * so small that it would soon answer all from memory.
  */
 import { bytesToHex, hexToBytes, toQuantity } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
@@ -22,7 +22,7 @@ export interface ChainFacts {
 }
 
 export interface GethScenario {
-  /** As in `--only` and targets.json. */
+  /** Name as in `--only` and targets.json. */
   readonly name: string
   readonly title: string
   /** Gives the body of the n-th request. */
@@ -41,7 +41,7 @@ interface BlockJson {
 /** Transactions of a block, but for blocks that set the chain up. */
 const transactionsPerBlock = 20
 
-/** Asks a server with the chain at `url`. */
+/** Reads the facts from a server with the chain at `url`. */
 export async function readChainFacts(url: string): Promise<ChainFacts> {
   const head = Number(await askResult(url, 'eth_blockNumber', []))
   const all: BlockJson[] = []
@@ -150,7 +150,7 @@ export const gethScenarios: readonly GethScenario[] = [
   },
 ]
 
-/** One of them for a chain with these facts. */
+/** The scenario for a chain with these facts. */
 export function toScenario({ name, title, questionsOf }: GethScenario, facts: ChainFacts): Scenario {
   return {
     name,

@@ -1,7 +1,7 @@
 /**
  * Load over HTTP on kept-alive connections, one request at a time on each. Owns sending, finding the end of an answer,
- * and timing. It only checks status and length of answers, so that one core of loader can saturate one core of server;
- * contents are compared before a run.
+ * and timing. It only checks status and length of answers, so that one core of loader can saturate one core of server.
+ * Contents are compared before a run.
  *
  * Each socket reads into its own buffer with a callback instead of a stream: 80,000 answers per second on one core,
  * compared with autocannon's 40,000.
@@ -27,7 +27,7 @@ export interface LoadResult {
   readonly seconds: number
 }
 
-/** At a fixed rate. */
+/** Result of a run at a fixed rate. */
 export interface TimedResult {
   /** Latency of each answer, in ms. */
   readonly latencies: readonly number[]
@@ -50,9 +50,10 @@ export function targetOf(url: string, acceptEncoding?: string): Target {
 }
 
 /**
- * One connection. The run fails at any answer except 200, and where the server ends it before or amid an answer. A
- * server may end it between two answers: uWebSockets.js does so after 8 to 12 s, and one connection of a round is idle
- * until all others have their last answer. It is then opened again, and a request without any byte of an answer repeated.
+ * One connection. The run fails at any answer except 200, and if the server closes it before or within an answer.
+ * Between two answers the server may close it: uWebSockets.js does so after 8 to 12 s. One connection of a round is
+ * idle until all others have their last answer. A closed connection is opened again, and a request without any byte of
+ * an answer is repeated.
  */
 export class HttpConnection {
   /** Start of an answer with an incomplete head; for a chunked body, its last bytes so far. */
@@ -324,7 +325,7 @@ export async function askAtRate(
     }
     // Busy waiting, because timers have a resolution of 1 ms; the loader has a core of its own.
     await new Promise(setImmediate)
-    // Then {@link withConnections} has already rejected.
+    // A closed connection means that {@link withConnections} has already rejected.
     if (connections.some(({ isClosed }) => isClosed)) break
   }
   return { latencies, lateness }

@@ -1,6 +1,6 @@
 /**
- * Measures one scenario over HTTP: the server and its rivals in turns, in several rounds, first saturated by the
- * suite's own loader, then at a fixed rate by autocannon. The result is the median of the rounds; for ratios the
+ * Measures one scenario over HTTP: the server and its rivals in turns, in several rounds. The suite's own loader first
+ * saturates the server; then autocannon sends at a fixed rate. The result is the median of the rounds; for ratios the
  * median of the rounds' ratios.
  */
 import { fork } from 'node:child_process'
@@ -31,8 +31,8 @@ export interface Contestant {
 }
 
 /**
- * Latencies are measured at this share of the slower server's highest rate, where there are no queues, and at most at
- * this rate, which autocannon sends easily.
+ * Latencies are measured at this share of the slower server's highest rate, where there are no queues. The rate is also
+ * limited to one that autocannon sends easily.
  */
 const latencyLoad = 0.25
 const latencyRateMax = 500
@@ -63,15 +63,15 @@ export interface Rivals {
   readonly beside: Contestant | undefined
   /** The build of another checkout, under the same requests. */
   readonly base: Contestant | undefined
-  /** Names of the servers measured at a fixed rate as well; undefined: all of the above. */
+  /** Names of the servers measured at a fixed rate as well; if undefined, all of the above. */
   readonly timed: readonly string[] | undefined
   /** Whether to measure `spun` at that rate, too: a bare server that works as long per answer as the measured one. */
   readonly hasSpun: boolean
 }
 
 /**
- * Measures a scenario. Rejects where an answer is an error or null, where the other node's answer differs, or where a
- * connection fails.
+ * Measures a scenario. Rejects if an answer is an error or null, if the other node's answer differs, or if a connection
+ * fails.
  */
 export async function measureHttp(
   scenario: Scenario,

@@ -19,7 +19,7 @@ export interface LatencyJob {
   readonly bodies: readonly string[]
   /** Requests per second; also the number of connections. */
   readonly rate: number
-  /** An integer. */
+  /** Seconds of the measurement, an integer. */
   readonly seconds: number
   /** Sent as `Accept-Encoding`. */
   readonly acceptEncoding?: string | undefined

@@ -1,7 +1,7 @@
 /**
  * The mixed production profile: wallets, explorers and indexers on one endpoint. The weights are an assumption, not a
- * recording: most calls read the head, balances and slots, one in seven fetches a block or receipts, and the
- * expensive ones, proofs and estimates, are one in twenty. Replace them if you know a better mix.
+ * recording. Most calls read the head, balances and slots. One in seven fetches a block or receipts; one in twenty is a
+ * proof or an estimate, which are expensive. Replace the weights if you know a better mix.
  */
 import { toQuantity } from '../../src/primitives/bytes.js'
 import { addressOf, calldata, headNumber, slots, word } from '../data/demoFacts.js'

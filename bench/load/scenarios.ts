@@ -13,7 +13,7 @@ import { batch, rpc } from './rpc.js'
 export type NetworkName = 'demo' | 'slots-1k' | 'slots-large' | 'accounts' | 'blocks' | 'mixed'
 
 export interface Scenario {
-  /** As in `--only` and targets.json. */
+  /** Name as in `--only` and targets.json. */
   readonly name: string
   readonly title: string
   readonly network: NetworkName
@@ -30,9 +30,9 @@ export interface Scenario {
    * it has less state. `none`: anvil cannot answer this.
    */
   readonly node: 'same' | 'none' | ((n: number) => string)
-  /** Takes so long that few connections ask, and nothing is asked at a fixed rate. */
+  /** Takes so long that few connections send requests, and there is no measurement at a fixed rate. */
   readonly isSlow?: true
-  /** Whether ratios are of CPU time an answer even where all servers were saturated. */
+  /** Whether ratios are of CPU time per answer even if all servers were saturated. */
   readonly isByCpu?: true
   /** A scenario on the same server to compare with, measured in turns. */
   readonly beside?: Scenario
@@ -85,7 +85,7 @@ function randomSlots(
     const index = scatter(n) % count
     return rpc('eth_getStorageAt', [contractHexes[contractOf(index)], bytesToHex(slotOf(index)), 'latest'])
   }
-  // Without caches, which could hold all answers about the small network.
+  // Without caches, which could store all answers about the small network.
   return many(network, title, question, { network, isUncached: true, node: 'none', ...more })
 }
 

@@ -13,7 +13,7 @@ export const bombAddress = `0x${'b0'.repeat(20)}`
 export const code = {
   /** JUMPDEST PUSH1 0 JUMP */
   loop: '0x5b600056',
-  /** Hashes a megabyte, again and again. */
+  /** Hashes a megabyte repeatedly. */
   hashLoop: '0x5b620f424060002050600056',
   /** MLOAD at 12 MiB: 303 million gas at once. */
   memory: '0x6300c0000051',
@@ -23,13 +23,13 @@ export const code = {
   transientSlots: '0x60005b60010180805d600256',
   /** SSTORE of new keys. */
   slots: '0x60005b600101808055600256',
-  /** LOG0 with 64 KiB of data, again and again. */
+  /** LOG0 with 64 KiB of data, repeatedly. */
   logs: '0x5b620100006000a0600056',
   /** Returns 10 MiB. */
   answer: '0x6300a000006000f3',
 } as const
 
-/** Code that calls the precompiled contract at `address` with its own calldata and all gas, again and again. */
+/** Code that calls the precompiled contract at `address` repeatedly, with its own calldata and all gas. */
 export function precompileLoop(address: number): string {
   const copyAll = '3660006000' + '37'
   const call = `6000600036600061${address.toString(16).padStart(4, '0')}5afa`

@@ -1,8 +1,8 @@
 /**
  * Tests whether one client can make a server slow or wrong for others. Five victims with a key each request cached
- * reads and new proofs: first alone, then beside one attack after the other, then beside all of them; in a short run
- * only beside all of them. The server has default limits. The result is the p99 of the reads in the worst phase
- * compared with the idle one, and the number of failed requests of victims.
+ * reads and new proofs. They do so first alone, then beside one attack after the other, then beside all attacks. A
+ * short run has only the last. The server has default limits. The result is the p99 of the reads in the worst phase,
+ * compared with the idle phase, and the number of failed requests of victims.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'

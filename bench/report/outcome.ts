@@ -10,7 +10,7 @@ export interface Round {
 
 /** One server under one scenario: medians over the rounds. */
 export interface Side extends Memory {
-  /** In order; rounds of two servers with the same index were measured one right after the other. */
+  /** Rounds in order; rounds of two servers with the same index were measured one right after the other. */
   readonly rounds?: readonly Round[]
   /** Answers per second under saturation; for other work, units of {@link Outcome.unit} per second. */
   readonly rate: number
@@ -22,7 +22,7 @@ export interface Side extends Memory {
   readonly pageFaults?: number | undefined
   /** Share of one core that the server took under saturation. */
   readonly busy?: number | undefined
-  /** At a fixed rate; a stall counts for every request due in it. */
+  /** Latencies at a fixed rate; a stall counts for every request due in it. */
   readonly latencies?: Latencies | undefined
   /** Latencies of each round at that rate; servers alternate. */
   readonly latencyRounds?: readonly Latencies[]
@@ -47,7 +47,7 @@ export interface Outcome {
   readonly unit: string
   /** The measured server. */
   readonly own: Side
-  /** By name: `bare`, `anvil`, `geth`, or what a scenario compares with. */
+  /** By name: `bare`, `anvil`, `geth`, or the rival of a scenario. */
   readonly rivals: Readonly<Record<string, Side>>
   readonly ratios: Readonly<Record<string, Ratio>>
   readonly note?: string | undefined
@@ -64,7 +64,7 @@ export interface Failed {
   readonly name: string
   readonly title: string
   readonly failed: string
-  /** Whether the machine lacks what it needs. */
+  /** Whether the machine lacks a program or resource that it needs. */
   readonly isSkipped?: true
 }
 
@@ -91,7 +91,7 @@ export function sideOfRounds(rounds: readonly Round[]): Side {
   return { rounds, rate: median(rates) ?? 0, rateSpread: spread(rates), cpuMicros }
 }
 
-/** Rate and CPU time of a round in which the server used so many seconds of CPU for so many answers. */
+/** Rate and CPU time of a round, from the server's CPU seconds and the number of answers. */
 export function roundOf(answers: number, seconds: number, cpuSeconds: number | undefined): Round {
   return { rate: answers / seconds, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / answers }
 }
@@ -100,9 +100,9 @@ export function roundOf(answers: number, seconds: number, cpuSeconds: number | u
 export const saturatedMin = 0.9
 
 /**
- * If both servers were saturated, the ratio is of rates, but for `isByCpu`. If the loader was the limit, it is of CPU time per answer,
- * or of rates where that is unknown. Sides measured in turns are compared round by round, and the median counts,
- * because a busy machine affects both.
+ * If both servers were saturated, the ratio is of rates, except with `isByCpu`. If the loader was the limit, it is of
+ * CPU time per answer, or of rates if that is unknown. Sides measured in turns are compared round by round, and the
+ * median counts, because a busy machine affects both.
  */
 export function compareSides(own: Side, rival: Side, isByCpu = false): Ratio {
   const { by, compare } = measureOf(own, rival, isByCpu)
@@ -111,7 +111,7 @@ export function compareSides(own: Side, rival: Side, isByCpu = false): Ratio {
   return value === undefined ? { value: compare(own, rival), by } : { value, by, spread: spread(pairs ?? []) }
 }
 
-/** The ratio of each round, where sides were measured in turns. */
+/** The ratio of each round, if sides were measured in turns. */
 export function ratiosOfRounds(own: Side, rival: Side, isByCpu: boolean): readonly number[] {
   return pairsOf(own, rival, measureOf(own, rival, isByCpu).compare) ?? []
 }

@@ -86,7 +86,7 @@ function scaleOf(share: (value: number) => number, ticks: readonly number[]): Sc
   return { at: (value) => labelWidth + share(value) * (chartWidth - labelWidth - right), ticks }
 }
 
-/** From 0 to at least 1, in steps of a quarter. */
+/** A scale from 0 to at least 1, in steps of a quarter. */
 function linearScale(values: readonly number[]): Scale {
   const steps = Math.max(4, Math.ceil(Math.max(...values) * 4))
   return scaleOf(
@@ -106,7 +106,7 @@ export function logScale(values: readonly number[]): Scale {
   )
 }
 
-/** Scenarios with work of their own, for which a bare server's rate says nothing: they are compared with anvil. */
+/** Scenarios with work of their own, for which a bare server's rate is no measure: they are compared with anvil. */
 const isWork = (name: string) => /^(call|estimate|proof|trace)/.test(name)
 
 /** The charts, shown if the findings have numbers. Few ratios to `bare` exceed 1, so those bars begin at 0. */

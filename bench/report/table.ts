@@ -83,7 +83,7 @@ function failureText({ failed, isSkipped }: Failed): string {
 
 type Measured = Exclude<Finding, { readonly failed: string }>
 
-/** In the order of the columns. */
+/** Cells in the order of the columns. */
 function cellsOf({ own, rivals, ratios: { bare, anvil, geth } }: Measured): string[] {
   const { p50, p975, p99, p999 } = own.latencies ?? {}
   const megabytes = (bytes: number | undefined) => shown(bytes && bytes / 1e6, 0)

@@ -53,9 +53,9 @@ export const spreadMax = 0.4
 
 export interface Shortfall {
   readonly target: Target
-  /** Whether the rounds spread too much to say whether it is reached. */
+  /** Whether the rounds spread too much to decide whether the target is met. */
   readonly isOpen?: true
-  /** Undefined where it was not measured, and then `why` says why not. */
+  /** Undefined if it was not measured; `why` is then the reason. */
   readonly measured: number | undefined
   readonly why: string
 }
@@ -113,7 +113,7 @@ export interface Verdict {
   readonly text: string
 }
 
-/** Whether a target counts on a machine with so many cores. */
+/** Whether a target counts on a machine with this number of cores. */
 export function isOf(target: Target, cores: number): boolean {
   return !('min' in target) || (target.coresMin ?? 0) <= cores
 }
@@ -143,11 +143,11 @@ export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
   ]
   const text = sentences.filter((sentence) => sentence !== false).join(' ')
   const table = found.length === 0 ? '' : `\n\n${shortfallTable([...missed, ...open])}`
-  // A run in which nothing was measured reaches nothing.
+  // A run without measurements meets no target.
   return { isReached: missed.length === 0 && judged > 0, text: text + table }
 }
 
-/** Every target that a report does not reach, and those that its rounds leave open; parts that are absent are not reached. */
+/** Every target that a report misses, and those that its rounds do not decide; absent parts count as missed. */
 export function findShortfalls(report: Report, targets: readonly Target[]): Shortfall[] {
   return targets.flatMap((target) => {
     const finding = report.findings.find(({ name }) => name === target.scenario)

@@ -1,6 +1,6 @@
 /**
- * The first hundred requests of a new process, of each of the main methods, beside the same of a warm one: CPU time of
- * the whole process. The answers of no cache are asked for.
+ * CPU time of the first hundred requests of a new process, for each of the main methods, beside the same of a warm
+ * process. No request is answered by a cache.
  */
 import { gethScenarios, readChainFacts, withoutAnswers } from '../load/gethScenarios.js'
 import { targetOf, warmUp, withConnections } from '../load/httpLoader.js'

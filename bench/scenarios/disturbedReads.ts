@@ -98,8 +98,8 @@ function toSide(rounds: readonly TimedResult[]) {
 }
 
 /**
- * Reads beside as many processes in empty loops as the pool has threads, on the server's cores and with their
- * niceness: the effect of any busy machine on latencies.
+ * Reads while as many processes run empty loops as the pool has threads. The loops run on the server's cores, with the
+ * pool's niceness. Shows the effect of a busy machine on latencies.
  */
 async function besideSpinners(server: ServerProcess, seconds: number): Promise<TimedResult> {
   const turn = `require("node:os").setPriority(${niceness});process.send("turning");for(;;);`

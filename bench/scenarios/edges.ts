@@ -1,6 +1,6 @@
 /**
- * Batches of slots read by one, two and four listening threads, in turns. Each server may use all cores but the loader's
- * where there are more than two; on two cores all share them. A batch is nearly all the server's work.
+ * Batches of slots read by one, two and four listening threads, in turns. With more than two cores, each server may use
+ * all but the loader's; two cores are shared by all. A batch is nearly all the server's work.
  */
 import { slots } from '../data/demoFacts.js'
 import { saturate, targetOf, warmUp, withConnections } from '../load/httpLoader.js'

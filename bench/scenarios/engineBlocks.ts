@@ -1,7 +1,7 @@
 /**
- * The time of `engine_newPayload` for blocks of 30 million gas, token transfers and swaps, over the listener for a
- * consensus client: from the request to its answer, which says that the block is on disk. Each block then becomes the
- * head. A caller meanwhile reads balances, one after the other, as he did before the first block.
+ * The time of `engine_newPayload` for blocks of 30 million gas, over the listener for a consensus client. The blocks
+ * have token transfers and swaps. The time ends with the answer, when the block is on disk. Each block then becomes the
+ * head. A caller reads balances, one after the other, before the first block and meanwhile.
  */
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -140,7 +140,7 @@ function blocksOf(path: string): readonly Uint8Array[] {
   }
 }
 
-/** One caller who reads a balance at the head, again and again; seconds of each read. */
+/** One caller who reads a balance at the head repeatedly; seconds of each read. */
 class Reads {
   readonly before: number[] = []
   readonly beside: number[] = []

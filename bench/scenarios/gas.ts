@@ -57,9 +57,9 @@ export function gas(folder: string): SpecialScenario {
 }
 
 /**
- * The reference loop: RIPEMD-160 of 10,000 bytes, in JavaScript of a pinned package that never changes. On the machine
- * of go-ethereum's recording it takes 133 µs. On another one, where it took 70, the kernel of that day hashed 1.88
- * times as fast, and recovered keys, divided and multiplied 1.8 to 2.2 times as fast.
+ * Time of the reference loop: RIPEMD-160 of 10,000 bytes, in JavaScript of a pinned package. On the machine of
+ * go-ethereum's recording it takes 133 µs, on another one 70. On that one, the kernel hashed 1.88 times as fast. It
+ * recovered keys, divided and multiplied 1.8 to 2.2 times as fast.
  */
 const recordedLoopMicros = 133
 const loopBytes = 10_000

@@ -99,7 +99,7 @@ interface Found {
   readonly hash: Hash32
   readonly transaction: number
   readonly logIndex: number
-  /** Offset of its RLP in the receipts. */
+  /** Offset of the log's RLP in the receipts. */
   readonly at: number
 }
 

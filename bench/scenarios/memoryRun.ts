@@ -1,7 +1,7 @@
 /**
- * Memory of the server: under the production profile with default limits, until the caches are as full as it makes
- * them, and during a long trace. The targets are for the highest resident memory. For the trace, the memory before it
- * is subtracted, after short traces have loaded all code.
+ * Memory of the server under the production profile with default limits, until the caches are full, and during a long
+ * trace. The targets are for the highest resident memory. For the trace, the memory before it is subtracted, after
+ * short traces have loaded all code.
  */
 import { saturate, targetOf, withConnections } from '../load/httpLoader.js'
 import { productionQuestion } from '../load/productionMix.js'

@@ -20,7 +20,7 @@ export interface PricedKind {
   readonly name: string
   /** Body of the n-th request, one call. */
   question(n: number): string
-  /** Whether it takes seconds. */
+  /** Whether the scenario takes seconds. */
   readonly isLong?: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
- * A writer that plays a chain and publishes it in a real PostgreSQL, and two replicas: the time from the writer's head
- * to theirs, reads of both at the same time, and blocks that a new store takes from the database beside an import of
- * these blocks. Both of the latter have one core.
+ * A writer that plays a chain and publishes it in a real PostgreSQL, and two replicas. Measures the time from the
+ * writer's head to theirs, and reads of both at the same time. Also compares the blocks that a new store takes from the
+ * database with an import of these blocks, on one core each.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ import { type Found, type RunContext, Skipped, type SpecialScenario } from './sp
 
 const name = 'fed'
 const schema = 'bench_fed'
-/** Much faster than public chains, and far from what two cores can do. */
+/** Much faster than public chains, and far below the limit of two cores. */
 const intervalMs = 50
 /** Blocks that are played: enough for a p99. The first of them are not timed, as the replicas still apply those before. */
 const playedWhole = 520
@@ -31,7 +31,7 @@ const untimed = 20
 const roundsBefore = 3
 const roundMsMax = 600_000
 const connections = 32
-/** Its answer changes with the head. */
+/** A read whose answer changes with the head. */
 const read = () => rpc('eth_getBalance', [String(testAddresses[0]), 'latest'])
 
 /** Two replicas, and the heads of these and of the writer, which is the last. */

@@ -12,7 +12,7 @@ export interface RunContext {
   readonly server: TidegateOptions
   /** Networks of the scenarios over HTTP, by name. */
   network(name: string): Promise<BenchNetwork>
-  /** The program of go-ethereum; undefined where nothing is compared with it. */
+  /** The program of go-ethereum; undefined if nothing is compared with it. */
   readonly geth: string | undefined
 }
 
@@ -24,10 +24,10 @@ export type Found = Omit<Outcome, 'name' | 'title' | 'rivals' | 'ratios'> &
 export class Skipped extends Error {}
 
 export interface SpecialScenario {
-  /** As in `--only` and targets.json. */
+  /** Name as in `--only` and targets.json. */
   readonly name: string
   readonly title: string
-  /** Whether go-ethereum is measured beside it where it is at hand. */
+  /** Whether go-ethereum is measured beside it, if its program is available. */
   readonly besideGeth?: true
   /** Approximate duration. */
   seconds(options: BenchOptions): number

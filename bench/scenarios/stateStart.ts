@@ -48,7 +48,7 @@ export const stateStart: SpecialScenario = {
     const looking = setInterval(() => {
       const memory = memoryOf(pid)
       cpuSeconds = clock.seconds() ?? cpuSeconds
-      // One that has just ended tells none.
+      // A process that has just ended reports no memory.
       anonymousBytes = Math.max(anonymousBytes, memory.anonymousBytes || 0)
       peakResidentBytes = memory.peakResidentBytes || peakResidentBytes
     }, lookMs)

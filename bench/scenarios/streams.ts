@@ -24,7 +24,9 @@ import { startTidegate } from '../servers/tidegateServer.js'
 import type { Found, RunContext, SpecialScenario } from './specialScenario.js'
 
 const subscribers = { heads: 2_000, logs: 500, logsPerBlock: 4 } as const
-/** More would not change what others get: each fills its own queue and is closed. */
+/**
+ * Number of slow readers. More of them would not change the service of others: each fills its own queue and is closed.
+ */
 const slowReaders = 10
 const blockMs = 1_000
 /** Blocks before the measured ones, in which code is compiled. */

@@ -21,7 +21,7 @@ const network = {
   chainId: 'TIDEGATE_BENCH',
   queue: { transactionsMax: 10_000_000, bytesMax: 2 ** 40, keySharePercent: 100 },
 }
-/** As in scenarios over HTTP: low enough that requests do not queue. */
+/** Share of the highest rate, as in scenarios over HTTP: low enough that requests do not queue. */
 const latencyLoad = 0.25
 const latencyRateMax = 500
 
@@ -63,7 +63,9 @@ export const submissions: SpecialScenario = {
   },
 }
 
-/** Stores bodies on as many lanes as there are connections, each after the one before is on disk. */
+/**
+ * Stores bodies on as many lanes as there are connections. A lane stores each body after its previous one is on disk.
+ */
 async function storeAlone(
   folder: string,
   lanes: number,

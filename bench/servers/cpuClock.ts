@@ -1,6 +1,6 @@
 /**
- * The CPU time of another process, in nanoseconds where the system counts them. Linux gives those for each thread that
- * lives (`/proc/PID/task/TID/schedstat`), and for the whole process with its ended threads ticks of 10 ms alone.
+ * The CPU time of another process, in nanoseconds if the system counts them. Linux gives nanoseconds for each living
+ * thread (`/proc/PID/task/TID/schedstat`). For the whole process, with its ended threads, it gives only ticks of 10 ms.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export function statFields(pid: number, proc = '/proc'): readonly number[] | und
   }
 }
 
-/** CPU seconds of one process. `proc` is the folder where the system shows processes. */
+/** CPU seconds of one process. `proc` is the folder in which the system shows processes. */
 export class CpuClock {
   readonly #pid: number
   readonly #proc: string
@@ -38,9 +38,9 @@ export class CpuClock {
   }
 
   /**
-   * Seconds of user and system so far, which never decrease; undefined where the system does not show them. A thread that
-   * runs during the reading counts up to its last tick. What a thread took between the last reading and its end counts
-   * as far as ticks show it: at most 20 ms are missing.
+   * Seconds of user and system so far, which never decrease; undefined if the system does not show them. A thread that
+   * runs during the reading counts up to its last tick. Time between the last reading of a thread and its end counts by
+   * ticks: at most 20 ms are missing.
    */
   seconds(): number | undefined {
     const fields = statFields(this.#pid, this.#proc)
@@ -60,7 +60,7 @@ export class CpuClock {
     return sum + this.#endedSeconds
   }
 
-  /** Undefined where the system counts no nanoseconds. */
+  /** Undefined if the system counts no nanoseconds. */
   #readThreads(): Map<string, number> | undefined {
     const folder = join(this.#proc, String(this.#pid), 'task')
     const living = new Map<string, number>()
@@ -76,7 +76,7 @@ export class CpuClock {
   }
 }
 
-/** Its first number; undefined for a thread that has just ended. */
+/** The first number of the file; undefined for a thread that has just ended. */
 function readNanoseconds(path: string): number | undefined {
   try {
     return Number(readFileSync(path, 'utf8').split(' ', 1)[0])

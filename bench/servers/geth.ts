@@ -18,7 +18,7 @@ const version = 'v1.17.10'
 /** Name of the folder in the cache. */
 const key = `geth-${version}`
 
-/** Why go-ethereum cannot be measured on this machine; undefined where it can. Throws RangeError for a wrong `GETH`. */
+/** Why go-ethereum cannot be measured on this machine; undefined if it can. Throws RangeError for a wrong `GETH`. */
 export function whyNoGeth(): string | undefined {
   const { GETH: named } = process.env
   if (named !== undefined) {
@@ -34,7 +34,10 @@ export function whyNoGeth(): string | undefined {
   }
 }
 
-/** The program, built where it is not kept yet: minutes of all cores. Rejects where {@link whyNoGeth} has a reason. */
+/**
+ * The program, built if it is not cached yet, which takes minutes of all cores. Rejects if {@link whyNoGeth} has a
+ * reason.
+ */
 export async function gethProgram(): Promise<string> {
   if (process.env.GETH !== undefined) return process.env.GETH
   const folder = await keptFolder(key, `building go-ethereum ${version}`, async (draft) => {
@@ -61,7 +64,7 @@ export interface ChainFiles {
 
 /**
  * Imports the chain into `folder` and starts geth as an archive, since traces and old balances need old states. The
- * server's word is its URL. Rejects with geth's last lines where it does not start.
+ * server's word is its URL. Rejects with geth's last lines if it does not start.
  */
 export async function startGeth(
   program: string,
@@ -144,7 +147,7 @@ async function serve(program: string, command: readonly string[], port: string):
   return serverOf(child, child.pid as number, url)
 }
 
-/** geth logs much before it says why it ended. */
+/** geth logs much before the reason of its end. */
 async function runGeth(words: readonly string[]): Promise<void> {
   await runScript(words).catch((error: Error) => {
     throw new Error(error.message.trimEnd().split('\n').slice(-3).join('\n'))

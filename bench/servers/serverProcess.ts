@@ -15,7 +15,7 @@ import { CpuClock, statFields } from './cpuClock.js'
  */
 export interface Memory {
   readonly residentBytes?: number
-  /** The part of these not backed by a file. */
+  /** The part of these bytes that is not backed by a file. */
   readonly anonymousBytes?: number
   /** Highest resident bytes so far. */
   readonly peakResidentBytes?: number
@@ -29,7 +29,7 @@ export interface ServerProcess {
   cpuSeconds(): number | undefined
   /** Page faults so far; undefined if the system does not report them. */
   pageFaults(): number | undefined
-  /** Its current memory; empty if the system does not report it. */
+  /** Current memory of the process; empty if the system does not report it. */
   memory(): Memory
   hasEnded(): boolean
   stop(): Promise<void>

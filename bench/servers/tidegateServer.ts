@@ -15,19 +15,19 @@ export interface TidegateOptions {
   readonly moreNetworks?: readonly object[]
   /** Flags of Node.js itself. */
   readonly nodeFlags?: readonly string[]
-  /** Its main file; absent: that of this checkout. */
+  /** Main file of the program; if absent, that of this checkout. */
   readonly program?: string
   /** Names of API keys to create; without any, none is required. */
   readonly keyNames?: readonly string[]
-  /** PEM text of the public key that signs tokens for each of these keys; absent: there are no tokens. */
+  /** PEM text of the public key that signs tokens for each of these keys; if absent, there are no tokens. */
   readonly signer?: string
-  /** Listening threads; absent: one. */
+  /** Number of listening threads; if absent, one. */
   readonly edges?: number
-  /** Assigns its command line to cores; absent: to the servers' core ({@link onServerCore}). */
+  /** Assigns the command line to cores; if absent, to the servers' core ({@link onServerCore}). */
   readonly onCores?: (command: readonly string[]) => readonly string[]
 }
 
-/** `said` is its base URL. */
+/** `said` is the base URL of the process. */
 export interface TidegateProcess extends ServerProcess {
   /** URLs with the requested keys, in their order. */
   readonly keyedUrls: readonly string[]
@@ -80,7 +80,7 @@ export async function startTidegate(
   }
 }
 
-/** Creates keys in the folder where the server reads them. */
+/** Creates keys in the folder from which the server reads them. */
 async function makeKeys(
   folder: string,
   names: readonly string[],

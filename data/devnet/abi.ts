@@ -1,8 +1,8 @@
-/** Encodes contract calls as the Solidity ABI says, for the types that the demo contracts use. */
+/** Encodes contract calls by the Solidity ABI, for the types that the demo contracts use. */
 import { concatBytes, hexToBytes, padLeft, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { textHash } from './accounts.js'
 
-/** A static number or word, a byte string or text, or an array of them. Hex text stands for bytes. */
+/** A static number or word, a byte string or text, or an array of them. Hex text means bytes. */
 export type AbiValue = bigint | number | boolean | string | Uint8Array | readonly AbiValue[]
 
 const wordBytes = 32

@@ -47,7 +47,7 @@ export const people = {
   joy: makeAccount('joy'),
 } as const
 
-/** Block producers; they own what they earn and nothing else at genesis. */
+/** Block producers. At genesis they own nothing; they own their rewards. */
 export const miners = [
   makeAccount('miner one'),
   makeAccount('miner two'),

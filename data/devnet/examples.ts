@@ -1,6 +1,6 @@
 /**
- * What is worth asking the demo network for: the shape of `examples.json`. Bytes are hex, numbers are JSON numbers, and
- * what may exceed 2^53 is a hex quantity.
+ * Examples of calls to the demo network: the shape of `examples.json`. Bytes are hex, numbers are JSON numbers, and
+ * values that may exceed 2^53 are hex quantities.
  */
 import type { Hex } from '../../src/primitives/bytes.js'
 

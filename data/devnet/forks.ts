@@ -1,6 +1,6 @@
 /**
- * When what happens: the fork of every block, its timestamp and the gas limit it steers to. All of it is fixed, so
- * that the genesis file can name the time of a fork before any block exists.
+ * The plan of the chain: the fork of every block, its timestamp and its target gas limit. All of it is fixed, so that
+ * the genesis file can have the time of a fork before any block exists.
  */
 
 /** First block of each fork. From Shanghai on the genesis file names that block's timestamp instead. */
@@ -30,7 +30,9 @@ export const forkBlocks = {
 
 export type ForkName = keyof typeof forkBlocks
 
-/** Number of the newest block; above 256, so that BLOCKHASH reaches its limit while EIP-2935 does not. */
+/**
+ * Number of the newest block; above 256, so that the chain exceeds the range of BLOCKHASH, but not that of EIP-2935.
+ */
 export const headNumber = 264
 
 /** 8433 spells TIDE on a telephone. It belongs to no public network that its makers know of. */
@@ -41,7 +43,7 @@ export const genesisTimestamp = 1_735_689_600
 
 const slotSeconds = 12
 
-/** Seconds between proof-of-work blocks: 5 to 20, from a fixed walk, so that the difficulty moves both ways. */
+/** Seconds between proof-of-work blocks: 5 to 20, from a fixed walk, so that the difficulty rises and falls. */
 function powSeconds(number: number): number {
   return 5 + ((number * number * 7 + number * 3) % 16)
 }
@@ -53,10 +55,13 @@ export function blockTimestamp(number: number): number {
   return time
 }
 
-/** The gas limit of genesis, and what later blocks steer to, by at most 1/1024 a block. London doubles it. */
+/**
+ * The gas limit of genesis, and the target of later blocks, which change it by at most 1/1024 a block. London doubles
+ * it.
+ */
 export const genesisGasLimit = 12_000_000n
 
-/** Where the miners or validators of a block want the gas limit. */
+/** The gas limit that the miners or validators of a block aim at. */
 export function gasLimitTarget(number: number): bigint {
   if (number < forkBlocks.byzantium) return 12_500_000n
   if (number < forkBlocks.istanbul) return 12_000_000n

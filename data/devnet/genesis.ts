@@ -43,7 +43,7 @@ export const genesisAddresses = {
   deposits: depositContractAddress,
 } as const satisfies Record<string, Hex>
 
-/** Storage of the vault: slot i holds (i + 1) × 0x1111, and the last slot of all holds one. */
+/** Storage of the vault: slot i has the value (i + 1) × 0x1111, and the last of all slots the value one. */
 export const vaultSlots: ReadonlyMap<Uint8Array, bigint> = new Map([
   ...Array.from({ length: 9 }, (_, i) => [plainSlot(i), BigInt(i + 1) * 0x1111n] as const),
   [plainSlot(2n ** 256n - 1n), 1n],

@@ -1,4 +1,4 @@
-/** `layouts.json`: where the contracts of the demo network keep their variables, as the compiler says. */
+/** `layouts.json`: the places of the variables of the demo network's contracts, from the compiler. */
 import type { Hex } from '../../src/primitives/bytes.js'
 import type { Artifact } from './contracts.js'
 import type { ContractExample } from './examples.js'
@@ -9,7 +9,8 @@ const artifactOf: Readonly<Record<string, string>> = {
   Foam: 'TideToken',
   'Second shelf': 'Shelf',
   OldCounter: 'CounterV1',
-  // What the proxy runs keeps its variables in the proxy; the second one begins as the first does.
+  // The contract behind the proxy keeps its variables in the proxy; the second one begins with the variables of the
+  // first.
   Proxy: 'CounterV2',
   Deposits: 'Depositor',
 }

@@ -1,7 +1,6 @@
 /**
- * Writes the demo network into `data/devnet`, once a stranger's engine has taken the chain in; with `--check` only
- * compares and exits 1 when a file differs.
- * Run by `npm run devnet`.
+ * Writes the demo network into `data/devnet`, once another engine has imported the chain. With `--check` it only
+ * compares, and exits with 1 if a file differs. Run by `npm run devnet`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

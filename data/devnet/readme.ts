@@ -1,4 +1,4 @@
-/** Writes README.md of the demo network from its examples, so that it cannot tell anything else. */
+/** Writes README.md of the demo network from its examples, so that both agree. */
 import { seedPhrase } from './accounts.js'
 import type { Examples } from './examples.js'
 

@@ -1,6 +1,6 @@
 /**
- * Imports a finished chain from its bytes with a fresh engine, as a stranger would, and compares everything that a
- * header promises: roots, gas, bloom, requests by execution; the rest by the rules, which are written here anew.
+ * Imports a finished chain from its bytes with a fresh engine, and compares all fields of its headers. Roots, gas,
+ * bloom and requests are compared by execution, the rest by rules that are written here again.
  */
 import { type Block, type BlockHeader, createBlockFromRLP } from '@ethereumjs/block'
 import type { KZG } from '@ethereumjs/util'

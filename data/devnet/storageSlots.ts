@@ -1,6 +1,6 @@
 /**
- * Where Solidity keeps things. Every function returns a slot as 32 bytes.
- * See "Layout of State Variables in Storage" in the Solidity documentation.
+ * Places of variables in Solidity's storage layout. Every function returns a slot as 32 bytes. See "Layout of State
+ * Variables in Storage" in the Solidity documentation.
  */
 import { concatBytes, padLeft, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
@@ -17,7 +17,7 @@ export function mappingSlot(key: Uint8Array | number | bigint, mapping: Uint8Arr
   return keccak256(concatBytes(padLeft(keyBytes, 32), mappingBytes))
 }
 
-/** Where a dynamic array's items or a long string's bytes begin: Keccak-256 of its slot. */
+/** First slot of a dynamic array's items or a long string's bytes: Keccak-256 of its slot. */
 export function contentSlot(slot: Uint8Array | number): Uint8Array {
   return keccak256(slot instanceof Uint8Array ? slot : plainSlot(slot))
 }

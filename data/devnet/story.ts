@@ -1,8 +1,8 @@
 /**
- * The pen that the story is written with: queue transactions, mine a block of them, remember what was remarkable.
+ * The tool of the story: queues transactions, mines blocks of them, and records the remarkable ones.
  *
  * Owns nonces, contract names and the notes that become `examples.json`. Every transaction says whether it is to fail,
- * and mining throws when it turns out otherwise, so the story cannot drift from what it tells.
+ * and mining throws at another outcome, so that the story is always true.
  */
 import type { BlockHeader } from '@ethereumjs/block'
 import {
@@ -33,7 +33,7 @@ export interface Authorization {
   readonly nonce?: bigint
 }
 
-/** What a transaction does; everything has a default. `label` and `note` make it an example. */
+/** The content of a transaction; everything has a default. `label` and `note` make it an example. */
 export interface Sending {
   readonly to?: Hex
   readonly value?: bigint
@@ -50,7 +50,7 @@ export interface Sending {
   readonly note?: string
 }
 
-/** What a block has besides its transactions. */
+/** Parts of a block besides its transactions. */
 export interface BlockExtras {
   readonly uncles?: readonly BlockHeader[]
   readonly withdrawals?: readonly WithdrawalData[]
@@ -61,7 +61,7 @@ interface Queued {
   readonly sending: Sending
 }
 
-/** Where to read a slot at the end, and what has to be there. `value` undefined: whatever is there, but not zero. */
+/** A slot to read at the end, and its expected value. `value` undefined: any value but zero. */
 export interface SlotRequest {
   readonly label: string
   readonly contract: string
@@ -79,7 +79,7 @@ export class Story {
   readonly transactionExamples: TransactionExample[] = []
   totalGasUsed = 0n
   totalTransactions = 0
-  /** Whoever leaves something to chance draws from here. */
+  /** The generator for all random choices. */
   readonly draw = createGenerator(chainId)
   /** Whether everyday blocks are filled up, to drive the base fee. */
   feeRises = false
@@ -165,12 +165,12 @@ export class Story {
     return address
   }
 
-  /** Asks for a slot to be shown, as it is after the newest block unless `block` says another. */
+  /** Adds a slot to the examples, with its value after the newest block unless `block` gives another one. */
   slot(request: Omit<SlotRequest, 'block'> & { readonly block?: number }): void {
     this.slots.push({ block: this.number - 1, ...request })
   }
 
-  /** Mines what is queued. A block becomes an example by its label, its note, or as the first of a fork. */
+  /** Mines the queued transactions. A block becomes an example by its label, its note, or as the first of a fork. */
   async mine(label = '', note = '', extras: BlockExtras = {}): Promise<MinedBlock> {
     const number = this.number
     const queue = this.#queue
@@ -250,7 +250,7 @@ export class Story {
 
   #sign(from: Account, sending: Sending): TypedTransaction {
     const transaction = this.#fill(from, sending).sign(from.privateKey)
-    // To recover what is known takes longer than to execute the transaction.
+    // To recover a known sender takes longer than to execute the transaction.
     transaction.cache.senderPubKey = from.publicKey
     return transaction
   }

@@ -1,10 +1,10 @@
 /**
  * The contracts that the protocol itself calls, with the code of their EIPs (CC0). On public networks a keyless
- * transaction deploys them; here they stand in the genesis file.
+ * transaction deploys them; here they are in the genesis file.
  */
 import type { Hex } from '../../src/primitives/bytes.js'
 
-/** Where the protocol's contracts live, and which EIP says so. */
+/** Address of a contract of the protocol, and its EIP. */
 export interface SystemContract {
   readonly name: string
   readonly eip: number
@@ -39,7 +39,7 @@ export const systemContracts: readonly SystemContract[] = [
   },
 ]
 
-/** Where Ethereum's deposit contract lives; genesis has a stand-in there (`contracts/Depositor.sol`). */
+/** Address of Ethereum's deposit contract; genesis has a stand-in there (`contracts/Depositor.sol`). */
 export const depositContractAddress: Hex = '0x00000000219ab540356cbb839cbe05303d7705fa'
 
 /** The address of a system contract by its name. Throws for any other name. */

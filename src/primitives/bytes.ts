@@ -174,7 +174,7 @@ function smallAt(bytes: Uint8Array, start: number, end: number): number {
 
 /**
  * The big-endian integer from `start` up to `end`. A number if it has at most 6 bytes, as most integers on chains;
- * otherwise a bigint, which is slower because each operation is a call out of compiled code.
+ * otherwise a bigint. A bigint is slower, because each operation is a call out of compiled code.
  */
 export function integerAt(source: Uint8Array, start: number, end: number): number | bigint {
   return end - start > 6 ? bytesToBigInt(source.subarray(start, end)) : smallAt(source, start, end)
@@ -226,7 +226,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBu
   return joinBytes(parts)
 }
 
-/** As {@link concatBytes}, for a list of parts. */
+/** Like {@link concatBytes}, but for a list of parts. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   let length = 0
   for (const part of parts) length += part.length

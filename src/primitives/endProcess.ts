@@ -4,10 +4,10 @@ import { setFlagsFromString } from 'node:v8'
 const settleMs = 20
 
 /**
- * Ends the process at once, even if work is running. From Node.js 24 on, `process.exit` alone sometimes hangs: it waits
- * for V8's compiling threads, and one of these may wait for the main thread to collect garbage (nodejs/node#54918; 7 of
- * 600 exits of a busy program). So no new compilation is started, and the main thread can collect garbage while the
- * last ones end: 0 of 600. A process that ends by itself does not need this.
+ * Ends the process at once, even if work is running. From Node.js 24 on, `process.exit` alone sometimes hangs
+ * (nodejs/node#54918; 7 of 600 exits of a busy program). It waits for V8's compiling threads, one of which may wait for
+ * the main thread to collect garbage. So no new compilation is started, and the main thread can collect garbage while
+ * the last ones end: 0 of 600. A process that ends by itself does not need this.
  */
 export function endProcess(status: number): never {
   for (const compiler of ['opt', 'maglev', 'sparkplug']) setFlagsFromString(`--no-${compiler}`)

@@ -63,7 +63,7 @@ export type Fault =
   | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
   /** A consensus client has chosen no safe or finalized block yet. */
   | { readonly kind: 'NothingMarked'; readonly tag: 'safe' | 'finalized' }
-  /** `block` is the number or tag that was asked for, `head` the number of the newest block; absent: unknown. */
+  /** `block` is the requested number or tag, `head` the number of the newest block; if absent, unknown. */
   | { readonly kind: 'HeaderNotFound'; readonly block?: number | string; readonly head?: number }
   | { readonly kind: 'HeaderForHashNotFound' }
   | { readonly kind: 'HashNotCanonical' }
@@ -80,7 +80,7 @@ export type Fault =
     }
   /** The network neither follows nor asks other nodes. */
   | { readonly kind: 'NoUpstreamToSendTo' }
-  /** A sent transaction was not in a block within `waitMs`. EIP-7966. */
+  /** A sent transaction was not in a block within `waitMs` (EIP-7966). */
   | { readonly kind: 'SentNotMined'; readonly waitMs: number; readonly hash: Uint8Array }
   /** An upstream's own error. */
   | {

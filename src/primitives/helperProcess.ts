@@ -5,7 +5,7 @@ export interface HelperEnd {
   /** Exit status; null if a signal or the system ended the process, or it could not be started. */
   readonly status: number | null
   readonly signal: NodeJS.Signals | null
-  /** How it ended and its last output, for an unexpected error. */
+  /** End of the process and its last output, for an unexpected error. */
   readonly account: string
 }
 
@@ -29,7 +29,7 @@ export function runHelper(
   return { status, signal, account: accountOf(error?.message ?? signal ?? `status ${status}`, stderr) }
 }
 
-/** One line: how a process ended, and its last output. */
+/** One line: the end of a process, and its last output. */
 export function accountOf(end: string, printed: Uint8Array | undefined): string {
   const text = Buffer.from(printed ?? [])
     .subarray(-printedBytesMax)

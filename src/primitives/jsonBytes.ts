@@ -42,8 +42,8 @@ export interface Written {
 export interface Constant {
   readonly length: number
   /**
-   * Its bytes, little-endian, eight in each, and zeros after the last. They are 64-bit numbers, which V8 stores
-   * unchanged. ASCII never makes a NaN, whose bits could change.
+   * Bytes of the text, little-endian, eight in each word, and zeros after the last. The words are 64-bit numbers, which
+   * V8 stores unchanged. ASCII never makes a NaN, whose bits could change.
    */
   readonly words: Float64Array
 }
@@ -69,7 +69,7 @@ export const openBracket = ascii('[')
 export const closeBracket = ascii(']')
 export const comma = ascii(',')
 
-/** Bytes that are written as hex at once: the string of so many is collected as young garbage. */
+/** Maximum bytes that are converted to hex at once. The string of this many is collected as young garbage. */
 const hexPieceBytes = 64 * 1024
 
 /**
@@ -96,7 +96,7 @@ export class JsonBytes {
   #bytes: Uint8Array<ArrayBuffer>
   /** View of the same memory, to write several digits at once at any offset. */
   #view: DataView
-  /** Start of the text: after those that share the memory and are in use. */
+  /** Start of the text: after other texts in use that share the memory. */
   #start = 0
   /** End of the text. */
   #end = 0

@@ -8,7 +8,7 @@ export interface Linked<T extends Linked<T>> {
 /**
  * A doubly linked list of items in the order of their arrival; any item can be removed. The links are members of the
  * items, so each is in one list at a time. A Set would do, but it is rebuilt every few items. The old sets keep their
- * items, and everything these refer to, in memory until the whole heap is marked: a proof through the pool took 15 %
+ * items, and everything these refer to, in memory until V8 marks the whole heap. So a proof through the pool took 15 %
  * more CPU time.
  */
 export class LinkedList<T extends Linked<T>> {

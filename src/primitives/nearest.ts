@@ -1,8 +1,7 @@
 /**
- * The candidate that a mistyped word most likely means: the one with the fewest edits (insertion, deletion,
- * substitution, swap of neighbours), if at most `editsMax` are needed (default: a third of the word's length).
- * Undefined if none is near. Its time is proportional to the word's length times `editsMax` for each candidate of
- * similar length.
+ * The most likely candidate for a mistyped word: the one with the fewest edits (insertion, deletion, substitution, swap
+ * of neighbours). At most `editsMax` edits are allowed (default: a third of the word's length). Undefined if none is
+ * near. Its time is proportional to the word's length times `editsMax` for each candidate of similar length.
  */
 export function nearest(
   word: string,

@@ -53,7 +53,7 @@ export class NotHeldError extends Error {
   }
 }
 
-/** As {@link NotHeldError}, for everything that one execution lacked before it could not go on. */
+/** Like {@link NotHeldError}, but for all data that one execution lacked. */
 export class MissingStateError extends NotHeldError {
   constructor(readonly all: readonly [Wanted, ...Wanted[]]) {
     super(all[0])

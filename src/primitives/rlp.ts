@@ -134,7 +134,7 @@ export function decodeRlp(input: Uint8Array): RlpItem {
   return decodeSpan(input, span, 0)
 }
 
-/** As {@link decodeRlp}, for an item that must be a list. */
+/** Like {@link decodeRlp}, but for an item that must be a list. */
 export function decodeRlpList(input: Uint8Array): readonly RlpItem[] {
   const item = decodeRlp(input)
   if (item instanceof Uint8Array) throw new RlpError('expected a list', 0)

@@ -1,7 +1,7 @@
 /**
  * Remembers in fixed memory which requests came before, so that a cache keeps only answers to repeated requests (the
- * "doorkeeper" of TinyLFU). Answers to one-time requests would evict those in use, and the garbage collector copies
- * each of them twice: with 1,200 proofs and estimates per second, pauses of 5 ms.
+ * "doorkeeper" of TinyLFU). Answers to one-time requests would evict answers in use. The garbage collector would also
+ * copy each of them twice: 1,200 proofs and estimates per second give pauses of 5 ms.
  *
  * The hash of a request selects a pair of cells, which store the last two requests of the pair. Two requests with the
  * same hash count as a repetition. So an answer may enter the cache one request too late or too early, which is never
@@ -27,15 +27,15 @@ export class SeenOnceFilter {
   }
 
   /**
-   * As {@link admits}, for a request that is named by a hash of 32 bytes and a small number; a tenth of the cost of
-   * making a text of these.
+   * Like {@link admits}, but for a request that is identified by a hash of 32 bytes and a small number. Costs a tenth
+   * of making a text of these.
    */
   admitsHash(hash: Uint8Array, what: number): boolean {
     const [a, b, c, d] = hash as unknown as [number, number, number, number]
     return this.#admits(notZero((a | (b << 8) | (c << 16) | (d << 24)) ^ what))
   }
 
-  /** As {@link admits}, for a request that is named by a hash of 32 bits. */
+  /** Like {@link admits}, but for a request that is named by a hash of 32 bits. */
   admitsNumber(hash: number): boolean {
     // Products carry only upwards, so the high bits are mixed into the low ones, which choose the cell.
     return this.#admits(notZero(hash ^ (hash >>> 15)))
@@ -91,7 +91,7 @@ function hashText(text: string): number {
   return hash
 }
 
-/** As an unsigned number of 32 bits other than zero, which stands for an empty cell. */
+/** The hash as an unsigned number of 32 bits, but not zero, which means an empty cell. */
 function notZero(hash: number): number {
   return hash === 0 ? 1 : hash >>> 0
 }

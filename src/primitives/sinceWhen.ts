@@ -28,7 +28,7 @@ export class SinceWhen {
     return sinceMs
   }
 
-  /** As {@link of}, in ISO 8601. */
+  /** Like {@link of}, in ISO 8601. */
   textOf(name: string, state: string): string {
     return new Date(this.of(name, state)).toISOString()
   }

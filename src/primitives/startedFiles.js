@@ -1,7 +1,7 @@
 /**
  * Every file of the program that is started as a process or a thread. The build makes a file in `dist` of each
- * (build/build.mjs), and `packageRoot.ts` gives its address by its name here: what is not listed does not compile.
- * JavaScript, because the build reads it before anything is compiled.
+ * (build/build.mjs), and `packageRoot.ts` gives its address by its name here. An unlisted name does not compile.
+ * JavaScript, because the build reads this list before anything is compiled.
  */
 
 /** Each is built alone, with all its modules in few files: a thread loads only what it runs. */

@@ -31,12 +31,12 @@ export interface Place extends Linked<Place> {
 export interface SliceOptions<W> {
   /** Continues a work on its turn; with `hasTurn` false it was refused. */
   goOn(work: W, hasTurn: boolean): void
-  /** Absent: all works are in one flow. */
+  /** The flow of a work; if absent, all works are in one flow. */
   flowOf?(work: W): string
-  /** Memory of a waiting work; absent: none that counts. */
+  /** Memory of a waiting work; if absent, it is not counted. */
   bytesOf?(work: W): number
   readonly bytesMax?: number
-  /** Milliseconds of a turn after which a work must wait for a later one; absent: time ends no turn. */
+  /** Milliseconds of a turn after which a work must wait for a later one; if absent, time ends no turn. */
   msMaxOf?(work: W): number
   readonly worksMax?: number
   /** Called first in each turn; returns whether it needs another. */
@@ -66,9 +66,10 @@ const kindsMsMax = 1
 
 /**
  * Number of turns with waiting work for which a thread counts as cold, and the share of its time that a turn gets then.
- * Code runs five to ten times slower until V8 has compiled it, and so does the rest of a turn. The test was a neighbour
- * beside batches of 900 reads, or calls of 480 KB, over 16 connections. In the fourth second after the start it got 1.0
- * to 1.8 times as many answers (six pairs of runs, two busy cores); in the first second no more.
+ * Code runs five to ten times slower until V8 has compiled it, and so does the rest of a turn. It was measured with one
+ * client beside batches of 900 reads, or calls of 480 KB, over 16 connections. In the fourth second after the start,
+ * the client got 1.0 to 1.8 times as many answers. In the first second it got no more (six pairs of runs, two busy
+ * cores).
  */
 const coldTurns = 5_000
 const coldShare = 1 / 4
@@ -116,11 +117,11 @@ function goOnLater(): void {
 
 export class TimeSlices<W extends Work> {
   readonly #options: SliceOptions<W>
-  /** In the order in which they are served. */
+  /** Flows in the order in which they are served. */
   readonly #flows = new Map<string, Flow>()
   #bytes = 0
   #turn = 0
-  /** When the first work of this turn began; undefined if there was none. */
+  /** Start of the first work of this turn; undefined if there was none. */
   #beganMs: number | undefined
 
   constructor(options: SliceOptions<W>) {

@@ -1,7 +1,7 @@
 /**
- * Converts fields of transactions between RLP, values and JSON. The table of types (`transactionTypes.ts`) says the
- * form of each field, and this file walks it. A direction is a {@link Conversion}, which owns its errors. Uses nothing
- * of Node.js, because clients use it too.
+ * Converts fields of transactions between RLP, values and JSON. The table of types (`transactionTypes.ts`) has the form
+ * of each field, and this file reads it. A direction is a {@link Conversion}, which owns its errors. Uses nothing of
+ * Node.js, because clients use it too.
  */
 import { type FieldForm, type LeafForm, listForms, type RecordForm } from './transactionTypes.js'
 
@@ -25,7 +25,7 @@ const memberNames: ReadonlyMap<RecordForm, readonly string[]> = new Map(
   ),
 )
 
-/** The field in the other form. Throws what the conversion throws. */
+/** The field in the other form. Throws the errors of the conversion. */
 export function convertField<From, To>(
   by: Conversion<From, To>,
   value: From | undefined,

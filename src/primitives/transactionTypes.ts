@@ -10,15 +10,15 @@ export type LeafForm =
   | 'integer'
   | 'integer64'
   | 'integer8'
-  /** As `integer`, but JSON may omit a 0. */
+  /** Like `integer`, but JSON may omit a 0. */
   | 'optionalInteger'
-  /** As `integer`, but RLP and JSON omit it if it is absent. Only the last field may have this form. */
+  /** Like `integer`, but RLP and JSON omit it if it is absent. Only the last field may have this form. */
   | 'trailingInteger'
   /** Bytes of any length; hex. */
   | 'bytes'
   /** 20 bytes, or none for a creation, which is null in JSON. */
   | 'recipient'
-  /** 20 and 32 bytes. */
+  /** `address` is 20 bytes, and `hash` is 32. */
   | 'address'
   | 'hash'
   /** 1 or empty; JSON has the member only if it is set. */

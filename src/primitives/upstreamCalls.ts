@@ -47,7 +47,7 @@ const developerActions = [
 
 export type DeveloperAction = (typeof developerActions)[number]
 
-/** Prefixes by which tools call them: `evm_mine`, `anvil_mine`, `hardhat_mine`. */
+/** Prefixes of these methods in tools: `evm_mine`, `anvil_mine`, `hardhat_mine`. */
 const toolPrefixes = ['evm', 'anvil', 'hardhat'] as const
 export type ToolPrefix = (typeof toolPrefixes)[number]
 

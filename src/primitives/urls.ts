@@ -1,4 +1,4 @@
-/** URLs and hosts: what of them may be shown, their credentials, and whether only this machine can connect. */
+/** URLs and hosts: the parts that may be shown, their credentials, and whether only this machine can connect. */
 import { isIPv4 } from 'node:net'
 
 /** Scheme and host, after a user name and password, and the rest. */

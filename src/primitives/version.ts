@@ -1,4 +1,4 @@
-/** The version of this program. Its file is read where the version is used, and not at each start of a process. */
+/** The version of this program. Its file is read at the first use of the version, not at each start of a process. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from './packageRoot.js'
@@ -16,7 +16,7 @@ export const clientVersion = `Tidegate/v${version}/${process.platform}-${process
 export const anvilVersion = '1.7.1'
 
 /**
- * The same on a developer chain. Hardhat's helpers, Ignition and others refuse every name that does not begin with that
- * of a test chain, of which anvil's has the most methods here.
+ * The same on a developer chain. Hardhat's helpers, Ignition and others refuse a name that does not begin with that of
+ * a test chain. Of these, anvil's has the most methods here.
  */
 export const developerClientVersion = `anvil/v${anvilVersion} ${clientVersion}`

@@ -33,9 +33,9 @@ function readReceipt(raw: Uint8Array): Receipt {
 }
 
 /**
- * The receipt object of a transaction, without members that depend on other data: the price of blob gas (the network's
- * forks), and fees of the OP Stack (other transactions). `raw` are the receipts of the block up to its own: its gas and
- * log indexes follow from all of them.
+ * The receipt object of a transaction, without members that depend on other data. These are the price of blob gas (the
+ * network's forks), and fees of the OP Stack (other transactions). `raw` are the receipts of the block up to its own:
+ * its gas and log indexes follow from all of them.
  */
 export function receiptJson(
   raw: readonly Uint8Array[],

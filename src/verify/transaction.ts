@@ -25,7 +25,7 @@ export interface ProvedTransaction {
   readonly from: string
   /** Null for a creation. */
   readonly to: string | null
-  /** Whether its nonce is in its receipt, because it has no signature. */
+  /** Whether the nonce is in the receipt, because the transaction has no signature. */
   readonly isForced: boolean
   /**
    * Address of the created contract, given the nonce in its receipt; null for other transactions, undefined without a

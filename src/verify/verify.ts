@@ -74,9 +74,9 @@ const provable: ReadonlyMap<string, Provable> = new Map<string, Provable>([
 ])
 
 /**
- * The result of a call, after checking that the answer proves it from the header of the block with this hash; null if
- * it proves that there is none. `answer` is the parsed `result` member of an answer of `tidegate_getVerified`. Throws
- * {@link VerifyError} with the reason.
+ * The result of a call, after checking that the answer proves it from the header of the block with this hash. Null if
+ * the answer proves that there is no result. `answer` is the parsed `result` member of an answer of
+ * `tidegate_getVerified`. Throws {@link VerifyError} with the reason.
  *
  * @example
  * const question = { method: 'eth_getBalance', params: [address, 'latest'] }
@@ -148,7 +148,7 @@ interface ProvedAccount {
   readonly balance: Uint8Array
   readonly storageRoot: Uint8Array
   readonly codeHash: Uint8Array
-  /** From the answer; the contents are not proved. */
+  /** The part of the answer; its contents are not proved. */
   readonly storage: readonly unknown[]
 }
 

@@ -1,4 +1,4 @@
-/** Calls by chance: small programs, in accounts of the chain or in overrides, with all that may stand beside a call. */
+/** Random calls: small programs, in accounts of the chain or in overrides, with all optional members of a call. */
 import type { Dice } from '../library/property.js'
 import type { Question } from './endpoint.js'
 import { type FactBlock, type Facts, quantity } from './facts.js'
@@ -101,7 +101,7 @@ class Calls {
     return {
       ...this.#maybe(2, () => ({ from: this.#programs.address() })),
       ...(isCreation ? { data: this.#programs.make() } : { to: this.#one(targets), input }),
-      // Without it both have caps of their own.
+      // Without this limit both have caps of their own.
       gas: this.#one([1_000_000, 1_000_000, 100_000, 22_000].map(quantity)),
       ...this.#maybe(5, () => ({ value: quantity(this.#dice.throw(3)) })),
       ...this.#one([...fees, dear]),
@@ -130,7 +130,7 @@ class Calls {
   }
 }
 
-/** Nothing where geth holds no state. */
+/** No questions if geth has no state. */
 export function callQuestions(facts: Facts, count: number, dice: Dice): Question[] {
   if (facts.withState.length === 0) return []
   const calls = new Calls(facts, dice)

@@ -1,18 +1,18 @@
-/** Compares two answers to a question, after what is known to differ was evened out. */
+/** Compares two answers to a question, after known differences are removed. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Exchange } from './endpoint.js'
 import { knownDifferences } from './knownDifferences.js'
 
 export type Verdict =
   | { readonly kind: 'same' }
-  /** They differ, for these reasons alone. */
+  /** The answers differ, for these known reasons alone. */
   | { readonly kind: 'known'; readonly reasons: readonly string[] }
   /** Both are errors with the same code and data. `where`: the two texts. */
   | { readonly kind: 'text'; readonly where: string }
   /** `where`: the first place at which they differ. */
   | { readonly kind: 'different'; readonly where: string }
 
-/** `endpoint`: geth, for what is known by asking it again. */
+/** `endpoint`: geth, for known differences that need another question. */
 export async function compare(exchange: Exchange, endpoint: Endpoint): Promise<Verdict> {
   if (isDeepStrictEqual(exchange.geth, exchange.ours)) return { kind: 'same' }
   let evened = exchange
@@ -37,7 +37,7 @@ export async function compare(exchange: Exchange, endpoint: Endpoint): Promise<V
 
 const shownLength = 120
 
-/** A path and both values there; undefined where all is the same. */
+/** A path and both values there; undefined if all is equal. */
 export function firstDifference(geth: unknown, ours: unknown, path = ''): string | undefined {
   if (isDeepStrictEqual(geth, ours)) return undefined
   if (isObject(geth) && isObject(ours) && Array.isArray(geth) === Array.isArray(ours)) {

@@ -1,4 +1,4 @@
-/** One of the two programs, as a client has it. */
+/** One of the two compared programs, as a client uses it. */
 
 export interface Question {
   readonly method: string
@@ -19,13 +19,13 @@ export interface Exchange {
 
 export interface Endpoint {
   readonly url: string
-  /** The answers to a batch, in the order of the questions. Rejects where the endpoint does not answer. */
+  /** The answers to a batch, in the order of the questions. Rejects if the endpoint does not answer. */
   answers(questions: readonly Question[]): Promise<readonly Answer[]>
   /** The result of one call; rejects for an error. */
   result(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
-/** What of an answer is compared. */
+/** The compared parts of an answer. */
 function answerOf(answer: unknown): Answer {
   const { result, error } = answer as Answer
   return error === undefined ? { result } : { error }
@@ -50,7 +50,7 @@ export function endpointOf(name: string, url: string): Endpoint {
     url,
     async answers(questions) {
       const [question] = questions
-      // Alone it may have an answer that is too long for a batch.
+      // A single question may have an answer that is too long for a batch.
       if (questions.length === 1) return [answerOf(await post({ jsonrpc: '2.0', id: 0, ...question }))]
       const batch = questions.map((question, id) => ({ jsonrpc: '2.0', id, ...question }))
       const answers = await post(batch)

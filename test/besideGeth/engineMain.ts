@@ -12,7 +12,7 @@ import { startService } from '../service/service.js'
 import { engineClientOf } from './engineClient.js'
 import { inventEngineChain, walk } from './engineWalks.js'
 
-/** Starts both on the genesis of the seed, and walks. */
+/** Starts both programs on the genesis of the seed, and walks. */
 export async function besideGethEngine(
   program: string,
   options: { readonly seed: number; readonly steps: number; readonly shown: number },

@@ -1,4 +1,4 @@
-/** Blocks of a scripted consensus client as it gives them, and what can be wrong with one. */
+/** Blocks of a scripted consensus client in the form of payloads, and the possible faults of one. */
 import type { ForkName } from '../../src/data/chain/forks.js'
 import { type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
 import { InvalidBlockError } from '../../src/primitives/faults.js'
@@ -22,7 +22,7 @@ export const versions = {
   getPayload: { paris: 1, shanghai: 2, cancun: 3, prague: 4, osaka: 5 },
 } as const
 
-/** A block with what comes beside its payload. */
+/** A block with the parts beside its payload. */
 export interface Given {
   readonly payload: Json
   readonly fork: EngineFork
@@ -50,7 +50,7 @@ export function rehashed(given: Given): Given {
     return given
   } catch (error) {
     if (!(error instanceof InvalidBlockError)) throw error
-    // The message is that of a wrong hash, or says why there is none.
+    // The message is that of a wrong hash, or the reason why there is no hash.
     const [, hash] = /^blockHash is \w+, expected (0x\w{64})/.exec(error.message) ?? []
     return hash === undefined ? given : { ...given, payload: { ...payload, blockHash: hash } }
   }
@@ -116,7 +116,7 @@ const changes: readonly Change[] = [
   (given) => ({ ...given, requests: ['0x00ab', ...given.requests] }),
 ]
 
-/** Another block on the same parent; its hash is mostly that of its payload. */
+/** Another block on the same parent; usually its hash is the one of its payload. */
 export function changed(given: Given, dice: Dice): Given {
   const change = changes[dice.throw(changes.length)] as Change
   const other = change(given, dice)

@@ -1,7 +1,7 @@
 /**
- * A consensus client by chance: gives both programs the same blocks, valid and invalid, on branches of one chain, and
- * chooses the same heads. Owns the steps, and what of an answer is compared. A seed makes the same steps each time, as long
- * as both answer alike.
+ * A random consensus client: gives both programs the same blocks, valid and invalid, on branches of one chain, and
+ * chooses the same heads. Owns the steps, and the compared parts of answers. A seed makes the same steps each time, as
+ * long as both answers are equal.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Dice } from '../library/property.js'
@@ -71,7 +71,7 @@ export class EngineWalk {
   readonly #programs: Programs
   readonly #forkAt: (timestamp: number) => EngineFork
   readonly #took: Took
-  /** Valid blocks that both have, the oldest first. */
+  /** Valid blocks that both programs have, the oldest first. */
   readonly #known: Node[]
   readonly #withheld: Node[] = []
   readonly #invalid: Node[] = []
@@ -92,7 +92,7 @@ export class EngineWalk {
       readonly dice: Dice
       readonly programs: Programs
       readonly forkAt: (timestamp: number) => EngineFork
-      /** Gets each question with what the comparison of both answers came to. */
+      /** Gets each question with the result of comparing both answers. */
       readonly took: Took
     },
   ) {
@@ -151,12 +151,12 @@ export class EngineWalk {
 
   #someParent(): Node {
     const chance = this.#dice.throw(5)
-    // The chain has to come to all forks, whichever heads are chosen meanwhile.
+    // The chain must get to all forks, for any choice of heads.
     if (chance < 3) return this.#highest
     return chance === 3 ? this.#head : this.#one(this.#known.slice(-nearBlocks))
   }
 
-  /** Builds a block on a chosen parent, and gives it, another one that is made of it, or none of both. */
+  /** Builds a block on a chosen parent, and gives it, a changed block, or none of both. */
   async #grow(): Promise<void> {
     const parent = this.#someParent()
     const node = await this.#build(parent)
@@ -291,7 +291,7 @@ export class EngineWalk {
     else await this.#give(node)
   }
 
-  /** A child of a block that is withheld, or of no block at all. */
+  /** A child of a block that is withheld, or of an unknown block. */
   async #giveUnlinked(): Promise<void> {
     const node = this.#withheld.length > 0 ? this.#one(this.#withheld) : this.#head
     if (node.given === undefined) return

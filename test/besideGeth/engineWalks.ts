@@ -1,4 +1,4 @@
-/** A walk of a seed, on two engines wherever they run. */
+/** A walk of a seed, on two engines at any addresses. */
 import { Dice } from '../library/property.js'
 import { type EngineFork, engineForks, type Json } from './enginePayloads.js'
 import { type EnginePair, EngineWalk } from './engineWalk.js'
@@ -6,11 +6,14 @@ import { firstTime, inventGenesis, named } from './inventedChain.js'
 import { Programs } from './programs.js'
 import { Report } from './report.js'
 
-/** Seconds of each fork: about twenty blocks, so that a walk of 500 steps comes to all, and branches part before one. */
+/**
+ * Seconds of each fork: about twenty blocks, so that a walk of 500 steps meets all forks, and branches split before
+ * one.
+ */
 const forkSeconds = 240
 const progressMs = 5_000
 
-/** The genesis of a seed, and what its walk needs. */
+/** The genesis of a seed, and the data of its walk. */
 export function inventEngineChain(seed: number) {
   const dice = new Dice(seed)
   const programs = new Programs(dice, named)
@@ -24,7 +27,10 @@ export function inventEngineChain(seed: number) {
   return { genesis: { ...genesis, config }, dice, programs, forkAt }
 }
 
-/** Walks so many steps; the number of unknown differences. `shown`: those of a method that are printed. */
+/**
+ * Walks this number of steps, and returns the number of unknown differences. `shown` is how many differences of one
+ * method are printed.
+ */
 export async function walk(
   pair: EnginePair,
   { seed, steps, shown }: { readonly seed: number; readonly steps: number; readonly shown: number },

@@ -1,4 +1,4 @@
-/** What is worth asking about a chain: blocks by chance, their transactions, and accounts and slots that they name. */
+/** Subjects of questions about a chain: random blocks, their transactions, and the accounts and slots in them. */
 import type { Dice } from '../library/property.js'
 import type { Endpoint } from './endpoint.js'
 
@@ -23,9 +23,9 @@ export interface FactBlock {
 
 export interface Facts {
   readonly head: number
-  /** In the order of their numbers; the first and the last of the chain among them. */
+  /** Blocks in the order of their numbers, including the first and the last of the chain. */
   readonly blocks: readonly FactBlock[]
-  /** Blocks of {@link blocks} whose state geth holds. */
+  /** Blocks of {@link blocks} whose state geth has. */
   readonly withState: readonly FactBlock[]
   readonly addresses: readonly string[]
   readonly logs: readonly Log[]

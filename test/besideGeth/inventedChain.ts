@@ -1,7 +1,7 @@
 /**
- * A chain by a seed, made by the block maker of developer chains: from the Merge to Amsterdam, a fork every few blocks,
- * with random programs in its genesis and random transactions of all types but blobs. Times are fixed, so that a seed
- * makes the same chain each time.
+ * A chain from a seed, made by the block maker of developer chains, from the Merge to Amsterdam with a fork every few
+ * blocks. Its genesis has random programs; its transactions are random, of all types but blobs. Times are fixed, so
+ * that a seed makes the same chain each time.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -26,7 +26,7 @@ const blocksPerFork = 6
 const forks = ['shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const
 const blockCount = blocksPerFork * (forks.length + 2)
 
-/** Who sends; the keys are those of the words, which nobody else has. */
+/** The senders; their keys are derived from these words, so that no other account has them. */
 export const senders: readonly PrivateKeyAccount[] = [1, 2, 3, 4].map((key) =>
   privateKeyToAccount(`0x${key.toString(16).padStart(64, '0')}`),
 )
@@ -87,7 +87,7 @@ export async function inventTransaction(
     address: programs.address() as `0x${string}`,
     nonce: nonces[(who + 1) % senders.length] ?? 0,
   })
-  // The nonce of the authority is one more afterwards, where its authorization is valid.
+  // A valid authorization increases the nonce of the authority by one.
   nonces[(who + 1) % senders.length] = (nonces[(who + 1) % senders.length] ?? 0) + 1
   const delegating = { ...common, ...dear, type: 'eip7702', authorizationList: [authorization] }
   return hexToBytes(await sender.signTransaction(delegating as never))
@@ -116,7 +116,7 @@ export async function inventChain(seed: number, folder: string, path: string): P
   mkdirSync(dirname(path), { recursive: true })
   const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
   store.initialize(identity, blockDiff)
-  // What cannot run is dropped: programs change nonces too.
+  // Transactions that cannot run are dropped: programs change nonces too.
   const maker = new BlockMaker(store, schedule, () => undefined)
   for (let number = 1; number <= blockCount; number++) {
     const timestamp = firstTime + number * blockSeconds

@@ -1,16 +1,16 @@
 /**
- * What differs on purpose. The reason of each is a sentence of the page that lists it, which a test compares, so that
- * neither says what the other does not.
+ * Differences on purpose. The reason of each is a sentence of the page that lists it. A test compares both lists, so
+ * that neither lacks an entry of the other.
  */
 import type { Endpoint, Exchange } from './endpoint.js'
 
-/** The answers without a difference; nothing where it is not there. It may ask geth again. */
+/** The answers without a difference; undefined if there is no such difference. It may ask geth again. */
 type Even = (exchange: Exchange, geth: Endpoint) => Evened | Promise<Evened>
 type Evened = Partial<Pick<Exchange, 'geth' | 'ours'>>
 
 export interface KnownDifference {
   readonly page: 'correctness.md' | 'forks.md'
-  /** Words of that page, as they stand there. */
+  /** Words of that page, exactly as written there. */
   readonly reason: string
   readonly methods: RegExp
   readonly even: Even
@@ -18,7 +18,7 @@ export interface KnownDifference {
 
 type Json = Record<string, unknown>
 
-/** A value with every object in it, at any depth, made anew. */
+/** A copy of a value in which every object, at any depth, is replaced. */
 function mapObjects(value: unknown, map: (object: Json) => Json): unknown {
   if (Array.isArray(value)) return value.map((each) => mapObjects(each, map))
   if (typeof value !== 'object' || value === null) return value
@@ -30,7 +30,7 @@ function oursBy(map: (object: Json) => Json): Even {
   return ({ ours }) => (ours.error === undefined ? { ours: { result: mapObjects(ours.result, map) } } : {})
 }
 
-/** Takes geth's answer for ours where `holds`. */
+/** Takes geth's answer for ours if `holds` is true. */
 const takenWhere = (holds: (exchange: Exchange) => boolean): Even => {
   return (exchange) => (holds(exchange) ? { ours: exchange.geth } : {})
 }
@@ -59,7 +59,7 @@ const zeroHash = `0x${'0'.repeat(64)}`
 const noCode = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 const noSlots = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 
-/** What go-ethereum makes of a signature that is not there. */
+/** go-ethereum's values for an absent signature. */
 const madeUpChainId = '0x7fffffffffffffee'
 
 const evenChainId: Even = ({ geth }) => {
@@ -68,7 +68,7 @@ const evenChainId: Even = ({ geth }) => {
   return geth.error === undefined ? { geth: { result: mapObjects(geth.result, even) } } : {}
 }
 
-/** Blocks of proof of work, without what depends on the state between two messages. */
+/** Receipts of proof-of-work blocks, without members that depend on the state between two messages. */
 const evenOldReceipts: Even = ({ question, geth, ours }) => {
   const [{ validation }] = question.params as [{ validation?: boolean }]
   const [{ difficulty = '0x0' } = {}] = (geth.result ?? []) as Json[]
@@ -77,7 +77,7 @@ const evenOldReceipts: Even = ({ question, geth, ours }) => {
   return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
 }
 
-/** What depends on a header: without it, blocks with and without a slot number are the same. */
+/** Members that depend on a header: without them, blocks with and without a slot number are equal. */
 const ofHeader = /^(hash|size|slotNumber|parentHash|blockHash|stateRoot|blockAccessListHash)$/
 
 const evenSlotNumber: Even = ({ geth, ours }) => {
@@ -91,7 +91,7 @@ const evenSlotNumber: Even = ({ geth, ours }) => {
   return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
 }
 
-/** Without the senders of transactions whose hash stands in the answer twice. */
+/** Compares without the senders of transactions whose hash is in the answer twice. */
 const evenSenders: Even = ({ geth, ours }) => {
   const hashes = JSON.stringify(geth.result ?? []).match(/"hash":"0x\w+"/g) ?? []
   const even = ({ from, ...rest }: Json): Json =>
@@ -101,7 +101,7 @@ const evenSenders: Even = ({ geth, ours }) => {
   return { geth: { result: mapObjects(geth.result, even) }, ours: { result: mapObjects(ours.result, even) } }
 }
 
-/** Both without accounts that have nothing but a balance and that geth takes for destroyed: its `post` lacks them. */
+/** Both answers without accounts that have only a balance and that geth counts as destroyed: its `post` lacks them. */
 function withoutKept(geth: unknown, ours: unknown): [geth: unknown, ours: unknown] {
   if (!isObject(geth) || !isObject(ours)) return [geth, ours]
   if (!isObject(geth.post) || !isObject(ours.post)) {
@@ -147,14 +147,14 @@ function isObject(value: unknown): value is Json {
 
 const namingOpcodes = new Set(['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL', 'CREATE2', 'EXTCODEHASH'])
 
-/** Takes accounts out of geth's prestate that ours has not, where geth ran into an opcode that is none. */
+/** Removes accounts from geth's prestate that ours does not have, if geth met an invalid opcode. */
 const evenPrestate: Even = async ({ question, geth, ours }, endpoint) => {
   const [message, block, options = {}] = question.params as [Json, unknown, Json?]
   const { tracer, tracerConfig: _, ...rest } = options
   if (tracer !== 'prestateTracer' || geth.error !== undefined || ours.error !== undefined) return {}
   const [trace] = await endpoint.answers([{ method: question.method, params: [message, block, rest] }])
   const { failed, structLogs } = (trace?.result ?? {}) as { failed?: boolean; structLogs?: Json[] }
-  // What is no instruction has no cost.
+  // An invalid opcode has no cost.
   if (failed !== true || !structLogs?.some(({ gasCost, op }) => gasCost === 0 && namingOpcodes.has(`${op}`)))
     return {}
   const own = Object.keys(ours.result as Json)
@@ -162,7 +162,7 @@ const evenPrestate: Even = async ({ question, geth, ours }, endpoint) => {
   return { geth: { result: Object.fromEntries(kept) } }
 }
 
-/** Zeros of geth as the hashes that they stand for. */
+/** Replaces geth's zeros by the hashes that they mean. */
 const evenProof: Even = ({ geth }) => {
   const { codeHash, storageHash, ...rest } = (geth.result ?? {}) as Json
   if (codeHash !== zeroHash || storageHash !== zeroHash) return {}
@@ -175,7 +175,7 @@ interface Witness {
 }
 
 /**
- * Parts of a witness are sets. Ours may have more nodes; geth's has the root where nothing is read, and code that the
+ * Parts of a witness are sets. Ours may have more nodes; geth's has the root if nothing is read, and code that the
  * block itself sets.
  */
 const evenWitness: Even = ({ geth, ours }) => {
@@ -271,7 +271,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     methods: /^eth_getProof$/,
     even: evenProof,
   },
-  // Before those that take hashes out.
+  // This entry comes before those that remove hashes.
   {
     page: 'correctness.md',
     reason: 'Transactions with the same hash in one simulation have each its own sender',

@@ -1,4 +1,7 @@
-/** `npm run beside-geth`: asks a go-ethereum and a Tidegate the same, and prints what differs. See `options.ts`. */
+/**
+ * `npm run beside-geth`: sends the same calls to a go-ethereum and a Tidegate, and prints the differences. See
+ * `options.ts`.
+ */
 import { Dice } from '../library/property.js'
 import { callQuestions } from './callQuestions.js'
 import { compare } from './comparison.js'
@@ -13,14 +16,14 @@ import { traceQuestions } from './traceQuestions.js'
 
 /** Calls of one batch: traces of blocks in it stay below the 25 MB that both allow an answer. */
 const batchCalls = 10
-/** How often a difference is asked again, where the head may have moved meanwhile. */
+/** Number of repetitions of a difference, because the head may have moved meanwhile. */
 const triesMax = 3
-/** Time between two lines that say how far it is. */
+/** Time between two lines about the progress. */
 const progressMs = 5_000
 
 const say = (line: string): void => console.log(line)
 
-/** A batch may have too long an answer where its calls alone have not. */
+/** The answer of a batch may be too long although those of its calls are not. */
 async function askAlone(pair: Pair, question: Question, answers: readonly [Answer, Answer]) {
   const [geth, ours] = answers
   if ((geth.error === undefined) === (ours.error === undefined)) return answers
@@ -40,7 +43,7 @@ async function askBoth(pair: Pair, batch: readonly Question[]): Promise<(readonl
   }
 }
 
-/** How many unknown differences there are. */
+/** Compares all questions. Returns the number of unknown differences. */
 async function compareAll(pair: Pair, options: Options): Promise<number> {
   const { seed, only } = options
   const facts = await readFacts(pair.geth, await awaitSameHead(pair), options.blocks, new Dice(seed))

@@ -35,7 +35,7 @@ export interface Options {
   readonly chain: { readonly genesis: string; readonly blocks: string } | undefined
   readonly ours: string | undefined
   readonly genesis: string | undefined
-  /** Steps of a consensus client; undefined where methods that read are compared. */
+  /** Steps of a consensus client; undefined if reading methods are compared. */
   readonly engineSteps: number | undefined
   readonly seed: number
   readonly calls: number
@@ -49,7 +49,7 @@ export interface Options {
 /** A command line that is not usable; its message is for the caller. */
 export class OptionError extends Error {}
 
-/** Undefined where help is asked for. Throws {@link OptionError}. */
+/** Undefined if help is requested. Throws {@link OptionError}. */
 export function readOptions(words: readonly string[]): Options | undefined {
   const { values, positionals } = parse(words)
   if (values.help) return undefined

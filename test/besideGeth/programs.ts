@@ -1,8 +1,8 @@
-/** Small programs by chance: each instruction gets operands that mostly make sense. Owns nothing of who runs them. */
+/** Makes small random programs, in which each instruction gets operands that usually make sense. Does not run them. */
 import { bytesToHex, concatBytes, hexToBytes, toMinimalBytes } from '../../src/primitives/bytes.js'
 import type { Dice } from '../library/property.js'
 
-/** What an operand stands for, from the deepest to the topmost one. */
+/** The kind of an operand, from the deepest to the topmost one. */
 type Operand = 'word' | 'slot' | 'offset' | 'size' | 'address' | 'gas' | 'value' | 'salt' | 'number'
 
 type Instruction = readonly [code: number, operands: readonly Operand[], results: number]
@@ -19,7 +19,7 @@ const instructions: readonly Instruction[] = [
   ...[0x16, 0x17, 0x18, 0x1a, 0x1b, 0x1c, 0x1d].map((code): Instruction => [code, ['word', 'size'], 1]),
   ...[0x08, 0x09].map((code): Instruction => [code, ['word', 'word', 'word'], 1]),
   ...[0x15, 0x19, 0x1e].map((code): Instruction => [code, ['word'], 1]),
-  // Of the call, the block and the frame.
+  // Instructions that read the call, the block and the frame.
   ...[0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3a, 0x3d, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48].map(
     (code): Instruction => [code, [], 1],
   ),
@@ -44,7 +44,7 @@ const instructions: readonly Instruction[] = [
   [0xf5, ['salt', size, offset, 'value'], 1],
 ]
 
-/** How a program ends, besides by its last byte. */
+/** Possible ends of a program, except its last byte. */
 const endings: readonly Instruction[] = [
   [0x00, [], 0],
   [0xf3, [size, offset], 0],
@@ -57,7 +57,7 @@ const endings: readonly Instruction[] = [
 /** Creation code of a contract of 32 bytes, the first of which is ADD. */
 const creation = hexToBytes('60015f5360205ff3')
 
-/** `Error(string)` with the text `no`, as reverts of Solidity have it, in memory from 0 on; 100 bytes. */
+/** `Error(string)` with the text `no`, in the form of Solidity's reverts, in memory from 0 on; 100 bytes. */
 const reason = concatBytes(
   hexToBytes('08c379a0'),
   hexToBytes('20'.padStart(64, '0')),
@@ -69,7 +69,7 @@ export class Programs {
   readonly #dice: Dice
   readonly #addresses: readonly string[]
 
-  /** `addresses`: what programs name, without those of precompiled contracts. */
+  /** `addresses`: addresses for programs, without those of precompiled contracts. */
   constructor(dice: Dice, addresses: readonly string[]) {
     this.#dice = dice
     this.#addresses = addresses
@@ -81,7 +81,7 @@ export class Programs {
     const add = ([code, operands, results]: Instruction) => {
       for (const operand of operands) parts.push(push(this.#operand(operand)))
       parts.push(Uint8Array.of(code))
-      // What stays on the stack is mostly stored, so that it shows.
+      // The rest of the stack is usually stored, so that it shows.
       if (results > 0 && this.#dice.throw(4) === 0)
         parts.push(push(this.#operand('slot')), Uint8Array.of(0x55))
     }

@@ -9,7 +9,7 @@ const slots = [0, 1, 2, 3].map((slot) => `0x${slot.toString(16).padStart(64, '0'
 
 const ask = (method: string, ...params: readonly unknown[]): Question => ({ method, params })
 
-/** Of the chain as a whole. */
+/** Questions about the chain as a whole. */
 function ofChain({ head }: Facts): Question[] {
   const plain = [
     ...['eth_chainId', 'eth_blockNumber', 'eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_blobBaseFee'],
@@ -28,7 +28,7 @@ function ofChain({ head }: Facts): Question[] {
   ]
 }
 
-/** Of a block that any name names: a number, a tag or a hash in an object. */
+/** Questions about a block, which is given by a number, a tag or a hash in an object. */
 function ofNamed(block: unknown): Question[] {
   const byName = ['eth_getBlockReceipts', 'debug_getRawHeader', 'debug_getRawBlock', 'debug_getRawReceipts']
   return byName.map((method) => ask(method, block))

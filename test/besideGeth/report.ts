@@ -1,4 +1,4 @@
-/** What was compared and what differed, by method. */
+/** The numbers of compared and different answers, by method. */
 import type { Verdict } from './comparison.js'
 import type { Question } from './endpoint.js'
 

@@ -20,11 +20,11 @@ export interface Pair {
   stop(): Promise<void>
 }
 
-/** Rejects with what a program said, where one does not start. `say` takes lines about what happens. */
+/** Rejects with the output of a program that does not start. `say` gets lines about the progress. */
 export async function openPair(options: Options, say: (line: string) => void): Promise<Pair> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-beside-'))
   const stops: (() => Promise<unknown>)[] = []
-  // Also where a signal ends this process.
+  // The folder is removed even if a signal ends this process.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const stop = async () => {
     for (const each of stops.reverse()) await each()
@@ -41,7 +41,7 @@ export async function openPair(options: Options, say: (line: string) => void): P
   }
 }
 
-/** Waits until both have the head that geth has; its number. */
+/** Waits until both servers have geth's head, and returns its number. */
 export function awaitSameHead({ geth, ours }: Pick<Pair, 'geth' | 'ours'>): Promise<number> {
   return waitFor('both to have the same head', async () => {
     const head = (await geth.result('eth_getBlockByNumber', ['latest', false])) as Head
@@ -54,7 +54,7 @@ type Head = { readonly hash: string; readonly number: string } | null
 
 type Stops = (() => Promise<unknown>)[]
 
-/** Starts geth with the chain that is named or invented; its URL. */
+/** Starts geth with the chain that is named or invented, and returns its URL. */
 async function startGethOn(
   options: Options,
   folder: string,

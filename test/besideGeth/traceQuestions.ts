@@ -3,7 +3,7 @@ import type { Dice } from '../library/property.js'
 import type { Question } from './endpoint.js'
 import { type Facts, quantity } from './facts.js'
 
-/** By their names, with the settings of each; the one without a name is the opcode logger. */
+/** Tracers by name, with the settings of each; the one without a name is the opcode logger. */
 const settings: readonly object[] = [
   { tracer: 'callTracer' },
   { tracer: 'callTracer', tracerConfig: { withLog: true } },
@@ -30,7 +30,7 @@ export function tracerOptions(dice: Dice): object {
   return settings[dice.throw(settings.length)] as object
 }
 
-/** Of one block the transactions that are traced one by one. */
+/** Number of transactions of one block that are traced one by one. */
 const tracedOfBlock = 3
 
 /** Each block with every tracer, and some transactions with some; the state before a block is needed. */

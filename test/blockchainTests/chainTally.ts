@@ -1,4 +1,4 @@
-/** Runs the tests of files of blockchain tests, each on a store of its own, and counts what came of them. */
+/** Runs the tests of files of blockchain tests, each on a store of its own, and counts the outcomes. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export class ChainTally {
   readonly #report: (line: string) => void
   readonly #testsOfFile: number
 
-  /** `report` is told of each test that failed or was skipped, in a line. Of a file the first `testsOfFile` are run. */
+  /** `report` gets a line for each test that failed or was skipped. Of each file, the first `testsOfFile` are run. */
   constructor(report: (line: string) => void, testsOfFile = Number.POSITIVE_INFINITY) {
     this.#report = report
     this.#testsOfFile = testsOfFile

@@ -24,7 +24,7 @@ export interface JsonChainTest {
 
 interface JsonBlock {
   readonly rlp: string
-  /** Why it is invalid. */
+  /** The reason why the block is invalid. */
   readonly expectException?: string
 }
 
@@ -34,7 +34,7 @@ const mapBytes = 2 ** 28
 /** Told of each block that was executed: its gas, and the CPU time of its import, in microseconds. */
 export type OnBlock = (gasUsed: number, cpuMicros: number) => void
 
-/** Runs a test on a new store at `storePath`. Returns what is not as the test says. */
+/** Runs a test on a new store at `storePath`. Returns the difference from the expected result. */
 export async function runChainTest(
   test: JsonChainTest,
   storePath: string,
@@ -71,7 +71,7 @@ async function importInto(
     const { outcome } = await importer.importAsHead(block)
     const { user, system } = process.cpuUsage(before)
     onBlock?.(Number(block.header.gasUsed), user + system)
-    // One beside the chain is executed only when its branch becomes the heavier one: the head tells.
+    // A block beside the chain is executed only when its branch becomes the heavier one; the head shows that.
     return expectException === undefined || outcome === 'side' ? undefined : `is taken: ${expectException}`
   } catch (error) {
     if (!(error instanceof BadBlockError || error instanceof InvalidBlockError)) throw error
@@ -117,7 +117,7 @@ function configOf(network: string): Record<string, number | boolean> {
   const begin = Number(by === 'Diff' ? `0x${at}` : at?.replace('k', '000'))
   const config: Record<string, number | boolean> = {}
   for (const [index, [name, ...members]] of forks.entries()) {
-    // Of the others only the transition to it is tested.
+    // Of other forks, only the transition to them is tested.
     if (index > last || (name === 'Dao' && after !== 'Dao')) continue
     for (const member of members) config[member] = index <= first ? 0 : begin
   }
@@ -136,7 +136,7 @@ function genesisTextOf({ network, config, genesisBlockHeader: header, pre }: Jso
     number: 0,
     config: {
       chainId: Number(config?.chainid ?? 1),
-      // Mainnet's, which these tests mean.
+      // The address on mainnet, which these tests use.
       depositContractAddress: '0x00000000219ab540356cbb839cbe05303d7705fa',
       ...configOf(network),
       ...(schedule.length > 0 ? { blobSchedule: Object.fromEntries(schedule) } : {}),

@@ -1,6 +1,6 @@
 /**
  * Ethereum's blockchain tests through the importer: `npm run -s blockchain-tests -- PATH…`; JSON files, folders or
- * `.tar.gz`. A failure is told by file and test.
+ * `.tar.gz`. A failure is printed with file and test.
  */
 import { runTool } from '../stateTests/runTool.js'
 import { ChainTally } from './chainTally.js'

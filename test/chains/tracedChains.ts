@@ -1,4 +1,4 @@
-/** The demo chain and the recorded one, with what their traces are compared with. */
+/** The demo chain and the recorded one, with the data to compare their traces with. */
 import { existsSync } from 'node:fs'
 import { ChainReader } from '../../src/data/store/chainReader.js'
 import { BlockReplays, type ReplayedBlock } from '../../src/execution/evm/blocks/blockReplay.js'
@@ -55,7 +55,7 @@ export class TracedChain {
   }
 }
 
-/** Those that are at hand. */
+/** The chains that are available. */
 export const tracedChains: readonly (readonly [name: string, chain: TracedChain])[] = ['demo', 'recorded']
   .filter((name) => existsSync(storePathOf(fixtureDir, name)))
   .map((name) => [name, new TracedChain(storePathOf(fixtureDir, name))])

@@ -1,4 +1,4 @@
-/** What every client is asked first, and what has to come out of it: facts of the demo chain, by code of others. */
+/** The first calls of every client, and their expected answers: facts of the demo chain, by the code of others. */
 import { encodeCall } from '../../data/devnet/abi.js'
 import { addressOf, blocks, examples, headBlock, hex } from '../rpc/demoChain.js'
 import { baseFeeOf, expectedTransaction } from '../rpc/transactionOracle.js'
@@ -20,10 +20,10 @@ export const facts = {
   bea: addressOf('bea'),
   adaBalance: BigInt(ada.balance),
   adaNonce: ofAda.length,
-  /** Of the newest type that a sender without blobs and delegations uses. */
+  /** A transaction of the newest type that a sender without blobs and delegations uses. */
   transaction: sent.findLast(({ type }) => type === '0x2') as Record<string, string>,
   transactionCount: sent.length,
-  /** Of the token, in decimal units. */
+  /** Supply of the token, in decimal units. */
   totalSupply: 10n ** 27n,
   totalSupplyCall: hex(encodeCall('totalSupply()', [])),
   transferTopic,

@@ -1,11 +1,11 @@
-/** What clients of the OP Stack read: viem's `op-stack` with its formatters and actions, and ethers. */
+/** Reads of clients of the OP Stack: viem's `op-stack` with its formatters and actions, and ethers. */
 import { JsonRpcProvider } from 'ethers'
 import type { Test } from 'tap'
 import { createPublicClient, defineChain, http, parseEther } from 'viem'
 import { chainConfig, publicActionsL2 } from 'viem/op-stack'
 import type { Json, OptimismBlock } from '../ingest/optimismChain.js'
 
-/** Blocks are of op-geth's chain, which `url` serves; `numbers` are those that are read. */
+/** Blocks are of op-geth's chain, which `url` serves; `numbers` are the blocks to read. */
 export async function readByClients(
   t: Test,
   url: string,
@@ -70,6 +70,6 @@ export async function readByClients(
   t.ok(l1Fee > 0n && total > l1Fee && total < parseEther('1'), `${l1Fee} of ${total}`)
 }
 
-/** viem leaves a mint of nothing away. */
+/** viem omits an empty mint. */
 const mintOf = ({ mint }: Json) => (mint === undefined ? undefined : BigInt(String(mint)))
 const feeOf = ({ maxFeePerGas, gasPrice }: Json) => String(maxFeePerGas ?? gasPrice)

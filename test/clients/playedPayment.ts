@@ -14,12 +14,12 @@ export async function playPayment(t: Test) {
   const [transaction] = chain.blocks[5]?.block.transactions ?? []
   if (transaction === undefined) throw new RangeError('block 6 has no payment')
   return {
-    /** Of the network. */
+    /** Address of the network. */
     origin: `${service.origin}/tides`,
-    /** In block 6, the second of those that come. */
+    /** Hash of the payment in block 6, the second new block. */
     hash: bytesToHex(transaction.hash()),
     blockHash: bytesToHex(chain.blocks[5]?.hash ?? new Uint8Array(0)),
-    /** Lets so many blocks come. */
+    /** Plays this number of blocks. */
     play: (count: number) => steps.next(count),
   }
 }

@@ -1,20 +1,20 @@
-/** Finds a Python that has a package of a client, or installs it into a folder that goes when the test ends. */
+/** Finds a Python that has a package of a client, or installs it into a folder that the end of the test removes. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { makeFolder } from '../library/folder.js'
 import { runScript } from './runScript.js'
 
 interface PythonPackage {
-  /** What imports it. */
+  /** A statement that imports it. */
   readonly test: string
-  /** As pip knows it, with its version. */
+  /** Name and version of the package, as pip reads them. */
   readonly pinned: string
-  /** Of the environment; 1 has it installed. */
+  /** Variable of the environment; with 1 it is installed. */
   readonly variable: string
   readonly megabytes: number
 }
 
-/** Its path, or why there is none. */
+/** The path of a Python, or the reason why there is none. */
 export async function findPython(
   t: Test,
   { test, pinned, variable, megabytes }: PythonPackage,

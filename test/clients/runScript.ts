@@ -1,4 +1,6 @@
-/** Runs a program that installs or uses a package of another language or version; rejects with what it said where it fails. */
+/**
+ * Runs a program that installs or uses a package of another language or version. Rejects with its output if it fails.
+ */
 import { execFile } from 'node:child_process'
 import { inTime } from '../library/until.js'
 

@@ -1,4 +1,4 @@
-/** What the tests of `tidegate import` share. */
+/** Shared code of the tests of `tidegate import`. */
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Test } from 'tap'
@@ -20,7 +20,7 @@ export function flagsOf(dataDir: string): string[] {
   return ['--network', network, '--data', dataDir]
 }
 
-/** Imports files into a store, made with the demo genesis where there is none. */
+/** Imports files into a store, made with the demo genesis if there is none. */
 export function importInto(
   dataDir: string,
   files: readonly string[],
@@ -31,8 +31,8 @@ export function importInto(
 }
 
 /**
- * The same in this process, where the engine is loaded already: what the program's ingest thread does, without its
- * second of CPU for each start. Rejects with the error that the program would make its one sentence of.
+ * The same in this process, which has loaded the engine already. Does the work of the program's ingest thread, without
+ * a second of CPU for each start. Rejects with the error that the program would print as one sentence.
  */
 export async function importHere(
   dataDir: string,
@@ -48,7 +48,10 @@ export async function importHere(
   )
 }
 
-/** Importing the file is refused as the operator's fault, which the program says in one sentence, and no defect. */
+/**
+ * Expects that an import is refused as the operator's fault, which the program prints as one sentence, and not as a
+ * defect.
+ */
 export async function checkRefused(
   t: Test,
   dataDir: string,
@@ -65,7 +68,7 @@ export async function checkRefused(
   t.notMatch(String(error), /\n/, 'one line')
 }
 
-/** Number of the newest block of a store that may still be in the making; undefined where there is none. */
+/** Number of the newest block of a store that may still be incomplete; undefined if there is none. */
 export async function headOf(dataDir: string, name = network): Promise<number | undefined> {
   const path = storePathOf(dataDir, name)
   // LMDB ends the process that opens an empty file for reading.
@@ -76,7 +79,7 @@ export async function headOf(dataDir: string, name = network): Promise<number | 
   return head
 }
 
-/** One sentence on standard error and status 1: what an operator can mend is no crash. */
+/** One sentence on standard error and status 1: a fault that an operator can remove is no crash. */
 export function checkFailure(t: Test, outcome: Outcome, message: RegExp): void {
   t.equal(outcome.status, 1)
   t.match(outcome.err, message)

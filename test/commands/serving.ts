@@ -3,7 +3,7 @@ import { makeFolder } from '../library/folder.js'
 import { copyEmbeddedStore, type Outcome } from '../service/program.js'
 import { type Service, startService } from '../service/service.js'
 
-/** A data folder that holds the whole demo network, so that a start needs no import. */
+/** A data folder with the whole demo network, so that a start needs no import. */
 export async function makeDemoFolder(t: Test): Promise<string> {
   const folder = makeFolder(t)
   await copyEmbeddedStore(folder)
@@ -32,7 +32,7 @@ export function checkSentence(
   message: RegExp,
 ): void {
   t.equal(status, expected)
-  // A start that gets as far as the stores says what it opens.
+  // A start that opens stores prints what it opens.
   t.match(out, /^(?:Tidegate \S+ opens [^\n]+\n)?$/)
   t.match(err, message)
   t.match(err, /^tidegate: [^\n]+\n$/, 'one sentence')

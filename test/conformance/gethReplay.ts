@@ -1,4 +1,4 @@
-/** Replays recordings of go-ethereum's answers, where they lie beside the package (`../shared/geth`). */
+/** Replays recordings of go-ethereum's answers, if they are beside the package (`../shared/geth`). */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const folder = join(packageRoot(), '../shared/geth')
 
 export interface Recording {
   readonly path: string
-  /** Why tests of it are skipped; false where it is at hand. */
+  /** Why tests of it are skipped; false if it is available. */
   readonly skip: string | false
 }
 
@@ -18,7 +18,7 @@ export function recordingOf(file: string): Recording {
   return { path, skip: !existsSync(path) && `there is no recording at ${path}` }
 }
 
-/** What the replay prints. */
+/** The output of the replay. */
 export function replay(url: string, { path }: Recording, flags: readonly string[]): Promise<string> {
   const words = [join(folder, 'run.mjs'), '--url', url, path, ...flags]
   const ended = new Promise<string>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * A beacon chain as light clients see it, with real BLS keys: 512 of them sign for each period, 16 of which are others
- * than before. States and bodies have only the parts that light clients are shown; the rest of their trees is zero.
+ * A beacon chain as light clients see it, with real BLS keys. 512 keys sign for each period, of which 16 are new.
+ * States and bodies have only the parts that light clients get; the rest of their trees is zero.
  */
 import { createHash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
@@ -29,6 +29,7 @@ import {
   periodAt,
   stateIndicesOf,
 } from '../../src/sources/consensus/network.js'
+import type { BeaconBody } from './beaconBody.js'
 import { zeros } from './committees.js'
 
 const { G1, longSignatures } = bls12_381
@@ -42,7 +43,7 @@ const keysPerPeriod = 16
 type Types = (typeof lightClientTypes)[FormName]
 type CommitteeValue = ReturnType<typeof syncCommittee.read>
 
-/** What a beacon node sends: a value of the type of its form. */
+/** An answer of a beacon node: a value of the type of its form. */
 export interface Sent {
   readonly form: FormName
   readonly ssz: Uint8Array
@@ -52,14 +53,14 @@ export interface Sent {
 
 export interface UpdateParts {
   readonly attested: number
-  /** Absent: the slot after the attested one. */
+  /** Slot of the signature; if absent, the one after the attested slot. */
   readonly signature?: number
-  /** Absent: nothing is final. */
+  /** Number of the finalized block; if absent, none. */
   readonly finalized?: number
   readonly kind?: UpdateKind
-  /** How many sign; absent: all. */
+  /** Number of signers; if absent, all sign. */
   readonly participants?: number
-  /** Whose committee signs; absent: that of the signature's period. */
+  /** Period of the signing committee; if absent, that of the signature. */
   readonly signedBy?: number
   /** Network by whose forks it is signed. */
   readonly signedFor?: ConsensusNetwork
@@ -112,17 +113,23 @@ export class SimulatedChain {
   readonly #finalized = new Map<number, number>()
   /** Hash of the execution block that the beacon block of a slot names. */
   readonly executionHash: (slot: number) => Uint8Array
+  readonly #bodyAt: (slot: number) => BeaconBody | undefined
 
-  /** `executionHash` is the hash of the execution block that the beacon block of a slot names. */
+  /**
+   * `executionHash` is the hash of the execution block that the beacon block of a slot names; `bodyAt` its whole body,
+   * where there is one.
+   */
   constructor(
     network: ConsensusNetwork,
     executionHash = (slot: number): Uint8Array => createHash('sha256').update(`execution ${slot}`).digest(),
+    bodyAt: (slot: number) => BeaconBody | undefined = () => undefined,
   ) {
     this.network = network
     this.executionHash = executionHash
+    this.#bodyAt = bodyAt
   }
 
-  /** Says what is final in the state of a slot, before anything else is asked of it. */
+  /** Sets the finalized slot in the state of a slot; call it before any other use of that state. */
   finalize(slot: number, finalized: number): void {
     this.#finalized.set(slot, finalized)
   }
@@ -149,10 +156,18 @@ export class SimulatedChain {
     return {
       slot,
       proposerIndex: BigInt(slot % 100),
-      parentRoot: new Uint8Array(32).fill(slot % 251),
+      parentRoot: this.#bodyAt(slot)?.parentRoot ?? new Uint8Array(32).fill(slot % 251),
       stateRoot: this.#state(slot).node(1),
       bodyRoot: this.#body(slot).node(1),
     }
+  }
+
+  /** The JSON of a whole beacon block; undefined where only its header is known. */
+  block(slot: number): { readonly form: FormName; readonly message: unknown } | undefined {
+    const body = this.#bodyAt(slot)
+    if (body === undefined) return undefined
+    const { bodyRoot, ...header } = this.beacon(slot)
+    return { form: this.#formAt(slot), message: toJson({ ...header, body: body.value }) }
   }
 
   bootstrap(slot: number): Sent {
@@ -216,12 +231,14 @@ export class SimulatedChain {
     if (form === 'gloas') {
       return new SparseTree([[executionIndexAt(this.network, slot) as number, this.executionHash(slot)]])
     }
-    return new SparseTree([[executionPayloadIndex, this.#execution(form, slot).root]])
+    const leaves = this.#bodyAt(slot)?.leaves ?? [[executionPayloadIndex, this.#execution(form, slot).root]]
+    return new SparseTree(leaves)
   }
 
   /** The execution header of a slot, its root, and the branch of its block's hash. */
   #execution(form: FormName, slot: number) {
-    const value = { ...payload, blockHash: this.executionHash(slot), ...(form !== 'capella' && blobs) }
+    const named = { ...payload, blockHash: this.executionHash(slot), ...(form !== 'capella' && blobs) }
+    const value = this.#bodyAt(slot)?.execution ?? named
     const type = form === 'capella' ? executionCapella : executionDeneb
     const root = type.root(value as never)
     return { value, root, branch: type.branchOf(value as never, 'blockHash') }
@@ -280,7 +297,7 @@ class SparseTree {
   }
 }
 
-/** A value of the same form with nothing in it. */
+/** An empty value of the same form. */
 function emptied(value: unknown, name = ''): unknown {
   if (value instanceof Uint8Array) return new Uint8Array(name === 'extraData' ? 0 : value.length)
   if (Array.isArray(value)) return value.map((each) => emptied(each))
@@ -288,8 +305,8 @@ function emptied(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([each, member]) => [each, emptied(member, each)]))
 }
 
-/** As in the Beacon API. */
-function toJson(value: unknown): unknown {
+/** A value in the JSON form of the Beacon API. */
+export function toJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString('hex')}`
   if (Array.isArray(value)) return value.map(toJson)
   if (typeof value !== 'object' || value === null) return String(value)

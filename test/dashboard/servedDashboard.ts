@@ -9,10 +9,10 @@ import { writeConfig } from '../service/program.js'
 import { serveDemo } from '../service/servedDemo.js'
 import type { Service } from '../service/service.js'
 
-/** What an operator knows of a server. */
+/** The data of a server that an operator knows. */
 export interface Dashboard {
   readonly service: Service
-  /** Of the admin listener. */
+  /** URL of the admin listener. */
   readonly url: string
   readonly token: string
   /** The API key that the first start made. */
@@ -33,7 +33,7 @@ export async function serve(t: Test): Promise<Served> {
   return { ...(await dashboardOf(service, dataDir)), config }
 }
 
-/** What a server says of its dashboard. */
+/** A server's own address of its dashboard. */
 export async function dashboardOf(service: Service, dataDir: string): Promise<Dashboard> {
   const found = () => service.lines.flatMap((line) => /dashboard is at (\S+);/.exec(line)?.[1] ?? [])[0]
   const url = await waitFor('the address of the dashboard', found)
@@ -64,7 +64,7 @@ const someCalls: Calls = [
   ['eth_getProof', [someAddress, [], 'latest']],
 ]
 
-/** Makes calls, one after the other, again and again; the function that is returned ends them. */
+/** Makes calls repeatedly, one after the other; the returned function ends them. */
 export function load(
   { service, key }: Pick<Dashboard, 'service' | 'key'>,
   calls: Calls = someCalls,

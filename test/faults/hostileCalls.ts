@@ -100,7 +100,7 @@ export class HostileCalls {
       .slice(0, 2 * bytes)}`
   }
 
-  /** What is no JSON, or hard to read. */
+  /** A text that is no JSON, or hard to read. */
   #text(): string {
     const many = this.dice.throw(500_000)
     const texts = [

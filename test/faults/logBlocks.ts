@@ -3,7 +3,7 @@ import { getCreateAddress, Wallet } from 'ethers'
 import { testKeys } from '../ingest/chainMaker.js'
 import { hex } from '../rpc/demoChain.js'
 
-/** Code that makes as many logs as its input says, without data, of two topics each. */
+/** Code that makes as many logs as its input says, without data, with two topics each. */
 const manyLogs = '0x601c600c600039601c6000f36000355b8015601a57600260016100006000a2600190036003565b00'
 const logsOfBlock = 3_800
 

@@ -1,10 +1,10 @@
-/** Tracers in JavaScript that try to get at what is not theirs. */
+/** Tracers in JavaScript that try to read data of others. */
 
 /** A tracer whose `setup` and `result` have these bodies. */
 const tracer = (result: string, setup = '', rest = '') =>
   `{ setup: function () { ${setup} }, fault: function () {}, result: function (ctx, db) { ${result} }${rest} }`
 
-/** Makes every length of digits pass the checks inside, and each number look as it is not. */
+/** Replaces functions so that each length of digits passes the inner checks, and each number looks different. */
 const replaced = [
   'String.prototype.padStart = String.prototype.slice = function () { return String(this) }',
   'String.prototype.padStart = function () { return "ee".repeat(2000) }',
@@ -17,7 +17,7 @@ const replaced = [
   'Uint8Array.prototype.constructor = Array; Array.isArray = function () { return true }',
 ]
 
-/** Asks everything with bytes of many lengths, and goes on whatever is thrown. */
+/** Calls every function with bytes of many lengths, and continues after any exception. */
 const asking = `
   var all = [0, 1, 19, 20, 21, 32, 33, 40, 64, 2000, 100000]
   var got = []
@@ -34,7 +34,7 @@ const asking = `
   return got.length
 `
 
-/** Looks at memory and stack where there is none. */
+/** Reads memory and stack at places without any. */
 const looking = `, step: function (log) {
   var ends = [0, 1, -1, 2e9, 1e15, NaN, 0.5]
   for (var at = 0; at < ends.length; at++) {
@@ -45,7 +45,7 @@ const looking = `, step: function (log) {
   }
 }`
 
-/** What a result says in place of its JSON. */
+/** Texts that a result returns in place of its JSON. */
 export const forgedResults = [
   '1},{"jsonrpc":"2.0","id":2,"result":"forged"},{"jsonrpc":"2.0","id":3,"result":1',
   '1]',
@@ -60,7 +60,7 @@ export const forgedResults = [
 export interface ScriptAttack {
   readonly name: string
   readonly tracer: string
-  /** Of `debug_trace…`. */
+  /** Time limit of `debug_trace…`. */
   readonly timeout?: string
 }
 
@@ -115,7 +115,7 @@ export const takingAttacks: readonly ScriptAttack[] = [
   },
 ]
 
-/** What does not look whether it should stop. */
+/** Code without a check whether it should stop. */
 export const endlessAttacks: readonly ScriptAttack[] = [
   {
     name: 'a search without end, which looks at nothing else',

@@ -1,6 +1,6 @@
 /**
- * What a victim has besides its calls, while others attack: subscriptions to the heads and logs of a chain of its own, to
- * which it sends transactions, and submissions to a rollup network with their statuses.
+ * Actions of a victim besides its calls, while others attack. It subscribes to the heads and logs of its own chain, to
+ * which it sends transactions. It also submits to a rollup network, and reads statuses.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Wallet } from 'ethers'
@@ -28,7 +28,7 @@ async function ask(url: string, method: string, params: unknown): Promise<unknow
 /** Time between two transactions: some in each block. */
 const sendMs = 300
 
-/** Subscriptions to `newHeads` and `logs`; what came is compared with the chain. */
+/** Subscriptions to `newHeads` and `logs`; their events are compared with the chain. */
 export class VictimStreams {
   readonly #url: string
   readonly #socket: WebSocket
@@ -67,7 +67,7 @@ export class VictimStreams {
     await answered
   }
 
-  /** Has the contract log a word, again and again. */
+  /** Makes the contract log a word repeatedly. */
   async #send(): Promise<void> {
     const wallet = new Wallet(hex(testKeys[2] ?? new Uint8Array(0)))
     const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 1, gasLimit: 200_000 }
@@ -84,7 +84,7 @@ export class VictimStreams {
     }
   }
 
-  /** Each head and log up to the present head came once, in order, as the chain has it. */
+  /** Expects each head and log up to the present head once, in the order of the chain. */
   async expectAll(t: Test, when: string): Promise<void> {
     const head = Number(await ask(this.#url, 'eth_blockNumber', []))
     const { newHeads, logs } = this.#events
@@ -122,7 +122,7 @@ export class VictimStreams {
   }
 }
 
-/** The same senders and nonces as the attackers' ({@link makeTransaction}). */
+/** The same senders and nonces as those of the attackers ({@link makeTransaction}). */
 const senders = 20
 
 /** Submissions that no sequencer takes, so that their statuses stay. */
@@ -136,7 +136,7 @@ export class VictimSubmissions {
     this.#url = `${origin}/roll/v3/${key}`
   }
 
-  /** Submits some more, and asks for the status of each that was submitted. */
+  /** Submits some more transactions, and reads the status of each submission. */
   async expectAll(t: Test, when: string): Promise<void> {
     for (let more = 0; more < 4; more++) {
       const sender = this.#submitted % senders

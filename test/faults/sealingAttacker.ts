@@ -1,6 +1,6 @@
 /**
- * Entry of a thread that attacks the server with one key, in one way, until it is ended. It tells how many attacks it
- * made, so that a test can say that there were some.
+ * Entry of a thread that attacks the server with one key, by one kind of attack, until it is ended. It reports the
+ * number of its attacks, so that a test can check that there were some.
  */
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +16,7 @@ export interface SealingAttack {
   readonly key: string
   readonly kind: AttackKind
   readonly seed: number
-  /** Requests under way at once. */
+  /** Requests at the same time. */
   readonly lanes: number
 }
 
@@ -30,7 +30,7 @@ export const attackKinds = [
 ] as const
 export type AttackKind = (typeof attackKinds)[number]
 
-/** JUMPDEST PUSH0 JUMP; 4 MB of zeros; memory that grows; REVERT; INVALID; SELFDESTRUCT; SSTORE again and again. */
+/** Codes: JUMPDEST PUSH0 JUMP; 4 MB of zeros; memory that grows; REVERT; INVALID; SELFDESTRUCT; SSTORE repeatedly. */
 const codes = [
   '0x5b5f56',
   '0x623d09005ff3',
@@ -168,7 +168,7 @@ class Attacker {
     socket.terminate()
   }
 
-  /** Of all sizes, with calls and with anything; some never end. */
+  /** Bodies of all sizes, with calls and other content; some never end. */
   async bodies(): Promise<void> {
     const { dice } = this.#calls
     const size = Math.floor(2 ** (dice.throw(23_000) / 1_000))
@@ -224,7 +224,7 @@ if (port !== null) {
     for (;;) {
       await attacker.once()
       port.postMessage('attacked')
-      // For what a server refuses at once.
+      // A pause for calls that a server refuses at once.
       await sleep(1)
     }
   }

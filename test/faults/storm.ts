@@ -1,10 +1,10 @@
 /**
- * A storm of upstreams: five honest nodes, of which three lag, beside four that lie, over a chain that reorganises up to
- * 64 deep every few steps. Owns its course, and the looks of a client, each of which compares what is served with the
- * chain itself.
+ * A storm of upstreams: five honest nodes, of which three lag, and four that lie. Their chain reorganises up to 64
+ * blocks deep every few steps. Owns the steps of the storm, and the checks of a client, which compare each answer with
+ * the chain itself.
  *
- * A short storm, as in CI, counts in steps, and makes one only after the nodes were asked for their heads: on a slow
- * machine blocks come slower, too. A long one (`STORM_SECONDS=600`) counts in seconds.
+ * A short storm, as in CI, counts in steps. A step comes only after the nodes were asked for their heads: on a slow
+ * machine blocks come slower, too. A long storm (`STORM_SECONDS=600`) counts in seconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -18,7 +18,7 @@ import type { Service } from '../service/service.js'
 import { accounts, ancestor, depthMax, type StormBlock, StormChain } from './stormChain.js'
 import { HonestNode, type Lie, LyingNode, lies } from './stormNodes.js'
 
-/** How long a storm lasts; `STORM_SECONDS=600` for the long one. */
+/** Duration of a storm; `STORM_SECONDS=600` for the long one. */
 const seconds = Number(process.env.STORM_SECONDS ?? 20)
 export const isLong = seconds > 120
 /** On a machine that is too slow for more: all lies and a reorganisation are among them. */
@@ -30,27 +30,27 @@ const pollRounds = 3
 /** Steps by which the honest nodes lag. */
 const lags = [0, 0, 1, 2, 3]
 const liarCount = 4
-/** Steps after which each liar lies otherwise. */
+/** Steps after which each lying node changes its kind of lie. */
 const lieSteps = 6
-/** Time between two looks. A hostile client asks for orphaned state at each. */
+/** Time between two looks. At each, a hostile client requests orphaned state. */
 const lookMs = 100
 /** Longest age of the head in 99 % of looks: in time and, twice as long because there are few looks, in steps. */
 const ageMsMax = 5_000
 const ageStepsMax = (2 * ageMsMax) / stepMs
 /** Longest wait of one step for a service that is behind. */
 const keepUpMsMax = 30_000
-/** Longest time for which honest nodes may be held off, in all. */
+/** Longest total pause of honest nodes. */
 const heldOffSecondsMax = 10
 
-/** Kinds of what is wrong, each told once: what is wrong at one look is so at many. */
+/** Kinds of faults, each reported once: a fault at one check is usually there at many. */
 const wrongsMax = 20
 
 export interface LookOptions {
-  /** Share of looks at which the head may be too old; 1 % where absent. */
+  /** Share of checks at which the head may be too old; if absent, 1 %. */
   readonly lateShareMax?: number
   /** Whether an error is a right answer to a question about the chain as it is. */
   readonly mayFail: (message: string) => boolean
-  /** Whether one is to a question about the state of a block that left the chain. */
+  /** Whether a refusal is about the state of a block that left the chain. */
   readonly mayRefuseOrphan: (message: string) => boolean
 }
 
@@ -69,10 +69,10 @@ export class Storm {
   readonly chain: StormChain
   readonly honest: readonly HonestNode[]
   readonly liars: readonly LyingNode[]
-  /** Of the chain that the nodes have. */
+  /** Genesis file of the nodes' chain. */
   readonly genesisPath: string
   readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, lost: 0, orphansRefused: 0 }
-  /** What was wrong, as sentences, by their words. */
+  /** The faults, as sentences, by their words. */
   readonly #wrongs = new Map<string, string>()
   /** The head at the last look. */
   #seen: StormBlock | undefined
@@ -100,12 +100,12 @@ export class Storm {
     return storm
   }
 
-  /** Liars first. */
+  /** URLs of the nodes, lying ones first. */
   get urls(): string[] {
     return [...this.liars, ...this.honest].map(({ node }) => node.url)
   }
 
-  /** Rages around a service that has these nodes for upstreams, looks at it all the while, and tests what was seen. */
+  /** Runs the storm around a service with these nodes as upstreams, checks it all the time, and tests the results. */
   async rage(service: Service, options: LookOptions): Promise<void> {
     const t = this.#t
     await reachesTip(service, this.chain)
@@ -141,14 +141,14 @@ export class Storm {
     await reachesTip(service, this.chain)
   }
 
-  /** In each round every lie once, so that a short storm has all. */
+  /** The next lie. Each round has every lie once, so that a short storm has all. */
   #nextLie(): Lie {
     if (this.#liesOfRound.length === 0) this.#liesOfRound.push(...lies)
     const [lie = 'busy'] = this.#liesOfRound.splice(this.#dice.throw(this.#liesOfRound.length), 1)
     return lie
   }
 
-  /** Resolves to how many blocks the chain took back. */
+  /** Resolves to the number of blocks that the chain unwound. */
   async #step(): Promise<number> {
     const { chain, honest } = this
     const asked = this.#polls
@@ -165,10 +165,7 @@ export class Storm {
     return takenBack
   }
 
-  /**
-   * A machine that is busy with other things makes the storm slower, not the service late. Whether it is late, the
-   * looks tell.
-   */
+  /** A busy machine makes the storm slower, not the service late. The checks decide whether the service is late. */
   async #keptUp(service: Service): Promise<void> {
     const endMs = performance.now() + keepUpMsMax
     while (performance.now() < endMs && service.process.exitCode === null) {
@@ -194,7 +191,7 @@ export class Storm {
         this.#ask(service, options),
         this.#askForOrphan(service, options),
       ]
-      // A connection ends without an answer where either end was kept from its core for long.
+      // A connection ends without an answer if either end did not get its core for long.
       for (const { status } of await Promise.allSettled(asked)) if (status === 'rejected') this.looks.lost++
       this.looks.count++
       await pause
@@ -215,7 +212,7 @@ export class Storm {
 
   async #lookAtHealth(service: Service, { lateShareMax }: LookOptions): Promise<void> {
     const { isWell, isBehind, text } = await this.#health(service)
-    // Who may be late says so.
+    // A service that may be late reports that.
     if (!isWell && !(isBehind && lateShareMax !== undefined)) this.#wrong(`/health says ${text}`)
   }
 
@@ -302,7 +299,7 @@ export class Storm {
     if (this.#wrongs.size < wrongsMax && !this.#wrongs.has(kind)) this.#wrongs.set(kind, what)
   }
 
-  /** For how long honest nodes were not asked because they were said to lie, as the log tells. */
+  /** Time for which honest nodes were not asked because of alleged lies, from the log. */
   #heldOffSeconds({ said }: Service): number {
     const names = new Set(this.honest.map(({ node }) => node.url.slice('http://'.length)))
     const held = [...said.err.matchAll(/(127\.0\.0\.1:\d+) lied: (.*?); it is not asked for ([\d.]+) s/g)]

@@ -39,11 +39,11 @@ export interface StormBlock {
   /** Lower-case hex. */
   readonly hash: string
   readonly parent: StormBlock | undefined
-  /** Whether its execution gives what its header says. */
+  /** Whether the execution of the block gives the results in its header. */
   readonly isValid: boolean
   /** The step from which nodes without a lag have it. */
   readonly bornAt: number
-  /** Members of its JSON that @ethereumjs does not know. */
+  /** Members of the block's JSON that @ethereumjs does not know. */
   readonly moreMembers?: Readonly<Record<string, string>>
 }
 
@@ -53,7 +53,7 @@ interface Tip {
 }
 
 export class StormChain {
-  /** By hash, in lower-case hex. */
+  /** Blocks by hash, in lower-case hex. */
   readonly blocks = new Map<string, StormBlock>()
   /** Blocks that have each transaction, by its hash. */
   readonly homes = new Map<string, StormBlock[]>()
@@ -67,7 +67,7 @@ export class StormChain {
   readonly #lastTip = new Map<string, number>()
   #calmSteps = calmStepsMax
 
-  /** The first blocks of seeds that were asked for, which take as long to make as most tests. */
+  /** Chains of earlier seeds at their start, because making them takes as long as most tests. */
   static readonly #first = new Map<number, Promise<StormChain>>()
 
   private constructor(maker: ChainMaker, dice: Dice) {
@@ -109,7 +109,7 @@ export class StormChain {
     return (this.#tips[Math.max(step, 0)] as Tip).block
   }
 
-  /** Makes a step, which takes back so many blocks, and resolves to how many. */
+  /** Makes a step, which removes this number of blocks. Resolves to the number. */
   async advance(depth = this.#chooseDepth()): Promise<number> {
     const { tip, step } = this
     let block = ancestor(tip, tip.number - depth) as StormBlock
@@ -125,12 +125,12 @@ export class StormChain {
     return depth
   }
 
-  /** Lets so many steps go by without a block, until every node that lags as long has the newest one. */
+  /** Makes this number of steps without a block, until every node with at most this lag has the newest one. */
   rest(steps: number): void {
     for (let count = 0; count < steps; count++) this.#publish(this.tip)
   }
 
-  /** A block on the newest one whose links are right and whose content is not. Nobody but a liar has it. */
+  /** A block on the newest one with right links and wrong content. Only lying nodes have it. */
   async makeInvalid(): Promise<StormBlock> {
     const { tip } = this
     const field = this.#dice.throw(2) === 0 ? 'stateRoot' : 'receiptTrie'
@@ -140,8 +140,8 @@ export class StormChain {
   }
 
   /**
-   * How long ago a block stopped to be the newest, in steps and in ms; a block that never was one is as old as what
-   * came with it.
+   * Time since the block stopped being the newest, in steps and in ms. A block that never was the newest has the age of
+   * the newest block of its step.
    */
   age(block: StormBlock): { readonly steps: number; readonly ms: number } {
     const last = this.#lastTip.get(block.hash) ?? block.bornAt - 1
@@ -150,7 +150,7 @@ export class StormChain {
     return { steps: this.step - last, ms: performance.now() - over.atMs }
   }
 
-  /** What `read` makes of the state after a block. */
+  /** The result of `read` for the state after a block. */
   readState<T>(block: StormBlock, read: (state: MerkleStateManager) => Promise<T>): Promise<T> {
     return this.maker.readState(block.made, read)
   }

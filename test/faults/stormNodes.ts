@@ -1,4 +1,6 @@
-/** The nodes of a storm: what an honest one answers from its view of the chain, and what a liar makes of that. */
+/**
+ * The nodes of a storm: the answers of an honest node from its view of the chain, and a lying node's changes of them.
+ */
 
 import { RLP } from '@ethereumjs/rlp'
 import { getMerkleStateProof, type MerkleStateManager } from '@ethereumjs/statemanager'
@@ -9,10 +11,10 @@ import type { Dice } from '../library/property.js'
 import { fine, type NodeAnswer, type NodeCall, WeatherNode } from '../upstream/weatherNode.js'
 import { ancestor, type StormBlock, type StormChain } from './stormChain.js'
 
-/** What a node knows of the chain. */
+/** A node's view of the chain. */
 interface View {
   readonly tip: StormBlock
-  /** Whether it has a block, on its branch or off it. */
+  /** Whether the view has a block, on its branch or off it. */
   has(block: StormBlock): boolean
 }
 
@@ -23,7 +25,7 @@ const absent: NodeAnswer = { result: null }
 const unknownMethod: NodeAnswer = { error: { code: -32601, message: 'the method does not exist' } }
 const unknownBlock: NodeAnswer = { error: { code: -32000, message: 'header not found' } }
 
-/** The block that a parameter names, by number, tag, hash or EIP-1898; undefined where the node has none. */
+/** The block of a parameter, by number, tag, hash or EIP-1898; undefined if the node has none. */
 function find(chain: StormChain, view: View, id: unknown): StormBlock | undefined {
   const { blockHash, blockNumber } = (id ?? {}) as Record<string, unknown>
   if (blockHash !== undefined || blockNumber !== undefined) return find(chain, view, blockHash ?? blockNumber)
@@ -36,7 +38,7 @@ function find(chain: StormChain, view: View, id: unknown): StormBlock | undefine
   return block !== undefined && view.has(block) ? block : undefined
 }
 
-/** What a node of this view answers. `hasRaw`: whether it has the `debug_getRaw…` methods. */
+/** The answer of a node with this view. `hasRaw`: whether it has the `debug_getRaw…` methods. */
 export async function answerFrom(
   chain: StormChain,
   view: View,
@@ -99,7 +101,7 @@ export async function answerFrom(
 /** An honest node, which sees each step `lagSteps` later. */
 export class HonestNode {
   readonly node: WeatherNode
-  /** Questions for its head so far. */
+  /** Number of polls for the head of the node so far. */
   polls = 0
 
   constructor(
@@ -121,15 +123,15 @@ export class HonestNode {
 }
 
 export const lies = [
-  /** Answers with another block than was asked for. */
+  /** Answers with another block than the requested one. */
   'wrongBlock',
-  /** Has a block on the newest one with right links and a wrong root. */
+  /** Has a block after the newest one, with right links and a wrong root. */
   'invalidBlock',
   /** Says that there is a block above the newest, which it does not have. */
   'ghost',
-  /** The same, 1,000 blocks above. */
+  /** Says the same of a block 1,000 blocks above. */
   'farGhost',
-  /** Proves the state of another block than was asked for. */
+  /** Proves the state of another block than the requested one. */
   'otherState',
   /** HTTP status 429. */
   'busy',
@@ -139,13 +141,13 @@ export const lies = [
 
 export type Lie = (typeof lies)[number]
 
-/** A node that is up to date, and lies as it is told. */
+/** A node that is up to date, and tells the chosen lies. */
 export class LyingNode {
   readonly node: WeatherNode
   readonly #chain: StormChain
   readonly #dice: Dice
   #lie: Lie = 'wrongBlock'
-  /** What a liar by `invalidBlock` has for its head. */
+  /** The head of a node that lies by `invalidBlock`. */
   #invalid: StormBlock | undefined
 
   constructor(chain: StormChain, dice: Dice) {
@@ -163,7 +165,7 @@ export class LyingNode {
     return this.#lie
   }
 
-  /** Lies in this way from now on. */
+  /** Changes the kind of lie. */
   async turnTo(lie: Lie): Promise<void> {
     this.#lie = lie
     await this.onStep()
@@ -183,7 +185,7 @@ export class LyingNode {
     }
     const answer = (asked = call) => answerFrom(chain, view, true, asked)
     const { method, params } = call
-    // Its chain id and genesis are right, or it would not be asked for anything.
+    // Chain id and genesis are right: otherwise the node would get no further questions.
     if (params[0] === '0x0') return answer()
     switch (this.#lie) {
       case 'wrongBlock': {
@@ -208,7 +210,7 @@ export class LyingNode {
     }
   }
 
-  /** The header of a block that nobody has. It stays the same for a step, as that of a real block does. */
+  /** The header of a block that no node has. It stays the same for a step, like that of a real block. */
   #ghost(above: number): unknown {
     const { tip } = this.#chain
     const hash = `0x${(BigInt(tip.hash) ^ (1n << 255n) ^ BigInt(above)).toString(16).padStart(64, '0')}`
@@ -225,7 +227,7 @@ function quantity(value: number | bigint): string {
   return `0x${value.toString(16)}`
 }
 
-/** Names of header fields in JSON-RPC, where they differ from those of @ethereumjs. */
+/** Names of header fields in JSON-RPC that differ from those of @ethereumjs. */
 const names: Readonly<Record<string, string>> = {
   uncleHash: 'sha3Uncles',
   coinbase: 'miner',

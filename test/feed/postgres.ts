@@ -31,17 +31,17 @@ export interface Postgres {
   readonly url: string
   /** Runs statements, to check what is stored. */
   query(text: string, values?: readonly unknown[]): Promise<pg.QueryResultRow[]>
-  /** Ends it like a power failure (SIGKILL); acknowledged data is on disk. */
+  /** Ends the database like a power failure (SIGKILL); acknowledged data is on disk. */
   kill(): Promise<void>
-  /** Starts it again, on the same port. */
+  /** Starts the database again, on the same port. */
   start(): Promise<void>
 }
 
 /** A PostgreSQL that the caller must end. */
 export interface RunningPostgres extends Postgres {
-  /** Pid of its first process, the parent of all others. */
+  /** Pid of the first process, the parent of all others. */
   readonly pid: number
-  /** Ends it and removes its folder. */
+  /** Ends the database and removes its folder. */
   end(): Promise<void>
 }
 
@@ -71,7 +71,7 @@ export async function startPostgres(t: Test, options: PostgresOptions = {}): Pro
   return postgres
 }
 
-/** A new PostgreSQL with `settings` in its configuration, which the caller must end. It flushes what it commits. */
+/** A new PostgreSQL with `settings` in its configuration, which the caller must end. It flushes its commits. */
 export async function launchPostgres(
   settings: readonly string[] = [],
   options: PostgresOptions = {},
@@ -107,7 +107,7 @@ export async function launchPostgres(
   const launch = () => {
     const words = ['-D', data, '-p', String(port), '-k', folder, ...set.flatMap((one) => ['-c', one])]
     server = spawn(join(binaries, 'postgres'), words, { ...inFolder, stdio: 'ignore' })
-    // In case a test ends before it is awaited.
+    // A handler, in case a test ends before the server is awaited.
     server.on('error', () => undefined)
   }
   const stop = async (signal: NodeJS.Signals) => {
@@ -122,7 +122,7 @@ export async function launchPostgres(
     await waitFor(
       'PostgreSQL to answer',
       async () => {
-        // After a kill its other processes need a moment, during which it refuses to start.
+        // After a kill the database's other processes need a moment, during which it refuses to start.
         if (server === undefined || server.exitCode !== null) launch()
         return isUp()
       },
@@ -214,8 +214,8 @@ function findBinaries(): string[] {
 }
 
 /**
- * PostgreSQL does not run as root. If the user that runs it cannot enter a package's folder, as in root's home, makes
- * an accessible copy (60 MB), which is kept for the next runs.
+ * PostgreSQL does not run as root. Its user may be unable to enter the package's folder, as in root's home. Then this
+ * makes an accessible copy (60 MB), which stays for the next runs.
  */
 function enterable(folder: string): string {
   if (process.getuid?.() !== 0) return folder

@@ -99,7 +99,7 @@ async function answerOf(service: Service, [method, params]: Read): Promise<strin
   return (await service.post('/', body)).text
 }
 
-/** Compares every answer at these blocks; returns the number of answers. */
+/** Compares every answer at these blocks, and returns the number of answers. */
 export async function compareAnswers(
   t: Test,
   blocks: readonly Pick<PlayedBlock, 'hash'>[],

@@ -35,7 +35,7 @@ export async function startCluster(
   return startClusterOf(t, chain, options)
 }
 
-/** The same with any chain. */
+/** Like {@link startCluster}, with any chain. */
 export async function startClusterOf<B extends PlayedBlock>(
   t: Test,
   chain: ReplayedChain<B>,

@@ -34,7 +34,7 @@ export async function payOnce(service: Service, key: string): Promise<number> {
 }
 
 /**
- * Three processes, the second with two edges if the system supports them, and a key valid at all. `limits`: those of
+ * Three processes, the second with two edges if the system supports them, and a key valid at all. `limits`: limits of
  * the key, as words of the command line; `shared`: settings besides the database.
  */
 export async function shareQuota(

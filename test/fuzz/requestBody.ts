@@ -69,7 +69,7 @@ const mutation = fc.record({
   bytes: fc.oneof(
     fc.uint8Array({ maxLength: 4 }),
     fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', ':').map((sign) => Buffer.from(sign)),
-    // A byte order mark, NUL, an overlong form, half a surrogate pair, a byte that never stands in UTF-8.
+    // A byte order mark, NUL, an overlong form, half a surrogate pair, a byte that is never valid in UTF-8.
     fc
       .constantFrom([0xef, 0xbb, 0xbf], [0], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xff])
       .map((bytes) => Buffer.from(bytes)),

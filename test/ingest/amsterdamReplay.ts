@@ -31,7 +31,7 @@ export async function subjectsAt(node: Service, block: AskedBlock): Promise<Subj
   ]
   return {
     places,
-    // It writes three slots, so that it pays for state.
+    // The call writes three slots, so that it pays for state.
     call: { from: block.miner, to: slotWriter, data: `0x${'3'.padStart(64, '0')}` },
   }
 }

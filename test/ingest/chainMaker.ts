@@ -44,9 +44,9 @@ export const testAddresses: readonly Address[] = testKeys.map((key) => createAdd
 
 /** Contracts in every genesis made by {@link testGenesis}. */
 export const contracts = {
-  /** Stores its input's second word under its first, and logs the second under topic 7. */
+  /** Code that stores its input's second word under its first, and logs the second under topic 7. */
   store: '0x000000000000000000000000000000000000c0de',
-  /** Sends its balance to its caller and destructs itself. Its slots 1 to 3 are set. */
+  /** Code that sends its balance to its caller and destructs itself. Its slots 1 to 3 are set. */
   mortal: '0x000000000000000000000000000000000000dead',
   /** Creates a contract from its input with salt 0 (CREATE2). */
   factory: '0x000000000000000000000000000000000000fac7',
@@ -55,7 +55,7 @@ export const contracts = {
 export interface TransactionPlan {
   /** Index into the maker's keys. */
   readonly from?: number
-  /** Absent: creates a contract. */
+  /** The recipient; if absent, the transaction creates a contract. */
   readonly to?: string
   readonly value?: bigint
   readonly data?: Uint8Array
@@ -74,6 +74,8 @@ export interface BlockPlan {
   readonly extraData?: Uint8Array
   readonly uncles?: readonly MadeBlock[]
   readonly withdrawals?: readonly WithdrawalData[]
+  /** Root of the parent's beacon block, from Cancun on. */
+  readonly beaconRoot?: Uint8Array
   /** Replacements for fields of the finished header, which make the block invalid; it cannot be a parent. */
   readonly header?: Readonly<Record<string, unknown>>
 }
@@ -145,7 +147,7 @@ export function frontierConfig(): Config {
   return { ethash: {} }
 }
 
-/** Merged from the genesis on, with all forks by time up to Prague. */
+/** The config of a chain that is merged from the genesis on, with all forks by time up to Prague. */
 export function mergedConfig(): Config {
   return {
     ...londonConfig(),
@@ -182,7 +184,7 @@ export function storeInput(slot: bigint, value: bigint): Uint8Array {
   return concatBytes(word(slot), word(value))
 }
 
-/** Native signatures and hashes; the library's own in JavaScript take half of the time of a block. */
+/** Native signatures and hashes; with those of the library, in JavaScript, they take half of the time of a block. */
 const customCrypto = {
   keccak256,
   /** Recovery id, r and s. */
@@ -197,7 +199,7 @@ function rulesOf(genesis: GethGenesis): Common {
   const common = createCommonFromGethGenesis(genesis, { chain: 'test', customCrypto })
   common.setHardforkBy({ blockNumber: 0, timestamp: 0 })
   for (const params of [paramsBlock, paramsTx, paramsEVM, paramsVM]) common.updateParams(params)
-  // Each block and transaction would merge them again, into a copy that already has them.
+  // Each block and transaction would merge the parameters again, into a copy that already has them.
   return Object.assign(common, { updateParams: () => undefined })
 }
 
@@ -206,7 +208,7 @@ export class ChainMaker {
   readonly #common: Common
   readonly #vm: VM
   readonly #senders: readonly Sender[]
-  /** Separate from the state on which blocks are built. */
+  /** Reads states; it is separate from the state on which blocks are built. */
   readonly #reader: MerkleStateManager
   #reading: Promise<unknown> = Promise.resolve()
 
@@ -228,7 +230,7 @@ export class ChainMaker {
     this.#remember(genesis)
   }
 
-  /** `keys`: those of the sending accounts. */
+  /** `keys`: keys of the sending accounts. */
   static async create(genesis: GethGenesis, keys: readonly Uint8Array[] = testKeys): Promise<ChainMaker> {
     const common = rulesOf(genesis)
     const state = new MerkleStateManager({ common })
@@ -273,7 +275,9 @@ export class ChainMaker {
       ...(common.isActivatedEIP(4844)
         ? { excessBlobGas: parentHeader.calcNextExcessBlobGas(common), blobGasUsed: 0n }
         : {}),
-      ...(common.isActivatedEIP(4788) ? { parentBeaconBlockRoot: new Uint8Array(32).fill(0xbe) } : {}),
+      ...(common.isActivatedEIP(4788)
+        ? { parentBeaconBlockRoot: plan.beaconRoot ?? new Uint8Array(32).fill(0xbe) }
+        : {}),
     }
     const transactions = await this.#sign(plan.transactions ?? [], header.baseFeePerGas as bigint | undefined)
     const uncleHeaders = (plan.uncles ?? []).map(({ block }) => block.header)

@@ -33,7 +33,7 @@ export class GatewayProcess {
     })
   }
 
-  /** Resolves once it has a head. */
+  /** Resolves once the process has a head. */
   static async start(folder: string, archive: ArchiveNode): Promise<GatewayProcess> {
     const task = gatewayTask(join(folder, 'gateway.mdb'), [archive], {})
     const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(task)], { stdio: 'inherit' })
@@ -43,7 +43,7 @@ export class GatewayProcess {
     return gateway
   }
 
-  /** Makes it prove places after its head, one after the other, until it is killed. */
+  /** Makes the process prove places after its head, one after the other, until it is killed. */
   async fetchAll(archive: ArchiveNode, places: readonly Place[]): Promise<void> {
     for (const { address, slots } of places) {
       if (this.#isKilled) return
@@ -55,7 +55,7 @@ export class GatewayProcess {
     }
   }
 
-  /** Resolves once it reports another head than at the last call. */
+  /** Resolves once the process reports another head than at the last call. */
   async reported(): Promise<void> {
     await waitFor('a head', () => this.#heads > this.#seen)
     this.#seen = this.#heads

@@ -85,7 +85,7 @@ export class ArchiveNode {
     return archive
   }
 
-  /** With a new store, and without sockets: the caller uses {@link answer}. */
+  /** Makes one with a new store and without sockets: the caller uses {@link answer}. */
   static at(path: string, genesis: string, offers: readonly Offer[]): ArchiveNode {
     const store = ChainWriter.openForWriting({ path, mapBytes })
     const { identity, blockDiff } = parseGenesis(genesis)
@@ -318,7 +318,7 @@ export class GatewayRig {
     return this.messages.flatMap((message) => (message.type === 'said' ? [message.text] : [])).join('\n')
   }
 
-  /** Resolves once its head is this block. */
+  /** Resolves once the process has this head. */
   async reached({ hash }: Pick<BlockName, 'hash'>): Promise<void> {
     await waitFor('the head', () => {
       this.rows.refresh()

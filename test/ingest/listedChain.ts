@@ -1,4 +1,4 @@
-/** Makes chains of Amsterdam with their access lists: executes each block in order once, to fill its header. */
+/** Makes chains of Amsterdam with their access lists. Executes each block once, in order, to fill its header. */
 import { createRequire } from 'node:module'
 import { blockAccessListHash } from '../../src/data/chain/blockAccessList.js'
 import { nextBaseFee } from '../../src/data/chain/feeMarket.js'
@@ -40,7 +40,7 @@ import { amsterdamConfig, requestContracts } from './chainMaker.js'
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof import('secp256k1')
 export const listedChainId = 7357
 const gasLimit = 60_000_000n
-/** EIP-8282: without these no block is valid. They have no requests. */
+/** Contracts of EIP-8282, without which no block is valid. They have no requests. */
 export const builderContracts = Object.fromEntries(
   ['0x0000bff46984e3725691fa540a8c7589300d8282', '0x000064d678505ad48f8ccb093bc65613800e8282'].map(
     (address) => [address, { balance: '0x0', code: '0x00' }],

@@ -30,7 +30,7 @@ export interface OptimismCall {
 }
 
 export const optimismFolder = join(packageRoot(), '../shared/chains/op')
-/** For a test's options. */
+/** The `skip` option of a test. */
 export const skipsOptimism = existsSync(optimismFolder) ? false : `${optimismFolder} is not there`
 
 const read = (name: string, file: string) => readFileSync(join(optimismFolder, name, file))

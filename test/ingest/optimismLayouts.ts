@@ -1,6 +1,6 @@
 /**
- * OP Stack chains made here, with other orders of forks than op-geth's chains: all at the genesis, several in one
- * block, one after the other, with contracts of Bedrock or with those that support all forks.
+ * OP Stack chains made here, with other orders of forks than op-geth's chains. The forks are all at the genesis,
+ * several in one block, or one after the other. Contracts are those of Bedrock, or support all forks.
  */
 import { privateKeyToAccount } from 'viem/accounts'
 import { optimismForks } from '../../src/data/chain/families/optimism/forks.js'
@@ -51,7 +51,7 @@ export const layouts: readonly Layout[] = [
   },
 ]
 
-/** A genesis, text, with ether for {@link developer}. `contracts` of op/a replace its own. */
+/** The text of a genesis with ether for {@link developer}. `contracts` replace those of op/a. */
 export function layoutGenesis({ forks, extraData, isOld }: Layout, contracts: object): string {
   const { config, alloc, ...rest } = JSON.parse(optimismGenesis('a'))
   const times = [...names, 'shanghai', 'cancun', 'prague'].map((fork) => `${fork}Time`)

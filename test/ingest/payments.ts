@@ -17,7 +17,7 @@ const [, paid] = ledgerAbi
 const [deployer, payer] = testAddresses
 if (deployer === undefined || payer === undefined) throw new RangeError('too few accounts')
 
-/** With its checksum, as in the answers of clients. */
+/** The address with its checksum, as in the answers of clients. */
 export const ledgerAddress = getAddress(createContractAddress(deployer, 0n).toString())
 export const payerAddress = getAddress(payer.toString())
 export const payees = ['0xa1', '0xa2', '0xa3'].map((last) => getAddress(`${last}${'0'.repeat(38)}`))

@@ -41,7 +41,7 @@ const chains: readonly PlayedChain[] = [
     subjectsAt,
   },
   {
-    // Longer ones cross Fjord and Granite, too.
+    // Longer chains cross Fjord and Granite, too.
     name: 'a chain of the OP Stack that crosses to Ecotone',
     skip: skipsOptimism,
     killsOf: halfOf,

@@ -19,7 +19,7 @@ import {
   testGenesis,
 } from './chainMaker.js'
 
-/** Once block `after` is the head, `blocks` competing ones replace its last `back`. */
+/** Once block `after` is the head, `blocks` competing blocks replace the last `back` blocks. */
 export interface Reorganisation {
   readonly after: number
   readonly back: number
@@ -32,7 +32,7 @@ export interface PlayOptions {
   /** Last block imported at full speed. */
   readonly from: number
   readonly intervalMs: number
-  /** By ascending `after`. */
+  /** Sorted by `after`. */
   readonly reorganisations?: readonly Reorganisation[]
 }
 
@@ -63,7 +63,7 @@ export interface ReplayedChain<B extends PlayedBlock = MadeBlock> extends Played
   readonly heads: readonly B[]
   readonly plan: ReplayPlan
   readonly configPath: string
-  /** Serves it as network `tides` without keys; the next start on the same folder plays it again. */
+  /** Serves the chain as network `tides` without keys; the next start on the same folder plays it again. */
   start(env?: Readonly<Record<string, string>>): Promise<Service>
 }
 
@@ -72,7 +72,7 @@ export function makeReplayedChain(t: Test, options: ReplayOptions): Promise<Repl
   return makeReplayedChainIn(makeFolder(t), options)
 }
 
-/** As {@link makeReplayedChain}, in an existing folder. */
+/** Like {@link makeReplayedChain}, in an existing folder. */
 export async function makeReplayedChainIn(folder: string, options: ReplayOptions): Promise<ReplayedChain> {
   const { length, reorganisations = [], planOf = planOfStores } = options
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))

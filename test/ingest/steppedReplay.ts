@@ -18,7 +18,7 @@ export class Steps {
     server.on('connection', (replay) => this.#take(replay))
   }
 
-  /** Ends with the test. Only one program at a time may use it. */
+  /** Listens until the test ends. Only one program at a time may use it. */
   static async listen(t: Test): Promise<Steps> {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

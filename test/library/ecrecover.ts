@@ -5,7 +5,7 @@ import { type Recovery, recoverKey } from '../../src/execution/evm/transactions/
 export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
   recoverKey(hash, calculateSigRecovery(v, chainId), r, s) ?? portableEcrecover(hash, v, r, s, chainId)
 
-/** As {@link ecrecover}. */
+/** Like {@link ecrecover}, with the given recovery. */
 export function ecrecoverBy(recovery: Recovery): typeof portableEcrecover {
   return (hash, v, r, s, chainId) =>
     recoverKey(hash, calculateSigRecovery(v, chainId), r, s, recovery) ??

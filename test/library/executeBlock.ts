@@ -90,7 +90,7 @@ function parseBlock(items: readonly RlpItem[], { common }: ForkEngine): Block {
   let errors: string[]
   let block: Block
   try {
-    // Only a frozen transaction caches its sender; others recover it for each of three reads.
+    // Only a frozen transaction caches its sender; other transactions recover it for each of three reads.
     block = createBlockFromBytesArray(items as unknown as BlockItems, { common, freeze: true })
     errors = block.getTransactionsValidationErrors()
   } catch (error) {

@@ -91,7 +91,10 @@ export function createRules(schedule: ForkSchedule, fork: ForkName, recover = ec
   })
 }
 
-/** Makes the VM for `fork`; `recover` finds public keys. About 100 ms, more for the first with blobs. */
+/**
+ * Makes the VM for `fork`; `recover` finds public keys. That takes about 100 ms, and more for the first fork with
+ * blobs.
+ */
 export async function createForkEngine(
   schedule: ForkSchedule,
   fork: ForkName,

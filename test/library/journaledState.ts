@@ -16,7 +16,7 @@ import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/ke
 
 interface AccountEntry {
   readonly address: Address
-  /** Undefined: no account. */
+  /** The account; undefined if there is none. */
   account: Account | undefined
   /** Slots written since the account was last wiped, by {@link latin1Key}; empty value for zero. */
   slots: Map<string, Uint8Array>
@@ -28,8 +28,8 @@ interface AccountEntry {
 const noBytes = new Uint8Array(0)
 
 /**
- * State during execution for @ethereumjs: a {@link StateView} below, changes above it, and an undo log for checkpoints,
- * so that the cost of a reverted call depends only on its changes. The underlying reads are synchronous; the interface
+ * State during execution for @ethereumjs: a {@link StateView} below, changes above it, and an undo log for checkpoints.
+ * So the cost of a reverted call depends only on its changes. The underlying reads are synchronous; the interface
  * requires promises.
  */
 export class JournaledState implements StateManagerInterface {
@@ -278,7 +278,10 @@ export class JournaledState implements StateManagerInterface {
     })
   }
 
-  /** Stays set when a change is undone: {@link buildChanges} compares with the view below anyway. */
+  /**
+   * Marks an entry as changed. The mark stays when a change is undone: {@link buildChanges} compares with the view
+   * below anyway.
+   */
   #markDirty(entry: AccountEntry): void {
     entry.isDirty = true
     this.#built = undefined
@@ -287,7 +290,7 @@ export class JournaledState implements StateManagerInterface {
 
 const emptyCodeKey = latin1Key(emptyCodeHash)
 
-/** The slots of a wiped account, all of them new. */
+/** The slots of a wiped account, which are all new. */
 function* writtenSlots(entry: AccountEntry): Generator<Change> {
   for (const [id, value] of entry.slots) if (value.length > 0) yield [latin1KeyToBytes(id), value]
 }

@@ -1,7 +1,7 @@
 /**
  * Loaded into a program before it starts (`NODE_OPTIONS=--import=…`). Records long turns of the main thread's event
- * loop, by the CPU time of that thread, in the file `LOOP_WATCH`: a line each, with the time of day and milliseconds. A
- * timer fires once in each longer turn, so the interval between two times is one turn and at most a millisecond more.
+ * loop, by CPU time, in the file `LOOP_WATCH`. A line has the time of day and milliseconds. A timer fires once in each
+ * longer turn. So the interval between two times is one turn and at most a millisecond more.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

@@ -9,7 +9,7 @@ import { modexpGas, modexpPower } from '../../src/execution/evm/precompiles/mode
 import { refusalReason } from '../../src/execution/evm/precompiles/precompiles.js'
 import { InputRefusal } from '../../src/execution/evm/precompiles/refusal.js'
 
-/** A precompiled contract refused its input; all the gas of the call is gone. */
+/** A precompiled contract refused its input; the call loses all its gas. */
 export class PrecompileError extends EVMError {
   readonly #number: number
   readonly #data: Uint8Array

@@ -50,7 +50,7 @@ export function oneToKill<T extends { readonly skip: string | false }>(subjects:
   return subjects.filter((subject) => subject.skip !== false || chosen.includes(subject))
 }
 
-/** One of so many subjects, at least one. */
+/** One in `parts` of the subjects, but at least one of them. */
 export function oneIn<T>(parts: number, subjects: readonly T[]): readonly T[] {
   return someOf(subjects, Math.ceil(subjects.length / parts))
 }
@@ -68,7 +68,7 @@ export class Dice {
     this.#state = state
   }
 
-  /** A copy that gives the same throws from here on. */
+  /** A copy that gives the same throws from now on. */
   copy(): Dice {
     return new Dice(this.#state)
   }

@@ -4,7 +4,7 @@ import { type EventEmitter, once as onceEver } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 
-/** Far longer than any wait takes on a slow and busy machine; a test file may take longer still. */
+/** Much longer than any wait takes on a slow and busy machine; a test file may take even longer. */
 const waitSecondsMax = Number(process.env.WAIT_SECONDS ?? 300)
 
 /** The result of `promise`. Rejects, with the caller's stack, if it takes too long. */
@@ -21,7 +21,7 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The arguments of an event's next occurrence, as the function of Node.js with this name. */
+/** The arguments of an event's next occurrence, like `once` of Node.js, but within the limit. */
 export function once(emitter: EventEmitter | MessagePort, event: string): ReturnType<typeof onceEver> {
   const name =
     'spawnargs' in emitter ? (emitter as ChildProcess).spawnargs.join(' ') : emitter.constructor.name

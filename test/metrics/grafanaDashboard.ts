@@ -1,7 +1,7 @@
 /**
- * The schema of a Grafana dashboard, as far as Tidegate's uses it: the types `Dashboard`, `Panel`, `RowPanel`,
- * `VariableModel` and `FieldConfig`, and the options of three panels, of `@grafana/schema` 13.2.3 (Apache-2.0). Strict:
- * a member that Grafana does not have is a mistake.
+ * The schema of a Grafana dashboard, as far as Tidegate uses it, of `@grafana/schema` 13.2.3 (Apache-2.0). It has the
+ * types `Dashboard`, `Panel`, `RowPanel`, `VariableModel` and `FieldConfig`, and the options of three panels. Strict: a
+ * member that Grafana does not have is a mistake.
  */
 import * as z from 'zod'
 

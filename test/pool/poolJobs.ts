@@ -10,7 +10,7 @@ import type {
 } from '../../src/serving/pool/poolOptions.js'
 
 export interface TestJobs {
-  /** Returns its argument. Short. */
+  /** Returns its argument; counts as short. */
   readonly echo: { readonly class: 'proof'; readonly args: unknown; readonly result: unknown }
   /** Returns `bytes` equal bytes after computing for `ms`. */
   readonly fill: {
@@ -63,7 +63,7 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: null
   }
-  /** As `stubborn`, but counts as short whatever `ms` is. */
+  /** Like `stubborn`, but it counts as short for any `ms`. */
   readonly linger: { readonly class: 'proof'; readonly args: { readonly ms: number }; readonly result: null }
   /** Number of the head of the job's network. */
   readonly readHead: { readonly class: 'proof'; readonly args: null; readonly result: number }
@@ -75,7 +75,7 @@ export interface TestJobs {
   }
   /** Ends the thread. */
   readonly exit: { readonly class: 'execute'; readonly args: number; readonly result: never }
-  /** As `exit`, but counts as short. */
+  /** Like `exit`, but counts as short. */
   readonly quit: { readonly class: 'proof'; readonly args: number; readonly result: never }
   readonly throwError: { readonly class: 'execute'; readonly args: string; readonly result: never }
   /** Throws outside any handler, while the job waits. */

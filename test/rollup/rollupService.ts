@@ -10,7 +10,7 @@ export interface RollupService extends Service {
   readonly url: string
   /** Submits and returns the whole answer. */
   submit(transaction: unknown): Promise<RpcAnswer>
-  /** The hash of a transaction that must be accepted. */
+  /** Submits a transaction that must be accepted, and returns its hash. */
   take(transaction: unknown): Promise<string>
   status(hash: string): Promise<RollupStatus>
 }
@@ -36,7 +36,7 @@ export async function startRollup(
   return roll
 }
 
-/** Starts rollup networks of these names in one program, each as in {@link startRollup}: they share nothing. */
+/** Starts rollup networks of these names in one program, each like {@link startRollup} does: they share nothing. */
 export async function startRollups<Name extends string>(
   t: Test,
   entries: Readonly<Record<Name, Entry>>,

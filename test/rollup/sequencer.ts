@@ -1,6 +1,6 @@
 /**
- * A sequencer for tests: a real HTTP server on loopback, on a thread of its own, that stores accepted transactions
- * (also over a restart) and records every arrival.
+ * A sequencer for tests: a real HTTP server on loopback, on a thread of its own. It stores accepted transactions (also
+ * over a restart) and records every arrival.
  */
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
@@ -13,7 +13,7 @@ export type Reaction =
   | { readonly kind: 'verify' }
   /** Accepts after `ms`. */
   | { readonly kind: 'stall'; readonly ms: number }
-  /** Accepts once it gets a new order for reactions. */
+  /** Accepts the transaction once it gets a new order for reactions. */
   | { readonly kind: 'hold' }
   /** Accepts, and ends the connection without an answer. */
   | { readonly kind: 'dropAfter' }
@@ -61,7 +61,7 @@ export type SequencerOrder =
   | { readonly kind: 'hash'; readonly chainId: string }
   /** Answers to the next requests for a status; later ones are answered correctly. */
   | { readonly kind: 'say'; readonly next: readonly RawAnswer[] }
-  /** Answer a known transaction with an invalid nonce, as if it had been executed. */
+  /** The sequencer answers a known transaction with an invalid nonce, as if it had been executed. */
   | { readonly kind: 'forget'; readonly forgets: boolean }
   | { readonly kind: 'stop' }
   | { readonly kind: 'start' }

@@ -141,7 +141,7 @@ const quantityMembers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Every string in `value` that is not valid hex for JSON-RPC, as `path: text`: quantities have no leading zeros, bytes
+ * Every string in `value` that is not valid hex for JSON-RPC, as `path: text`. Quantities have no leading zeros, bytes
  * have two digits each, and all digits are lower case.
  */
 export function findBadHex(value: unknown, path = '', isTransaction = false): string[] {

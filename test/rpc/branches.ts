@@ -1,4 +1,4 @@
-/** Competing branches on the genesis of the demo network, made by the builder that made the demo chain. */
+/** Competing branches on the genesis of the demo network, made by the builder of the demo chain. */
 import { readFileSync } from 'node:fs'
 import { createLegacyTx, type TypedTransaction } from '@ethereumjs/tx'
 import { encodeCall } from '../../data/devnet/abi.js'
@@ -31,7 +31,7 @@ export interface BranchPlan {
 /** The blocks of a branch; blocks before the fork are equal for all plans with the same increments. */
 export async function buildBranch({ increments, forksAt, name }: BranchPlan): Promise<BranchBlock[]> {
   const genesis = JSON.parse(readFileSync(genesisPath, 'utf8')) as Genesis
-  // Proof of work has no blobs.
+  // A chain with proof of work has no blobs.
   const builder = await ChainBuilder.create(genesis, {} as never)
   const made: BranchBlock[] = []
   let nonce = 0

@@ -37,7 +37,7 @@ export interface AnyEntry {
 /** A method of a network of blocks. Members that every new method must define are not optional. */
 export interface MethodEntry extends AnyEntry {
   /**
-   * Parameters of questions that read the demo chain, for networks that are compared with its archive; undefined for a
+   * Parameters of questions that read the demo chain, for networks that are compared with its archive. Undefined for a
    * method that does not read rows of a chain. `parity.test.ts` sends the first of them if there are no examples.
    */
   readonly reads: readonly Params[] | undefined

@@ -47,9 +47,9 @@ const giving = { [free]: { code: '0x620900005ff3' } }
 const reading = { [free]: { code: '0x5f5b80545060010180613e80116001570000' } }
 /** Code that loops until its gas is used up. */
 const looping = { [free]: { code: '0x5b5f56' } }
-/** Proofs in its storage trie are long. */
+/** Proofs in the storage trie of this contract are long. */
 const roots = addressOf('BeaconRoots')
-/** Its trace with memory is long. */
+/** The trace of this block with memory is long. */
 const tracedBlock = 84
 /** The first transaction of the block loops. */
 const loopedHash = blockAt(43).transactions[0]?.hash
@@ -183,7 +183,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
   debug_traceCall: {
     reads: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
     longCall: [{ to: free, gas: '0x14c08' }, 'latest', { stateOverrides: looping }],
-    // Without gas it gets a multiple of the gas limit of its pinned block, which the trace shows.
+    // Without gas the call gets a multiple of the gas limit of its pinned block, which the trace shows.
     pinned: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
     full: [[message, '0x1', { ...traceOptions, stateOverrides: overrides, blockOverrides, txIndex: '0x0' }]],
   },
@@ -443,7 +443,7 @@ export const methodTable: { readonly [M in MethodName]: MethodEntry } = {
     reads: undefined,
     examples: [[transfer], ['0x']],
     ownAnswers: {
-      // The second alternative comes from the archive behind them.
+      // The second alternative comes from the archive behind the follower and the gateway.
       follower: /typed transaction too short|no upstream to send transactions to/,
       gateway: /typed transaction too short|no upstream to send transactions to/,
     },

@@ -34,7 +34,7 @@ export async function askAll(
   return answers
 }
 
-/** Only the results; throws if one is an error. */
+/** Only the results of the answers; throws if one is an error. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape.
 export async function askResults(service: Service, questions: readonly Question[]): Promise<any[]> {
   const answers = await askAll(service, questions)
@@ -59,7 +59,7 @@ export async function checkRefusals(
   )
   for (const [index, [params, code, message]] of refusals.entries()) {
     const { jsonrpc, id, error } = answers[index] as RpcAnswer
-    // Such a message names the block that was asked for, and the head.
+    // A message with the requested block and the head.
     const hasBlock =
       message === 'header not found' &&
       /^header not found: there is no block .+ yet/.test(error?.message ?? '')
@@ -70,7 +70,10 @@ export async function checkRefusals(
 
 const invalid = -32602
 
-/** Refusals of a block parameter at position `at`; `params` puts it there among valid ones. */
+/**
+ * Refusals of a block parameter at position `at`; `params` returns valid parameters with the refused one at this
+ * position.
+ */
 export function blockRefusals(at: number, params: (block: unknown) => unknown[]): ErrorCase[] {
   const hash = `0x${'12'.repeat(32)}`
   const because = (why: string) => `invalid argument ${at}: ${why}`

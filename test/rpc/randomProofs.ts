@@ -25,14 +25,14 @@ function readPopulation(store: ChainReader): Population {
   return { addresses: [...slotsOf.keys()], slotsOf }
 }
 
-/** With `RUNS=0.1` a tenth; other seeds give other proofs. */
+/** Proofs of a block; with `RUNS=0.1` a tenth. Other seeds give other proofs. */
 export const proofsPerBlock = Math.ceil(100 * Math.min(runsFactor, 1))
 const slotsPerProof = 3
 
 /**
  * Requests {@link proofsPerBlock} proofs of {@link slotsPerProof} slots after each block, and the same slots by
- * `eth_getStorageAt`. Each proof is verified by our own code, one in 20 also by @ethereumjs/mpt. Returns the numbers of
- * present accounts, absent accounts, and slots that are not zero.
+ * `eth_getStorageAt`. The test's own code verifies each proof, and @ethereumjs/mpt verifies one in 20, too. Returns the
+ * numbers of present accounts, absent accounts, and slots that are not zero.
  */
 export async function checkRandomProofs(
   t: Test,

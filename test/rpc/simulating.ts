@@ -23,7 +23,7 @@ export function checkBlocks(t: Test, blocks: readonly Json[]): void {
 
 /** The first fault of simulated blocks; undefined if there is none. */
 export function findBreach(blocks: readonly Json[]): string | undefined {
-  // Only error messages are texts.
+  // Compares without error messages, the only texts that may differ.
   const withoutErrors = blocks.map(({ calls, ...block }) => ({
     ...block,
     calls: (calls as Json[]).map(({ error, ...call }) => call),

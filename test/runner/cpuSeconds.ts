@@ -1,6 +1,6 @@
 /**
- * CPU time of tests. Loaded into each test's process: at its end it prints, as a TAP comment, the CPU seconds of the
- * process and of its ended children, so that a run can list the most expensive files. Without /proc it prints nothing.
+ * CPU time of tests. Loaded into each test's process. At its end it prints, as a TAP comment, the CPU seconds of the
+ * process and of its ended children. So a run can list the most expensive files. Without /proc it prints nothing.
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

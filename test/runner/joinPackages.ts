@@ -1,7 +1,8 @@
 /**
- * Bundles packages that many tests load, and that consist of hundreds of small files, into few files: finding, reading
- * and linking them takes four fifths of their load time, in each test process. The bundles are in `dist/node_modules`,
- * where Node.js looks for packages first. A package path that is not listed here cannot be imported; the error says so.
+ * Bundles packages that many tests load, and that consist of hundreds of small files, into few files. Finding, reading
+ * and linking small files takes four fifths of the load time, in each test process. The bundles are in
+ * `dist/node_modules`, where Node.js looks for packages first. A package path that is not listed here cannot be
+ * imported; the error says so.
  */
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -65,7 +65,7 @@ export class RunView {
     for (const failure of failures) this.#print(failure.replaceAll(/^/gm, '    '))
   }
 
-  /** Prints the summary; returns whether all passed. */
+  /** Prints the summary, and returns whether all tests passed. */
   close(): boolean {
     clearInterval(this.#timer)
     if (this.#isWatched) process.stderr.write('\r\x1b[K')

@@ -97,7 +97,7 @@ export function moduleOf(path: string): string {
   return (rooms[room]?.length ? module : room).replace(/\.ts$/, '')
 }
 
-/** The text without comments, strings kept. */
+/** The text without comments, but with strings. */
 function stripComments(text: string): string {
   const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
   return text.replace(tokens, (token) => (token.startsWith('/') ? ' ' : token))
@@ -108,8 +108,8 @@ const gathering =
   /(?:\.(?:push|unshift|splice|concat|of)|Math\.(?:max|min|hypot)|String\.from(?:CharCode|CodePoint)|(?<!function )concatBytes)$/
 
 /**
- * A call with a list as arguments, by a spread or by `apply`: each item takes a place on the stack, so that a list of
- * some 120,000 (more on other threads) ends in a RangeError. Undefined if there is none.
+ * A call with a list as arguments, by a spread or by `apply`. Each item takes a place on the stack, so a list of some
+ * 120,000 items (more on other threads) throws a RangeError. Undefined if there is none.
  */
 function findSpreadCall(text: string): string | undefined {
   const code = stripComments(text)

@@ -15,7 +15,7 @@ export interface TestFile {
   /** `test/unit/….test.ts`, from the root of the repository. */
   readonly path: string
   readonly marks: ReadonlyMap<string, string>
-  /** Used to estimate its duration. */
+  /** Length of the file, to estimate its duration. */
   readonly bytes: number
 }
 
@@ -41,8 +41,8 @@ function readFile(path: string): TestFile {
 export const kindOf = ({ path }: TestFile) => kinds.find((kind) => path.startsWith(`test/${kind}/`))
 
 /**
- * Test files for the arguments of the command line: files and folders of the source, relative to the current folder or
- * the root of the repository. Throws Error for a name without a test.
+ * Test files for the arguments of the command line. These are files and folders of the source, relative to the current
+ * folder or the root of the repository. Throws Error for a name without a test.
  */
 export function findFiles(names: readonly string[]): TestFile[] {
   const paths = names.flatMap((name) => {
@@ -73,7 +73,8 @@ export function inProcesses(files: readonly TestFile[]): TestFile[][] {
       const sharing = files.filter((file) => kindOf(file) === kind && !hasOwn(file))
       const size = filesOfProcess[kind]
       const groups = Array.from({ length: Math.ceil(sharing.length / size) }, (): TestFile[] => [])
-      // Dealt like cards: neighbours are alike, and one process would get all long ones.
+      // Neighbouring files go to different processes: neighbours take similar times, and one process would get all long
+      // files.
       for (const [at, file] of sharing.entries()) groups[at % groups.length]?.push(file)
       return groups
     }),

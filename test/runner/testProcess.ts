@@ -38,7 +38,7 @@ function start(files: readonly TestFile[]) {
   const paths = files.map(({ path }) => join(folder, '../..', path.replace(/ts$/, 'js')))
   const sharing = files.length > 1 ? 'sharing' : 'alone'
   const words = ['--enable-source-maps', ...imports, join(folder, 'manyFiles.js'), sharing, ...paths]
-  // A group of its own, so that the servers which it starts can be ended with it.
+  // A process group of its own, so that the servers which it starts can be ended with it.
   const child = spawn(process.execPath, words, {
     env: environmentOf(files),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -57,7 +57,7 @@ export function endProcesses(): void {
     try {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL')
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }

@@ -57,7 +57,7 @@ export async function startBalancer(t: Test, name: Balancer, ports: readonly num
     )
   const { text, words } = surroundings[name](snippet, folder)
   writeInto(folder, 'config', `${text}\n`)
-  // Its workers outlive a parent that is killed, so it is ended by SIGTERM.
+  // The workers survive a parent that is killed, so SIGTERM ends it.
   const child = spawn(name, words, { stdio: ['ignore', 'ignore', 'inherit'] })
   t.teardown(async () => {
     child.kill('SIGTERM')

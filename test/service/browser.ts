@@ -93,7 +93,7 @@ export class Visit {
         () => true,
         () => false,
       )
-      // A click that leaves the page has hit.
+      // A click that leaves the page was successful.
       isHit = isThere && (await element.evaluate(isClicked).catch(() => true))
     }
   }
@@ -113,7 +113,7 @@ export class Visit {
     return (await this.page.evaluate(expression)) as string
   }
 
-  /** Presses Tab until an element has the focus, such as `button Log in`. Fails if it cannot be reached. */
+  /** Presses Tab until an element has the focus, such as `button Log in`. Fails if no Tab gets there. */
   async tabTo(element: string): Promise<void> {
     const passed: string[] = []
     for (let presses = 0; presses < 200; presses++) {

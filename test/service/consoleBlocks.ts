@@ -55,7 +55,7 @@ const varying: readonly (readonly [shown: RegExp, form: string])[] = [
   [/\(seed \d+\)/, '\\(seed \\d+\\)'],
   [/signer [0-9a-f]{8}/, 'signer [0-9a-f]{8}'],
 ]
-/** Names that the program makes: later commands of a page refer to those of this run. */
+/** Names that the program makes: later commands of a page refer to the names of this run. */
 const made: readonly (readonly [shown: RegExp, form: string])[] = [
   [/tg_\w+/, 'tg_\\w+'],
   [/\b[0-9a-f]{12}\b/, '[0-9a-f]{12}'],
@@ -187,7 +187,7 @@ export class ConsoleSession {
       cwd: this.folder,
       env: this.#env,
       detached: true,
-      // Left open: wscat ends with its input.
+      // The input stays open, because wscat ends with it.
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#running.add(child)
@@ -241,7 +241,7 @@ export class ConsoleSession {
     try {
       process.kill(-(pid as number), 'SIGTERM')
     } catch {
-      // It ended by itself.
+      // The process ended by itself.
     }
   }
 

@@ -1,24 +1,16 @@
 /** A node under a consensus client: starts it, and calls its Engine API as such a client does. */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { tokenOf } from '../library/engineToken.js'
 import { makeFolder, writeInto } from '../library/folder.js'
 import { waitFor } from '../library/until.js'
 import { post } from './httpClient.js'
 import { type RpcAnswer, type Service, startService } from './service.js'
 
-/** Recorded exchanges of a consensus client with go-ethereum, the program that replays them, and their genesis files. */
-export const engineRecordings = join(packageRoot(), '../shared/engine')
-/** Reason to skip tests that need them; false if they are available. */
-export const withoutEngineRecordings =
-  !existsSync(join(engineRecordings, 'run.mjs')) && `there are no recordings at ${engineRecordings}`
-
 export interface EngineNode {
   readonly service: Service
-  /** Of the listener for the consensus client. */
+  /** URL of the listener for the consensus client. */
   readonly url: string
   /** File of the secret. */
   readonly jwt: string
@@ -26,7 +18,7 @@ export interface EngineNode {
   tokenNow(): string
   /** Calls a method of the listener with a right token. */
   call(method: string, params?: readonly unknown[]): Promise<RpcAnswer>
-  /** Sends a body with this `Authorization`; undefined: with a right one. */
+  /** Sends a body with this `Authorization`; if undefined, with a right one. */
   send(
     body: string,
     authorization?: string | null,
@@ -34,9 +26,9 @@ export interface EngineNode {
 }
 
 interface EngineFlags {
-  /** Path of the genesis; absent: the store of the folder has one. */
+  /** Path of the genesis; if absent, the store of the folder has one. */
   readonly genesis?: string
-  /** Data folder; absent: a new one. */
+  /** Data folder; if absent, a new one. */
   readonly data?: string
   /** More flags of `serve`. */
   readonly flags?: readonly string[]

@@ -10,7 +10,7 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 export const fixtureDir = join(packageRoot(), 'dist/fixtures')
 /** Configuration that serves `demo` unchanged. The embedded network of that name would replay its last blocks. */
 export const fixtureConfig = join(fixtureDir, 'tidegate.json')
-/** The same for `recorded`. */
+/** Path of the configuration of the network `recorded`. */
 export const recordedConfig = join(fixtureDir, 'recorded.json')
 
 /**
@@ -22,7 +22,7 @@ export const patientLimits = {
   executionMsMax: 300_000,
   traceMsMax: 600_000,
   poolNiceness: 0,
-  // A thousand servers would take half an hour of CPU for it; `commands/warmUp.test.ts` has it on.
+  // Warming up a thousand servers would take half an hour of CPU; `commands/warmUp.test.ts` turns it on.
   warmUpMs: 0,
   // A mistake must end the start within this time.
   startMsMax: 60_000,
@@ -33,7 +33,7 @@ export const patientConfig = join(fixtureDir, 'patient.json')
 
 /** Recorded exchanges of other clients, to be replayed against this one: `run.mjs` and `rpc-compat`. */
 export const conformanceDir = join(packageRoot(), '../shared/conformance')
-/** Their genesis, chain and one folder of recordings per method, by execution-apis. */
+/** Folder of recordings by execution-apis: genesis, chain and one folder per method. */
 export const recordings = join(conformanceDir, 'rpc-compat')
 /** Reason to skip tests that need the recordings; false if they are available. */
 export const withoutRecordings =

@@ -1,23 +1,25 @@
 /**
- * A rollup of the OP Stack from real programs (`../shared/engine/op-node`): Tidegate is the L1 and the engine of a sequencer
- * and a verifier, and op-batcher writes batches to L1.
+ * A rollup of the OP Stack from real programs (`../shared/engine/op-node`). Tidegate is the L1, and the engine of a
+ * sequencer and a verifier. op-batcher writes batches to L1.
  */
+
 import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Hex } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { engineRecordings } from '../consensus/engineRecordings.js'
 import { makeFolder, writeInto } from '../library/folder.js'
 import { once, waitFor } from '../library/until.js'
-import { type EngineNode, engineRecordings, startEngine } from './engineNode.js'
+import { type EngineNode, startEngine } from './engineNode.js'
 import { freePorts } from './ports.js'
 import { type Service, startService } from './service.js'
 
 const scripts = join(engineRecordings, 'op-node')
 /** A well-known key of test tools. */
 const batcherKey = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
-/** Signs what the sequencer gossips; the genesis of L1 names it. Its account has ether. */
+/** Signs the blocks that the sequencer gossips; the genesis of L1 has its address. Its account has ether. */
 export const signerKey: Hex = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 /** Without a boot node, op-node looks up the names of public ones. */
 const bootNode =
@@ -89,9 +91,9 @@ interface NodePlan {
   readonly l1: string
   /** Port of the beacon node; undefined for batches as calldata. */
   readonly beacon: number | undefined
-  /** Of its RPC. */
+  /** Port of the node's RPC. */
   readonly port: number
-  /** URL of its engine, and the file of the secret. */
+  /** URL of the node's engine, and the file of the secret. */
   readonly engine: string
   readonly jwt: string
 }
@@ -125,9 +127,9 @@ function gossipFlags(folder: string, name: string, port: number): readonly strin
   return [...alone, ...paths, '--p2p.discovery.path', 'memory', '--p2p.listen.tcp', String(port)]
 }
 
-/** Keeps the blobs that pass on their way to L1, and serves them as a beacon node does. */
+/** Stores the blobs on their way to L1, and serves them like a beacon node. */
 function startBlobs(t: Test, folder: string, { l1, rpc, beacon, time }: BlobPorts): void {
-  // Its packages are those of the repository.
+  // Links to the packages of the repository.
   const copies = join(packageRoot(), 'dist/opDevnet')
   mkdirSync(copies, { recursive: true })
   copyFileSync(join(scripts, 'blobs.mjs'), join(copies, 'blobs.mjs'))
@@ -144,7 +146,7 @@ interface BlobPorts {
   readonly l1: string
   readonly rpc: number
   readonly beacon: number
-  /** Of the genesis, in seconds. */
+  /** Time of the genesis, in seconds. */
   readonly time: number
 }
 

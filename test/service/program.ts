@@ -10,7 +10,7 @@ import { fixtureDir, patientConfig, patientLimits } from './fixtures.js'
 const main = join(packageRoot(), 'dist/src/main.js')
 
 export interface Outcome {
-  /** Null if a signal ended it. */
+  /** Exit status; null if a signal ended the program. */
   readonly status: number | null
   readonly out: string
   readonly err: string
@@ -18,7 +18,7 @@ export interface Outcome {
 
 export interface Run {
   readonly process: ChildProcess
-  /** Its output so far. */
+  /** Output of the process so far. */
   readonly said: { out: string; err: string }
   readonly finished: Promise<Outcome>
 }
@@ -52,7 +52,7 @@ export function runProgram(words: readonly string[], options = {}): Promise<Outc
 
 /** Runs one command line in this process, which takes a hundredth of the time if all code is loaded. */
 export async function runHere(words: readonly string[]): Promise<Outcome & { readonly status: number }> {
-  // Imported only on demand, because it loads the whole program.
+  // The module is imported only on demand, because it loads the whole program.
   const { runCommandLine } = await import('../../src/operation/commands/runCommandLine.js')
   const said = { out: '', err: '' }
   const status = await runCommandLine(words, {

@@ -10,7 +10,7 @@ import { type Service, startService } from './service.js'
 export interface DemoSettings {
   /** Members of the network `demo`. */
   readonly demo?: object
-  /** Networks after it. */
+  /** Further networks. */
   readonly networks?: readonly object[]
   readonly [setting: string]: unknown
 }

@@ -14,9 +14,9 @@ const program = join(packageRoot(), 'dist/src/main.js')
 export interface Service {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string
-  /** Its standard output so far, by lines. */
+  /** Standard output of the process so far, by lines. */
   readonly lines: readonly string[]
-  /** Its standard error so far. */
+  /** Standard error of the process so far. */
   readonly said: { readonly err: string }
   readonly process: ChildProcess
   /** Sends a body to a path and returns status, text and the block named in the answer's header. */
@@ -27,7 +27,7 @@ export interface Service {
   ): Promise<{ status: number; text: string; block: string | null }>
   /** Calls a method at `/` and returns the whole answer. */
   call(method: string, params?: unknown): Promise<RpcAnswer>
-  /** Stops it and waits for its exit status. */
+  /** Stops the program and waits for its exit status. */
   stop(): Promise<number | null>
 }
 

@@ -1,4 +1,6 @@
-/** Where state tests come from: JSON files, folders of them, and `.tar.gz` archives, which are read as they unpack. */
+/**
+ * Sources of state tests: JSON files, folders of them, and `.tar.gz` archives, which are read while they are unpacked.
+ */
 import { createReadStream, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
@@ -50,7 +52,7 @@ async function* unpack(path: string): AsyncGenerator<{ readonly path: string; re
   }
 }
 
-/** A stream's bytes, as many at a time as are asked for. */
+/** Reads a stream's bytes, the requested number at a time. */
 class Blocks {
   readonly #chunks: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)
@@ -59,7 +61,7 @@ class Blocks {
     this.#chunks = stream[Symbol.asyncIterator]()
   }
 
-  /** In as few parts as they came in; of a block of {@link blockBytes} one. */
+  /** Reads bytes in the parts in which they arrived; a block of {@link blockBytes} is one part. */
   async take(bytes: number): Promise<Buffer[]> {
     const parts: Buffer[] = []
     for (let left = bytes; left > 0; ) {

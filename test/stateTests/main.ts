@@ -1,6 +1,6 @@
 /**
  * Ethereum's state tests through the kernel: `npm run -s state-tests -- PATH…`; JSON files, folders or `.tar.gz`. A
- * failure is told by file, test, fork and index.
+ * failure is printed with file, test, fork and index.
  */
 import { runTool } from './runTool.js'
 import { Tally } from './tally.js'

@@ -1,7 +1,7 @@
 /**
- * What the tools for Ethereum's tests share: they run the files that the arguments name, print each failure in a line,
- * and last how many cases passed, failed and were skipped. The exit status is 1 where one failed, or none was found.
- * What has been done so far goes to the error output every ten seconds.
+ * Shared code of the tools for Ethereum's tests. They run the files of the arguments, print each failure in a line, and
+ * last the counts of passed, failed and skipped cases. The exit status is 1 if a case failed, or none was found.
+ * Progress goes to the error output every ten seconds.
  */
 import { readTestFiles } from './files.js'
 

@@ -1,6 +1,6 @@
 /**
- * Ethereum's state tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests): one transaction on a
- * given state, and for each fork the state root and the hash of the logs that follow.
+ * Ethereum's state tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests). A case is one
+ * transaction on a given state. For each fork it has the expected state root and hash of the logs.
  */
 
 import { blobBaseFee } from '../../src/data/chain/feeMarket.js'
@@ -63,9 +63,9 @@ export interface JsonPost {
   readonly expectException?: string
 }
 
-/** What came of one case. */
+/** The outcome of one case. */
 export interface CaseResult {
-  /** Undefined where it passed. */
+  /** The difference; undefined if the case passed. */
   readonly problem: string | undefined
   /** CPU time of the transaction alone, in microseconds; all threads of the process. */
   readonly cpuMicros: number
@@ -151,7 +151,7 @@ class MapState implements StateView {
 const kernel = new Kernel()
 // A few cases pay for a memory of 400 MB and more.
 kernel.limitMemory(2 ** 30 + 2 ** 28)
-/** Nothing here is ever stopped. */
+/** No job is stopped here. */
 const watch = new JobWatch(() => false, { timeMsMax: Number.MAX_SAFE_INTEGER, memoryBytesMax: 2 ** 31 })
 
 /** Runs one case. `post.hash` may be empty: then neither root nor logs are compared. */
@@ -202,7 +202,8 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
   }
   const accessList = isRecorded ? bytesToHex(buildBlockAccessList(kernel)) : undefined
   if (test._info?.['filling-rpc-server'] !== undefined) {
-    // What made these roots gave the beneficiary a reward of nothing, so that before EIP-161 there is such an account.
+    // The program that made these roots gave the beneficiary a reward of zero. So before EIP-161 there is such an
+    // account.
     kernel.begin(block.coinbase, 0n, [])
     kernel.credit(kernel.account(block.coinbase), 0n)
     kernel.end()
@@ -221,10 +222,10 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
   return { problem: problem(), cpuMicros }
 }
 
-/** The first member of what a test says of its transaction in which the outcome differs. */
+/** The first member of a test's transaction in which the outcome differs. */
 function differenceFrom(info: Readonly<Record<string, unknown>>, outcome: object): string | undefined {
   const members = Object.entries(outcome).filter(([, value]) => ['bigint', 'string'].includes(typeof value))
-  // Numbers stand in JSON as such or in hex.
+  // JSON has numbers as numbers or in hex.
   const text = (value: unknown) =>
     /^(0x)?[0-9a-f]{1,16}$/.test(String(value)) ? BigInt(String(value)) : value
   const differing = members.find(([name, value]) => name in info && text(info[name]) !== text(value))

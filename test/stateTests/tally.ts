@@ -1,4 +1,4 @@
-/** Runs the cases of files of state tests and counts what came of them. */
+/** Runs the cases of files of state tests and counts the outcomes. */
 import { type JsonStateTest, runCase } from './stateTest.js'
 
 export class Tally {
@@ -8,7 +8,7 @@ export class Tally {
   readonly forks = new Set<string>()
   readonly #report: (line: string) => void
 
-  /** `report` is told of each case that failed and each test that was skipped, in a line. */
+  /** `report` gets a line for each case that failed and each test that was skipped. */
   constructor(report: (line: string) => void) {
     this.#report = report
   }

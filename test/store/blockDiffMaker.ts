@@ -1,4 +1,4 @@
-/** Block diffs of random content, for tests of what a store does with them. */
+/** Block diffs of random content, for tests of stores. */
 import fc from 'fast-check'
 import type { BlockDiff, Change } from '../../src/data/store/blockDiff.js'
 import { encodeTrieRow } from '../../src/data/store/layouts/trieRow.js'
@@ -14,7 +14,7 @@ import {
 import { keccak256 } from '../../src/primitives/keccak.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 
-/** Neighbours, and those at both ends of the key space. */
+/** Neighbouring addresses, and addresses at both ends of the key space. */
 export const addresses = [
   '00'.repeat(20),
   `${'00'.repeat(19)}01`,
@@ -83,7 +83,7 @@ export type Content = typeof content extends fc.Arbitrary<infer C> ? C : never
 
 let made = 0
 
-/** Each log in a receipt of its own, of both kinds that there are. */
+/** Each log in a receipt of its own; receipts are of both kinds, legacy and typed. */
 function receiptsWith(logs: Content['logs']): Uint8Array {
   return encodeRlp(
     logs.map(({ address, topics }, at) => {

@@ -9,8 +9,8 @@ interface Named {
 }
 
 /**
- * Number and hash of the head of a store, every block and state of which was checked; undefined before its genesis.
- * The head is one of `known`, where those are given.
+ * Number and hash of the head of a store, every block and state of which was checked; undefined before its genesis. The
+ * head is one of `known`, if these are given.
  */
 export async function checkedHead(
   t: Test,

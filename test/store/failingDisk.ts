@@ -11,7 +11,7 @@ import { makeFolder } from '../library/folder.js'
 export type Failing = 'meta' | 'sync'
 
 export interface FailingDisk {
-  /** Environment of a program that is to see the disk fail. */
+  /** Environment of a program whose disk shall fail. */
   readonly env: Readonly<Record<string, string>>
   fail(what: Failing): void
   mend(): void
@@ -27,7 +27,7 @@ function isBuilt(): boolean {
   return process.platform === 'linux' && spawnSync('cc', words, { stdio: 'ignore' }).status === 0
 }
 
-/** Why tests of a failing disk are skipped; false where they can run. */
+/** Why tests of a failing disk are skipped; false if they can run. */
 export const withoutFailingDisk = !isBuilt() && 'this needs Linux and a C compiler named cc'
 
 /** `path` is the file. */

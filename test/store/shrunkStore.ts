@@ -26,7 +26,7 @@ export async function writeShrunkStore(path: string): Promise<void> {
   await writeTables(path, (table) => {
     for (let row = 1; row < 500; row++) table.removeSync(rowKey(row))
   })
-  // What is written once readers are gone takes the first of the free pages, and leaves the last ones.
+  // A write without readers takes the first free pages, and leaves the last ones.
   for (let round = 0; round < 10; round++) {
     await writeTables(path, (table) => table.putSync(rowKey(0), new Uint8Array(3_000).fill(round)))
   }

@@ -8,13 +8,13 @@ import { makeFolder } from '../library/folder.js'
 
 export interface SmallDisk {
   readonly folder: string
-  /** Changes its size; what it holds stays. */
+  /** Changes the size of the disk; its files stay. */
   resize(kilobytes: number): void
-  /** Changes its size so that it takes so many kilobytes more. */
+  /** Changes the size of the disk so that this number of kilobytes is free. */
   leave(kilobytes: number): void
 }
 
-/** `remount` among the options changes the size of what is there. */
+/** `remount` among the options changes the size of an existing disk. */
 function mount(folder: string, kilobytes: number, ...options: readonly string[]): void {
   const size = `size=${kilobytes + freeBytesMin / 1024}k`
   const words = ['-t', 'tmpfs', '-o', [...options, size].join(), 'tmpfs', folder]
@@ -38,10 +38,10 @@ function mayMount(): boolean {
   }
 }
 
-/** Why tests on a small disk are skipped; false where they can run. */
+/** Why tests on a small disk are skipped; false if they can run. */
 export const withoutSmallDisk = !mayMount() && 'this user may not mount a small file system'
 
-/** Runs `use` with a disk, in memory, that counts as full once so many kilobytes are taken. */
+/** Runs `use` with a disk, in memory, that counts as full once this number of kilobytes is used. */
 export async function onSmallDisk(
   t: Test,
   kilobytes: number,

@@ -27,7 +27,10 @@ export class BlockReplay {
     this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity?.config ?? '{}')))
   }
 
-  /** For each transaction of a canonical block: what differs before it from the state after the block's parent. */
+  /**
+   * For each transaction of a canonical block: the differences of the state before it from the state after the block's
+   * parent.
+   */
   async statesBefore(number: number): Promise<AccountOverride[][]> {
     const store = this.#store
     const hash = store.readCanonicalHash(number)
@@ -45,7 +48,7 @@ export class BlockReplay {
     const block = createBlockFromBytesArray(items, options)
     const senders = (hash && store.readBlock(hash)?.senders) ?? new Uint8Array(0)
     for (const [index, transaction] of block.transactions.entries()) {
-      // To recover what the store knows takes longer than to execute the transaction.
+      // To recover a known sender takes longer than to execute the transaction.
       const sender = new EvmAddress(senders.slice(index * 52, index * 52 + 20))
       transaction.getSenderAddress = () => sender
     }
@@ -74,7 +77,7 @@ export class BlockReplay {
   }
 }
 
-/** Precompiled contracts may hold ether, but as overrides they would be contracts no more. */
+/** Precompiled contracts may have ether, but as overrides they would be no contracts. */
 function isPrecompile(address: Uint8Array): boolean {
   return bytesToBigInt(address) <= 0x1ffn
 }

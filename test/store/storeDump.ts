@@ -1,4 +1,4 @@
-/** What a store holds, table by table, for tests that compare two stores or two moments of one. */
+/** The content of a store, table by table, for tests that compare two stores or two moments of one. */
 
 import type { ChainReader } from '../../src/data/store/chainReader.js'
 import { metaKeys, type ReadTables, type TableName } from '../../src/data/store/tables.js'
@@ -7,7 +7,7 @@ import { hexDigits } from '../../src/primitives/bytes.js'
 /** Key → value of each table, as hex. */
 export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, string>>>>
 
-/** Tables that a block leaves its rows in when it is no longer canonical: what a hash names never changes. */
+/** Tables in which a block leaves its rows when it is no longer canonical: data of a hash never changes. */
 const addressedByContent: readonly TableName[] = ['sideBlocks', 'bodies', 'receipts', 'sideTries', 'code']
 
 function tablesOf(store: ChainReader): ReadTables {
@@ -34,7 +34,7 @@ export function dumpTables(tables: ReadTables): StoreDump {
   return Object.fromEntries(dumps) as StoreDump
 }
 
-/** Every difference that is none of the rows which blocks leave behind, as `table: key`. */
+/** Every difference except rows that blocks leave behind, as `table: key`. */
 export function differences(got: StoreDump, want: StoreDump): string[] {
   const found: string[] = []
   for (const name of Object.keys(want) as TableName[]) {

@@ -23,10 +23,10 @@ import { fixtureDir } from '../service/fixtures.js'
 /** Store of the demo chain, made by `prepare.ts`. */
 export const demoStorePath = join(fixtureDir, 'networks/demo/chain.mdb')
 
-/** Store of the recorded chain, where there are recordings. */
+/** Store of the recorded chain, if there are recordings. */
 export const recordedStorePath = join(fixtureDir, 'networks/recorded/chain.mdb')
 
-/** A transaction of a stored block as the message it executes, and what became of it. */
+/** A transaction of a stored block as the executed message, and its outcome. */
 export interface StoredMessage {
   /** `block 12, transaction 3 (0x…)` */
   readonly title: string
@@ -36,10 +36,10 @@ export interface StoredMessage {
   readonly transactionsInBlock: number
   readonly message: CallMessage
   readonly gas: bigint
-  /** Undefined where receipts carry a state root instead (before Byzantium). */
+  /** Undefined if receipts have a state root instead (before Byzantium). */
   readonly hasSucceeded: boolean | undefined
   readonly gasUsed: bigint
-  /** Of each log: address, topics and data, as hex. */
+  /** Address, topics and data of each log, as hex. */
   readonly logs: readonly string[]
 }
 

@@ -11,13 +11,13 @@ export interface ChainCopy {
   readonly last: string
   /** The copy since the block that it began with, one line per item. */
   readonly view: readonly string[]
-  /** Takes the result of an event. Throws Error where it does not fit. */
+  /** Takes the result of an event. Throws Error if it does not fit. */
   take(result: Event): void
-  /** Forgets what may be incomplete. */
+  /** Drops data that may be incomplete. */
   afterCut(): void
 }
 
-/** Hashes of blocks, told by `newHeads`. */
+/** Hashes of blocks, from `newHeads`. */
 export class HeadCopy implements ChainCopy {
   readonly #heads: string[] = []
   readonly #base: string
@@ -48,8 +48,8 @@ export class HeadCopy implements ChainCopy {
 }
 
 /**
- * Logs, told by `logs`. A connection may be lost amid a block's logs, so those of the last block count only
- * once a log of another block comes.
+ * Logs, from `logs`. A connection may be lost within a block's logs. So those of the last block count only once a log
+ * of another block comes.
  */
 export class LogCopy implements ChainCopy {
   readonly #blocks: { readonly hash: string; readonly logs: readonly string[] }[] = []

@@ -13,7 +13,7 @@ const skippedMark = '{"skipped":'
 /** Counts the events of one subscription. Each block must come once: no reorganisation is expected. */
 export class StreamTally {
   events = 0
-  /** Events that the server says it left out, and how often it said so. */
+  /** Number of events that the server reported as skipped, and of these reports. */
   skipped = 0
   notices = 0
   /** Lowest and highest block that was received or skipped. */
@@ -53,7 +53,7 @@ export class StreamTally {
   }
 }
 
-/** A WebSocket of the `ws` package that counts its events and keeps none, so that one process can hold thousands. */
+/** A WebSocket of the `ws` package that counts its events and stores none, so that one process can have thousands. */
 export class EventListener {
   readonly heads = new StreamTally()
   readonly logs = new StreamTally()
@@ -71,7 +71,7 @@ export class EventListener {
       if (data.indexOf(beforeId) === 0) this.#take(data)
       else this.#onAnswer(data.toString())
     })
-    // The package also reports a connection that was cut off as an error; `end` holds its close code.
+    // The package also reports a lost connection as an error; `end` has its close code.
     socket.on('error', () => {})
     socket.on('close', (code, reason) => {
       this.end = { code, reason: String(reason) }
@@ -79,7 +79,7 @@ export class EventListener {
   }
 
   /**
-   * Connects, and subscribes once to each of `streams`: to `newHeads`, `logs` or both. Rejects where that is refused.
+   * Connects, and subscribes once to each of `streams`: to `newHeads`, `logs` or both. Rejects if that is refused.
    * `onHead` is called with the number of each head that comes.
    */
   static async open(
@@ -132,7 +132,9 @@ export class EventListener {
   }
 }
 
-/** Connections that are opened at the same time, well within what the system lets wait for `accept`. */
+/**
+ * Connections that are opened at the same time, well below the system's limit of connections that wait for `accept`.
+ */
 const openingMax = 100
 
 /** Opens as many listeners as `count`, each to the same streams. */

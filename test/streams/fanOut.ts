@@ -1,6 +1,6 @@
 /**
- * Many clients on one stream of heads while some stop reading: the chain that fills their buffers, what they
- * subscribe to under each policy, and whether they got what it declares. For a test and for a measurement.
+ * Many clients on one stream of heads while some stop reading. Has the chain that fills their buffers, their
+ * subscriptions under each policy, and the check of their events. For a test and for a measurement.
  */
 import type { Policy } from '../../src/serving/streams/subscription.js'
 import type { BlockPlan } from '../ingest/chainMaker.js'
@@ -17,8 +17,8 @@ const logsPerBlock = 32
 const logBytes = 8192
 
 /**
- * Loud blocks that a client has to leave unread before its policy acts: the system's buffers take 4 MB of a loopback
- * connection first, and its queue comes on top.
+ * Number of long blocks that a client must leave unread before its policy acts. The system's buffers take 4 MB of a
+ * loopback connection first, then the client's queue fills.
  */
 export const loudBlocksMin = 12
 
@@ -34,7 +34,7 @@ export function planOfLoudness(isLoud: boolean): BlockPlan {
   return { transactions: [{ data, gasLimit: 4_000_000n }] }
 }
 
-/** What a client that stops reading under a policy subscribes to; conflation is for heads alone. */
+/** The streams of a client that stops reading under a policy; only heads can be conflated. */
 export function stoppedStreams(policy: Policy): StreamParams[] {
   if (policy !== 'conflate') return [['newHeads'], ['logs', { policy, queueBytes }]]
   return [
@@ -44,8 +44,8 @@ export function stoppedStreams(policy: Policy): StreamParams[] {
 }
 
 /**
- * Whether a client that left the `loud` blocks unread and then read on was handled as its policy declares: closed
- * with 1013 after a part of the logs; or sent everything at least up to the head `last`, or a notice that it was skipped.
+ * Whether a client that left the `loud` blocks unread, and then read on, was handled by its policy. It was closed with
+ * 1013 after a part of the logs. Or it got everything at least up to the head `last`, or a notice that it was skipped.
  */
 export function isHandledAs(
   policy: Policy,

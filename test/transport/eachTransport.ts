@@ -6,7 +6,7 @@ const names = ['uws', 'node'] as const
 
 interface Candidate {
   readonly name: Transport['name']
-  /** Undefined if it cannot be loaded on this machine. */
+  /** The transport; undefined if it cannot be loaded on this machine. */
   readonly transport: Transport | undefined
 }
 

@@ -7,7 +7,7 @@ import { inTime, once } from '../library/until.js'
 /** A WebSocket of the `ws` package, with waits for its messages and its end. */
 export class SocketClient {
   readonly socket: WebSocket
-  /** Messages not taken yet. */
+  /** Received messages that no caller has taken yet. */
   readonly received: string[] = []
   pings = 0
   readonly #closed: Promise<{ readonly code: number; readonly reason: string }>

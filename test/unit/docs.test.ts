@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { sentencesOf, wordsMax, wordsOf } from '../library/sentences.js'
 
 /** Files; pictures are in a folder of their own. */
 const docs = readdirSync(join(packageRoot(), 'docs'), { withFileTypes: true })
@@ -18,14 +19,14 @@ function read(page: string): string {
   return readFileSync(join(packageRoot(), page), 'utf8')
 }
 
-/** A page without what it quotes: blocks of code and words in backticks. */
+/** A page without quotations: blocks of code and words in backticks. */
 function readProse(page: string): string {
   return read(page)
     .replace(/^```[\s\S]*?^```$/gm, '')
     .replace(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''))
 }
 
-/** Where a page's links lead within the repository: a path, and an anchor on it or ''. */
+/** Targets of a page's links within the repository: a path, and an anchor on it or ''. */
 function linksOf(page: string): { readonly path: string; readonly anchor: string }[] {
   return [...readProse(page).matchAll(/\]\(([^)\n]+)\)/g)]
     .map(([, target = '']) => target)
@@ -77,38 +78,15 @@ t.test('the first page is read in half a minute, any other in one go', async (t)
   for (const page of pages) t.ok(lines(page) <= 400, `${page}: ${lines(page)} lines`)
 })
 
-/** Words of a sentence: more are hard to read for those whose third language is English. */
-const wordsMax = 25
-
-/** Sentences of the text of a page: of no table, heading or code. A piece of code is a word. */
-function sentencesOf(page: string): string[] {
-  const text = read(page)
-    .replace(/^```[\s\S]*?^```$/gm, '')
-    .replace(/<!--[\s\S]*?-->/g, '')
-    .replace(/^(?:\s*\||#|\s*<|!\[| {4}).*$/gm, '')
-    .replace(/`[^`]*`/g, 'code')
-    .replace(/\]\([^)]*\)/g, ']')
-    .replace(/[[\]*]/g, '')
-  const blocks = text.split(/\n\s*\n|\n(?=\s*(?:- |\d+\. ))/)
-  return blocks.flatMap((block) =>
-    block
-      .replace(/^\s*(?:- |\d+\. )/, '')
-      .replace(/\s+/g, ' ')
-      .trim()
-      .split(/(?<=[.!?][)"']?) (?=\S)/),
-  )
-}
-
-function wordsOf(sentence: string): number {
-  return sentence.split(' ').filter((word) => /[\p{L}\p{N}]/u.test(word)).length
-}
-
-/** Its figures are described in longer sentences. */
+/** This page describes its figures in longer sentences. */
 const measurements = 'bench/README.md'
 
 t.test('sentences are short, and the first lines of a page say for whom it is', async (t) => {
   t.equal(wordsOf('The code of 12 blocks – a figure.'), 7)
-  const sentences = pages.filter((page) => page !== measurements).flatMap(sentencesOf)
+  const sentences = pages
+    .filter((page) => page !== measurements)
+    .map(read)
+    .flatMap(sentencesOf)
   const long = sentences.filter((sentence) => wordsOf(sentence) > wordsMax)
   t.ok(sentences.length > 1_500, `${sentences.length} sentences`)
   t.strictSame(long, [])

@@ -1,4 +1,4 @@
-/** What npm installs is what the lock file names by its hash. */
+/** npm installs what the lock file names by its hash. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** What tests cost is said by where they stand: those of `test/unit` start no process and open no socket. */
+/** The folder of a test shows its cost: tests of `test/unit` start no process and open no socket. */
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { readFiles } from '../runner/sourceRules.js'
@@ -17,7 +17,7 @@ function loadedBy(path: string): string[] {
   )
 }
 
-/** The way from a test to the first costly module that it loads by modules of the tests. */
+/** The path from a test to the first costly module that it loads through modules of the tests. */
 function wayToCostly(path: string, seen = new Set<string>()): string[] | undefined {
   if (costly.test(path)) return [path]
   if (seen.has(path) || !path.startsWith('test/')) return undefined

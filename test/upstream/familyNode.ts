@@ -28,7 +28,7 @@ export function familyFixture(name: string): FamilyFixture {
   return JSON.parse(gunzipSync(readFileSync(path)).toString()) as FamilyFixture
 }
 
-/** The account with code, which returns the block's number, and slots 0 and {@link oddSlot}. */
+/** The account with slots 0 and {@link oddSlot}, and with code that returns the block's number. */
 export const coded = '0x00000000000000000000000000000000c0ffee01'
 export const plain = '0xeaf70b6a7acc16a997bcc3d4d0e3303e740d1ac8'
 const code = '0x4360005260206000f3'
@@ -89,13 +89,13 @@ export class FamilyNode {
   readonly node = new WeatherNode((call) => this.answer(call))
   /** Replaces an answer; by default returns it unchanged. */
   change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer
-  /** Number of its head. */
+  /** Number of the node's head. */
   head = 20
   readonly #state: Promise<Awaited<ReturnType<typeof stateOf>>>
 
   constructor(
     readonly fixture: FamilyFixture,
-    /** Whether it returns the bytes of transactions. */
+    /** Whether the node returns the bytes of transactions. */
     readonly hasRaw = false,
   ) {
     this.#state = stateOf(fixture.stateKind ?? 'eth')

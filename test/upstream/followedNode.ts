@@ -53,7 +53,7 @@ export function writeFollowConfig(
   })
 }
 
-/** Serves it without keys; ends with the test. */
+/** Serves the follower without keys; ends with the test. */
 export async function startFollower(t: Test, folder: string, options: FollowOptions): Promise<Service> {
   const service = await startService(['--config', writeFollowConfig(folder, options), '--no-auth'])
   t.teardown(() => service.stop())
@@ -67,13 +67,13 @@ export interface AnvilOptions extends Omit<FollowOptions, 'urls' | 'genesisPath'
   readonly blocks?: number
 }
 
-/** anvil, and the program that follows it, at its head. */
+/** Starts anvil, and the program that follows it, and waits until both have the same head. */
 export async function followAnvil(t: Test, options: AnvilOptions = {}) {
   const anvil = await startMined(t, options)
   return { anvil, service: await followAt(t, anvil, anvil.url, options) }
 }
 
-/** The same with a node between the two. */
+/** Like {@link followAnvil}, with a node between the two. */
 export async function followBetween(t: Test, options: AnvilOptions = {}) {
   const anvil = await startMined(t, options)
   const node = await openBetween(t, anvil)
@@ -116,7 +116,7 @@ export interface GatewayOptions {
   readonly timeoutMs?: number
   readonly quorum?: number
   readonly requestMsMax?: number
-  /** The lowest block for which it completes logs. */
+  /** The lowest block for which the gateway completes logs. */
   readonly logsFrom?: number
 }
 
@@ -217,7 +217,7 @@ export class HeadAsker {
       const text = await client.ask(body)
       if (text === undefined) return
       this.heads.push(Number(JSON.parse(text).result))
-      // Often enough to see each head, without much load.
+      // The pause is short enough to see each head, without much load.
       await sleep(5)
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Simulates the systems between the program and a node: an HTTP server that forwards requests to the node, and changes
- * them and the answers like hosted endpoints, proxies, firewalls and pruned nodes.
+ * Simulates the systems between the program and a node: hosted endpoints, proxies, firewalls and pruned nodes. An HTTP
+ * server forwards requests to the node, and changes requests and answers as these systems do.
  */
 import { createServer, type IncomingHttpHeaders, request as open, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -35,7 +35,7 @@ export interface FrontReply {
   readonly isSlow?: boolean
   /** Whether {@link body} contains everything, including the head; the connection ends with it. */
   readonly isWhole?: boolean
-  /** Whether the connection ends after it without notice. */
+  /** Whether the connection ends without notice after the reply. */
   readonly isCut?: boolean
   /** Whether informational answers (1xx) come before it. */
   readonly isAnnounced?: boolean
@@ -47,7 +47,7 @@ type Pass = (calls?: readonly FrontCall[]) => Promise<FrontReply>
 /** The reply of a front to a request. */
 export type Front = (request: FrontRequest, pass: Pass) => FrontReply | Promise<FrontReply>
 
-/** Forwards everything. */
+/** Forwards all requests. */
 export const passes: Front = (_request, pass) => pass()
 
 export const text = (status: number, body: string, headers = {}): FrontReply => ({

@@ -1,6 +1,6 @@
 /**
- * Chains of families whose code is not available, made by the rules in their documentation: 25 blocks, each with the
- * family's types of transactions, and the state of {@link stateOf}. It uses no code from src.
+ * Chains of families whose code is not available, made by the rules in their documentation. A chain has 25 blocks, each
+ * with the family's types of transactions, and the state of {@link stateOf}. It uses no code from src.
  */
 import { createMPT } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
@@ -15,7 +15,7 @@ const emptyRoot = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e36
 const noUncles = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const noRequests = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const blocks = 25
-/** After all known forks. */
+/** A time after all known forks. */
 const firstTime = 1_792_000_000
 const gasEach = 60_000
 
@@ -27,12 +27,12 @@ interface Made {
   readonly type: number
   readonly fields: Fields
   readonly isSigned?: boolean
-  /** Members only in its JSON. */
+  /** Members of the transaction in its JSON alone. */
   readonly more?: object
-  /** Fields of its receipt, after the logs. */
+  /** Fields of the transaction's receipt, after the logs. */
   readonly tail?: Readonly<Record<string, bigint>>
   readonly moreReceipt?: object
-  /** Members of each of its logs. */
+  /** Members of each log of the transaction. */
   readonly moreLog?: object
 }
 
@@ -160,7 +160,7 @@ const rules = {
     transactions: (number, chainId) => [
       deposit(number),
       paid(usual(number, chainId)),
-      // Of an unknown type.
+      // Transaction of an unknown type.
       ...(number === 13 ? [{ type: 0x70, fields: market(number, chainId), isSigned: true }] : []),
     ],
   },

@@ -1,6 +1,6 @@
 /**
- * A JSON-RPC node for tests, over HTTP and WebSocket on one port, with configurable failures (weather). It answers by a
- * function, which may forward to a real node, and spoils answers on request.
+ * A JSON-RPC node for tests, over HTTP and WebSocket on one port, with configurable failures (weather). A function
+ * gives its answers, and may forward calls to a real node. On request, the node damages answers.
  */
 import { createServer, globalAgent, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,16 +20,16 @@ export type NodeAnswer =
 /** The fate of an HTTP answer. */
 export type Weather =
   | { readonly kind: 'fine' }
-  /** This status and body instead of the answer. */
+  /** The node sends this status and body instead of the answer. */
   | {
       readonly kind: 'status'
       readonly status: number
       readonly headers?: Record<string, string>
       readonly body?: string
     }
-  /** The first half of the answer, then the connection ends. */
+  /** The node sends the first half of the answer, and then ends the connection. */
   | { readonly kind: 'half' }
-  /** The first bytes of the answer, one by one, and never all. */
+  /** The node sends the first bytes of the answer, one by one, and never all. */
   | { readonly kind: 'drip' }
   /** The connection ends without an answer. */
   | { readonly kind: 'drop' }
@@ -66,7 +66,7 @@ export class WeatherNode {
   refuse: (calls: readonly RequestCall[]) => string | undefined = () => undefined
   /** Whether WebSockets are accepted. */
   hasSockets = true
-  /** The only path for WebSockets; absent: any path. */
+  /** The only path for WebSockets; if absent, any path. */
   socketPath: string | undefined
   /** Calls received so far, over HTTP and WebSocket. */
   readonly calls: NodeCall[] = []

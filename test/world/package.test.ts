@@ -1,6 +1,6 @@
 // @shares
 // @installs
-/** The files of `package`, as far as they can be checked where neither Docker nor systemd runs. */
+/** The files of `package`, as far as they can be checked without Docker and systemd. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -27,7 +27,7 @@ t.test('the unit waits for what the server tells, reloads it and watches it', as
   const unit = read('systemd/tidegate.service')
   const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1]
   t.equal(setting('Type'), 'notify')
-  // systemd-notify, a process of its own, sends the messages.
+  // The messages come from systemd-notify, which is another process.
   t.equal(setting('NotifyAccess'), 'all')
   t.equal(setting('ExecReload'), '/bin/kill -HUP $MAINPID')
   const { graceMs } = resolveServeConfig({})

@@ -13,7 +13,7 @@ const { ada, bea, cal, dot, eve, fay, gus, hal } = people
 /** Exists in the trie with nothing in it, from block 2 until EIP-161 lets a touch remove it. */
 export const emptyAccount = stranger(9000)
 
-/** Names what genesis brought, and shows its storage. */
+/** Names the accounts of genesis, and shows its storage. */
 export function tellGenesis(story: Story): void {
   for (const { name, address, eip } of systemContracts) {
     story.name(name, address, 'systemContracts.ts', `Called by the protocol itself (EIP-${eip}).`, 0)

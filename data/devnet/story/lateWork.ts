@@ -12,7 +12,7 @@ const { ada, bea, cal, dot, eve, fay, gus, hal } = people
 
 const noLimit = 2n ** 256n - 1n
 
-/** keccak256("eip1967.proxy.implementation") − 1, where a proxy keeps its implementation (EIP-1967). */
+/** keccak256("eip1967.proxy.implementation") − 1, the slot in which a proxy keeps its implementation (EIP-1967). */
 const implementationSlot = hexToBytes('360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc')
 const adminSlot = hexToBytes('b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103')
 

@@ -218,7 +218,7 @@ async function tellEnd(story: Story): Promise<void> {
   showHead(story)
 }
 
-/** What the newest block leaves of the long-lived contracts. */
+/** The state of the long-lived contracts after the newest block. */
 function showHead(story: Story): void {
   const show = (label: string, contract: string, slot: Uint8Array, how: string, value?: bigint) =>
     story.slot({ label, contract, slot, how, ...(value === undefined ? {} : { value }) })

@@ -8,7 +8,7 @@ import type { Story } from '../story.js'
 
 const { dot, eve, fay } = people
 
-/** Salt of the phoenix: what decides its address, time after time. */
+/** Salt of the phoenix: it decides its address at each creation. */
 export const phoenixSalt = textHash('phoenix')
 
 /** Constantinople: its first life, its death, and its second life. */
@@ -79,7 +79,7 @@ export async function tellPhoenix(story: Story): Promise<void> {
   show('second life', 2n, plainSlot(0), 'slot 0, life')
 }
 
-/** Berlin: death and birth within one block: what a block changes is more than its last writes. */
+/** Berlin: death and birth within one block. The changes of a block are more than its last writes. */
 export async function tellAshes(story: Story): Promise<void> {
   story.call(dot, 'Nest', 'hatch(bytes32)', [phoenixSalt])
   story.call(dot, 'Phoenix', 'grow(uint256,uint256)', [0, 5])

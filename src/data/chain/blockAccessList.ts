@@ -98,13 +98,13 @@ export function blockAccessListHash(rlp: Uint8Array): Hash32 {
   return keccak256(rlp)
 }
 
-/** For a list whose items and whose block's transactions the importer has counted. */
+/** Limits for a list whose items and whose block's transactions the importer has counted. */
 export const anyBlock: BlockAccessLimits = { transactionCount: 2 ** 31, gasLimit: 2n ** 63n }
 
 /**
- * Reads a list from its RLP and checks its form by EIP-7928: order, uniqueness, minimal integers, indices, and the
- * number of items for the block's gas limit. Throws {@link BlockAccessListError}, which names the account and the
- * fault. Code and values are views of `rlp`.
+ * Decodes a list from RLP and checks its form by EIP-7928. Checks cover order, uniqueness, minimal integers, indices,
+ * and the number of items for the block's gas limit. Throws {@link BlockAccessListError}, which names the account and
+ * the fault. Code and values are views of `rlp`.
  */
 export function decodeBlockAccessList(rlp: Uint8Array, limits: BlockAccessLimits): BlockAccessList {
   try {

@@ -28,7 +28,7 @@ export class BlockAnswers {
     return this.#answers.use
   }
 
-  /** As {@link AnswerCache.clear}; forgets the requests, too. */
+  /** Like {@link AnswerCache.clear}, but forgets the requests, too. */
   clear(): void {
     this.#answers.clear()
     this.#seenOnce = new SeenOnceFilter(askedAnswers)
@@ -52,8 +52,8 @@ export class BlockAnswers {
   }
 
   /**
-   * Finishes the answer written after the last miss, and caches it if due. The memory of an uncached answer is reused:
-   * with a budget of zero this saves a third of the time for receipts, most of it garbage collection.
+   * Finishes the answer written after the last miss, and caches it if due. The memory of an uncached answer is reused.
+   * With a budget of zero this saves a third of the time for receipts, mostly garbage collection.
    */
   finish(json: JsonBytes): Uint8Array {
     const key = this.#missed

@@ -136,7 +136,7 @@ export function blockRlpFromJson(
     return encodeRlpListOfEncoded(parts)
   } catch (error) {
     const header = readIfHeader(json)
-    // Its content may have an unknown form.
+    // The content of the header may have an unknown form.
     if (header !== undefined) requireKnownFork(header)
     throw error
   }

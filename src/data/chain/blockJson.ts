@@ -31,7 +31,7 @@ import { senderBytes, writePendingTransaction } from './transactionJson.js'
 interface BlockIdentity {
   /** Null for a pending block. */
   readonly hash: Uint8Array | null
-  /** Big-endian. Undefined: unknown, written as null. */
+  /** The total difficulty, big-endian; if undefined, it is unknown, and is written as null. */
   readonly totalDifficulty: Uint8Array | undefined
   readonly size: number
 }

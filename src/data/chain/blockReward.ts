@@ -3,7 +3,7 @@ import { type ForkName, includesFork } from './forks.js'
 
 const ether = 10n ** 18n
 
-/** Wei for the miner of a block without uncles; only before the Merge. */
+/** The miner's reward for a block without uncles, in wei. Only blocks before the Merge have one. */
 export function blockReward(fork: ForkName): bigint {
   if (includesFork(fork, 'constantinople')) return 2n * ether
   return includesFork(fork, 'byzantium') ? 3n * ether : 5n * ether

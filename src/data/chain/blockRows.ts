@@ -78,7 +78,7 @@ export class BlockRows {
     return rlpLength(this.headerRlp.length + rlpPayloadLength(this.#stored.bodyBytes))
   }
 
-  /** Its memory, once all parts but its receipts are read. */
+  /** Memory of the block, once all parts but its receipts are read. */
   get bytesHeld(): number {
     const { bytes, bodyBytes } = this.#stored
     const receiptBytes = this.receipts?.bytesHeld ?? 0
@@ -182,7 +182,7 @@ const lentBytesMax = 8 * 1024
 /** Reads blocks from the store and caches them. Keys are hashes, so entries never become stale. */
 export class BlockRowsReader {
   readonly #store: ChainRows
-  /** By the first four bytes of the hash; of two blocks with equal keys, the later one is cached. */
+  /** Blocks by the first four bytes of the hash; of two blocks with equal keys, the later one is cached. */
   readonly #kept = new LRUCache<number, BlockRows>({
     maxSize: keptBytesMax,
     sizeCalculation: ({ bytesHeld }) => bytesHeld,
@@ -190,7 +190,7 @@ export class BlockRowsReader {
   readonly #seenOnce = new SeenOnceFilter(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
-  /** The last block read as a view, for the same purpose; the next view overwrites its row and body. */
+  /** The last block read as a view, for the same purpose. The next view overwrites its row and body. */
   #view: BlockRows | undefined
   readonly #lentRow = new LentMemory(lentBytesMax)
   readonly #lentBody = new LentMemory(lentBytesMax)
@@ -220,9 +220,9 @@ export class BlockRowsReader {
   }
 
   /**
-   * As {@link read}, but valid only until the next call, which may overwrite the block; `number` is its number, if
-   * known. It leaves no memory outside V8's heap to be freed. With 5 KB of such memory for each block of random reads,
-   * V8 marks the whole heap every 2,600 answers, and each answer costs 1.6 times as much.
+   * Like {@link read}, but valid only until the next call, which may overwrite the block; `number` is its number, if
+   * known. It leaves no memory outside V8's heap to be freed. With 5 KB of such memory per block, random reads make V8
+   * mark the whole heap every 2,600 answers. Each answer then costs 1.6 times as much.
    */
   viewUntilNextRead(hash: Hash32, number?: number): BlockRows | undefined {
     const lent = this.#view
@@ -247,7 +247,7 @@ export class BlockRowsReader {
     return this.#view
   }
 
-  /** The receipts of a block that was read here, which has them from then on; undefined where it was never executed. */
+  /** The receipts of a block that was read here; the block caches them. Undefined if it was never executed. */
   readReceipts(rows: BlockRows): ReceiptList | undefined {
     if (rows.receipts !== undefined) return rows.receipts
     rows.receipts = this.#store.readReceiptList(rows.hash)

@@ -50,7 +50,7 @@ export class Chain extends ChainBlocks {
    */
   refreshHead(): void {
     this.#store.refresh()
-    // They are completed also between two heads.
+    // Ready answers are also completed between two heads.
     this.parts.readReady()
     const stored = this.#store.readHead()
     const marked = markerKey(this.#store)

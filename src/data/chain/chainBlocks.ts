@@ -45,8 +45,8 @@ export type BlockTag = (typeof blockTags)[number]
 /**
  * A block id from a caller, before it is looked up: by number, by tag, or by hash (EIP-1898).
  *
- * - `number` is a safe integer. A number that a caller may write but no chain can reach (2^53 − 1 up to 2^63 − 1)
- *   becomes 2^53 − 1, which is beyond any head.
+ * - `number` is a safe integer. Callers may also write 2^53 − 1 up to 2^63 − 1. Such a number becomes 2^53 − 1, which
+ *   is beyond any head.
  * - `requireCanonical` requests a fault if the hash names a block outside the canonical chain.
  */
 export type BlockId =
@@ -166,14 +166,14 @@ export abstract class ChainBlocks {
   }
 
   /**
-   * The oldest stored blocks with state, receipts, bodies and tries, as of the newest head, whatever this view's head
-   * is.
+   * The oldest stored blocks with state, receipts, bodies and tries, as of the newest head, independent of this view's
+   * head.
    */
   get oldest(): OldestKept {
     return this.parts.oldest
   }
 
-  /** As {@link oldest}, for reports; undefined if the whole chain is stored. */
+  /** Like {@link oldest}, but for reports; undefined if the whole chain is stored. */
   get heldFrom(): OldestKept | undefined {
     return Object.values(this.oldest).some((number) => number > 0) ? this.oldest : undefined
   }
@@ -424,7 +424,7 @@ export abstract class ChainBlocks {
     return this.parts.store.readReceipts(hash) ?? this.#withoutReceipts(hash)
   }
 
-  /** Undefined for a block that was not executed. Throws NotHeldError where its receipts are not stored. */
+  /** Undefined for a block that was not executed. Throws NotHeldError if its receipts are not stored. */
   #withoutReceipts(hash: Hash32): undefined {
     const header = this.readHeader(hash)
     if (header === undefined || !this.parts.store.isCanonical(header.number, hash)) return undefined
@@ -467,7 +467,10 @@ export abstract class ChainBlocks {
     return reported ?? (header && this.#render((json) => writeHeader(json, header, hash)))
   }
 
-  /** Whether transactions wait for the next block, or a caller has set something for it, so that it differs from what follows from the head. */
+  /**
+   * Whether transactions wait for the next block, or a caller has set a value of it. Then the block does not follow
+   * from the head alone.
+   */
   get hasSetNext(): boolean {
     const { next, hasPending = false } = this.parts.store.readByHand?.() ?? {}
     return next !== undefined || hasPending

@@ -19,9 +19,9 @@ export interface ChainStep {
 /**
  * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`. The block at the cursor is
  * unwound if it is no longer canonical; otherwise the next one is added. Undefined if the cursor is at the head. A
- * reader that takes every step, however late, sees each reorganisation and misses no block, except those of a run of
- * empty blocks (emptyRuns.ts): the step over a run is the block after it. Throws if the store lacks the block at
- * `cursor`. Takes two reads.
+ * reader that takes every step, however late, sees each reorganisation and misses no block. One step skips a run of
+ * empty blocks (emptyRuns.ts) and gives the block after it. Throws if the store lacks the block at `cursor`. Takes two
+ * reads.
  */
 export function nextStep(store: ChainRows, cursor: ChainCursor, headNumber: number): ChainStep | undefined {
   const { number, hash } = cursor

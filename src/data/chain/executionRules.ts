@@ -1,6 +1,6 @@
 /**
- * The parts of execution that depend on more than Ethereum's forks: what a family of chains says of them, and what it
- * may use. Execution finds them by fork (`forkRules.ts`).
+ * The parts of execution that depend on more than Ethereum's forks: the rules of a family of chains, and the data that
+ * they may use. Execution finds them by fork (`forkRules.ts`).
  */
 import type { RlpItem } from '../../primitives/rlp.js'
 import type { ChainConfig, ForkName } from './forkNames.js'
@@ -95,7 +95,7 @@ export interface FeeBlock {
 
 /** Costs of a transaction besides its gas, in wei. */
 export interface TransactionFees {
-  /** Wei taken from the sender at the start, whatever the outcome. */
+  /** Wei taken from the sender at the start, for any outcome. */
   taken(gasLimit: bigint): bigint
   /** Wei given back to the sender. */
   returned(gasLimit: bigint, gasUsed: bigint): bigint

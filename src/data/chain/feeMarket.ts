@@ -12,7 +12,7 @@ export function nextBaseFee(parent: Header): bigint {
   return changeBaseFee(parent, parent.gasUsed, elasticityMultiplier, baseFeeChangeDenominator)
 }
 
-/** The same with a chain's own parameters, for the gas that the parent counts as used. */
+/** Like {@link nextBaseFee}, with a chain's own parameters, for the gas that the parent counts as used. */
 export function changeBaseFee(
   { baseFeePerGas, gasLimit }: Header,
   gasUsed: bigint,

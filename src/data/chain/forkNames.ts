@@ -75,7 +75,9 @@ export interface ChainConfig {
   readonly parameters: Readonly<Record<string, bigint>>
 }
 
-/** A fork of another family comes after the Ethereum fork whose rules it includes, and before Ethereum's next one. */
+/**
+ * A fork of another family comes after the Ethereum fork whose rules it includes, and before the next fork of Ethereum.
+ */
 const placeUnit = 100
 const forkPlaces: Readonly<Record<string, number>> = Object.fromEntries([
   ...forkNames.map((name, place) => [name, place * placeUnit] as const),

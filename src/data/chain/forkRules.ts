@@ -1,4 +1,4 @@
-/** All rules of a fork, whatever chains have it. Execution and block rules need no other part of a chain's family. */
+/** All rules of a fork, for any chain that has it. Execution and block rules need no other part of a chain's family. */
 import type { ExecutionRules } from './executionRules.js'
 import { familyOf } from './families/families.js'
 import type { ChainFamily } from './families/family.js'

@@ -317,8 +317,8 @@ export class ForkSchedule {
   }
 
   /**
-   * The first member of the genesis `config` in which this schedule and `other` differ for the blocks up to one with
-   * this number, time and total difficulty; undefined if both have the same rules for them.
+   * Returns the first member of the genesis `config` in which this schedule and `other` differ. Compares only the rules
+   * of blocks up to this number, time and total difficulty. Undefined if those rules are equal.
    */
   firstDifference(
     other: ForkSchedule,

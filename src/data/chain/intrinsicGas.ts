@@ -57,7 +57,10 @@ export function codeBytesMax(fork: ForkName): number {
 /** Most gas of one transaction from Osaka on (EIP-7825); from Amsterdam on, without state gas (EIP-8037). */
 export const transactionGasMax = 2n ** 24n
 
-/** Gas limit of a transaction from Amsterdam on, with what is for state; go-ethereum 1.17.10 and evmone have it. */
+/**
+ * Highest gas limit of a transaction from Amsterdam on, including state gas; the same as in go-ethereum 1.17.10 and
+ * evmone.
+ */
 export const transactionTotalGasMax = 2n ** 32n - 1n
 
 /** The most gas that a block may have (go-ethereum, params.MaxGasLimit). */

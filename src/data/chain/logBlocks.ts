@@ -18,9 +18,9 @@ interface Ascending {
 const unseenMax = 15
 
 /**
- * Canonical blocks that may contain logs of a filter, ascending: blocks with one of its keys at the rarest position,
- * and usually at each other restricted position. A check in the block must show whether a single log has all of them.
- * Takes time linear in the numbers of the rarest position, and none for blocks between them.
+ * Canonical blocks that may contain logs of a filter, ascending. Each has one of the filter's keys at the rarest
+ * position, and usually at each other restricted position. A check in the block must show whether a single log has all
+ * of them. Takes time linear in the numbers of the rarest position, and none for blocks between them.
  */
 export class LogBlocks {
   readonly #first: Ascending
@@ -59,7 +59,7 @@ export class LogBlocks {
   }
 }
 
-/** Looks up ever fewer candidates while all of them are found. */
+/** Looks up fewer and fewer candidates while all of them are found. */
 class Sampled {
   readonly #numbers: Ascending
   #unseen = 0

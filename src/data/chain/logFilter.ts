@@ -76,8 +76,8 @@ export class LogFilter {
   }
 
   /**
-   * As {@link matches}, for the log at offset `log` of well-formed `receipts`. Allocates no object, because few of a
-   * block's logs match.
+   * Like {@link matches}, but for the log at offset `log` of well-formed `receipts`. Allocates no object, because few
+   * of a block's logs match.
    */
   matchesAt(receipts: Uint8Array, log: number): boolean {
     const address = rlpPayloadAt(receipts, log)
@@ -140,7 +140,7 @@ export class LogFilter {
     return 0
   }
 
-  /** As {@link #compareText}, for `width` bytes from `offset` on. */
+  /** Like {@link #compareText}, but for `width` bytes from `offset` on. */
   #compareBytes(at: number, bytes: Uint8Array, offset: number, width: number): number {
     for (let i = 0; i < width; i++) {
       const difference = this.name.charCodeAt(at + i) - (bytes[offset + i] as number)

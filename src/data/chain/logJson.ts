@@ -26,9 +26,9 @@ const notRemoved = ascii(',"removed":false}')
 
 /** Members that all logs and receipts of a block share, with the names of the members that follow. */
 export interface BlockMembers {
-  /** For receipts. */
+  /** Constants for receipts. */
   readonly hashAndNumber: Constant
-  /** For logs. */
+  /** Constants for logs. */
   readonly numberAndHashName: Constant
   readonly blockHash: Constant
   readonly timestampAndIndexName: Constant

@@ -77,7 +77,7 @@ export interface FoundLogs {
   readonly json: Uint8Array
   readonly count: number
   /**
-   * The block up to which these logs are complete: the last of the search, or the one before the first block that did
+   * The block up to which these logs are complete: the last block of the search, or the one before the first that did
    * not fit.
    */
   readonly last: number

@@ -20,7 +20,7 @@ export function nextSlotNumber(parent: Header): bigint {
 
 type PendingRows = Pick<ChainRows, 'readByHand' | 'readPending' | 'readRootByHand'>
 
-/** The header of the stored block of waiting transactions on this parent; undefined where none waits. */
+/** The header of the stored block of waiting transactions on this parent; undefined if none waits. */
 export function storedPendingHeader(rows: PendingRows, parentHash: Uint8Array): Header | undefined {
   const { block } = rows.readPending?.() ?? {}
   return block && equalBytes(block.parentHash, parentHash) ? decodeHeader(block.header) : undefined
@@ -65,7 +65,9 @@ function nextTimestamp(
   return clock > usual ? clock : usual
 }
 
-/** A header with what callers have set for the next block, except for its time. Fields that its fork lacks stay away. */
+/**
+ * A header with what callers have set for the next block, except for its time. Fields that its fork lacks are omitted.
+ */
 export function withNext(header: Header, next: NextBlock | undefined): Header {
   if (next === undefined) return header
   const { baseFeePerGas, prevRandao, gasLimit, coinbase } = next

@@ -23,7 +23,7 @@ export interface ReceiptCursor {
   readonly block: BlockMembers
   /** Price of blob gas in the block, wei; undefined before Cancun. */
   readonly blobGasPrice: () => bigint | undefined
-  /** Writes what receipts of the chain's family have besides, from the bytes of a transaction. */
+  /** Writes the additional members of receipts of the chain's family, from the bytes of a transaction. */
   readonly writeMembers: ((json: JsonBytes, transaction: Uint8Array) => void) | undefined
   cumulativeGasUsed: number | bigint
   logIndex: number

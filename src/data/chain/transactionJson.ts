@@ -300,7 +300,7 @@ export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, ha
   return json.finish()
 }
 
-/** Writes the same for one of several; `senders` has sender and hash of each. */
+/** Writes the object of one of several pending transactions; `senders` has sender and hash of each. */
 export function writePendingTransaction(
   json: JsonBytes,
   bytes: Uint8Array,
@@ -329,7 +329,7 @@ function writeLegacyChainId(json: JsonBytes, name: Constant, { bytes, layout }: 
 /** Members of the objects in a list: the text before each, and its form. */
 type ObjectMembers = readonly (readonly [text: string, form: FieldForm])[]
 
-/** For the lists of objects. */
+/** Members for the lists of objects. */
 const objectMembers: ReadonlyMap<ListForm, ObjectMembers> = new Map(
   Object.entries(listForms).flatMap(([form, each]): [ListForm, ObjectMembers][] => {
     if (typeof each === 'string') return []

@@ -64,7 +64,7 @@ export interface KeepConnectedOptions<C extends Closable> {
   readonly connect: () => Promise<C>
   /** Works with a connection. Resolves when no other one is needed; rejects when the connection is lost. */
   readonly use: (connection: C) => Promise<void>
-  /** Called when `connect` or `use` rejects. Throws an error that another connection would not mend. */
+  /** Called when `connect` or `use` rejects. Throws an error that another connection cannot remove. */
   readonly onLost: (error: Error) => void
   /** Wait before the next attempt. */
   readonly retryMs: number

@@ -21,7 +21,7 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
-/** How long a connection, and one statement, may take before the database counts as lost. */
+/** Time limit of a connection, and of one statement, after which the database counts as lost. */
 const connectMsMax = 5_000
 const statementMsMax = 15_000
 

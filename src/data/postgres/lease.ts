@@ -19,11 +19,11 @@ export class FencedError extends Error {
 type Query = (text: string, values: readonly unknown[]) => Promise<readonly QueryResultRow[]>
 
 interface LeaseTable {
-  /** It has the row of the lease. */
+  /** Name of the table with the row of the lease. */
   readonly table: string
   /** Locked before a lease begins: transactions of the epoch before that lock it, too, are over then. */
   readonly lockedTable?: string
-  /** For {@link FencedError}. */
+  /** The role, for {@link FencedError}. */
   readonly role: string
 }
 
@@ -55,7 +55,7 @@ export class PostgresLease {
   /** Prolongs the lease. Rejects with {@link FencedError} once there is a newer epoch. */
   async renew(epoch: number, holder: string, leaseMs: number): Promise<void> {
     const rows = await this.#query(
-      // The holder as well: in a database that was set back, epochs come again.
+      // Also compares the holder: in a database that was set back, epochs repeat.
       `update ${this.#table.table} set lease_until = clock_timestamp() + $2 * interval '1 ms'
       where epoch = $1 and holder = $3 returning epoch`,
       [epoch, leaseMs, holder],

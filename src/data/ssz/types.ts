@@ -12,14 +12,14 @@ export class SszError extends Error {
 }
 
 export interface SszType<T> {
-  /** Length of its bytes; undefined if it varies. */
+  /** Length of the encoding in bytes; undefined if it varies. */
   readonly size: number | undefined
   /** Decodes exactly these bytes, which the value may share. Throws {@link SszError}. */
   read(bytes: Uint8Array): T
   write(value: T): Uint8Array
   /** Throws {@link SszError}. */
   fromJson(json: unknown): T
-  /** Its `hash_tree_root`, 32 bytes. */
+  /** `hash_tree_root` of a value, 32 bytes. */
   root(value: T): Uint8Array
 }
 

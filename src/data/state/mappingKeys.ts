@@ -16,7 +16,7 @@ export type KeyType =
   | { readonly kind: 'bytes' }
   | { readonly kind: 'string' }
 
-/** A key that does not fit its type; `message` says what is expected. */
+/** A key that does not fit its type; `message` has the expected form. */
 export class KeyError extends Error {
   override readonly name = 'KeyError'
 }
@@ -44,8 +44,11 @@ export function parseKeyType(name: string): KeyType | undefined {
 }
 
 /**
- * The bytes of `value` for the hash. Numbers may be JSON numbers, hex quantities or decimal digits; booleans `true`,
- * `false` or these words; addresses and bytes are hex; a `string` is its text. Throws KeyError.
+ * The bytes of `value` for the hash. Throws KeyError.
+ *
+ * - Numbers: JSON numbers, hex quantities or decimal digits.
+ * - Booleans: `true`, `false` or these words.
+ * - Addresses and bytes: hex. A `string`: its text.
  */
 export function encodeKey(type: KeyType, value: unknown): Uint8Array {
   switch (type.kind) {

@@ -180,7 +180,10 @@ export class UpperNodes {
   }
 }
 
-/** Renders a node that a second proof shares with an earlier one. Many proofs are the only one of their state. */
+/**
+ * Renders a node that a second proof shares with an earlier one. The first proof does not keep it, because many states
+ * get only one proof.
+ */
 function withJson(node: ProofNode): ProofNode {
   if (node.json !== undefined) return node
   const json = new JsonBytes(0)
@@ -193,11 +196,11 @@ function withJson(node: ProofNode): ProofNode {
 export interface ProofNode {
   readonly rlp: Uint8Array
   readonly node: TrieNode
-  /** By the child that refers to it in this node, or in a node that is embedded in it. */
+  /** Proof nodes by the child that refers to them, in this node or in a node that is embedded in it. */
   readonly below: Map<TrieNode | Reference, ProofNode>
-  /** Its offset in the answer, once written. */
+  /** Offset of the node in the answer, once written. */
   writtenAt: number | undefined
-  /** Its JSON, for nodes that are cached between proofs. */
+  /** JSON of the node, for nodes that are cached between proofs. */
   json: Uint8Array | undefined
 }
 

@@ -37,7 +37,8 @@ import { MissingNodeError } from './trieNode.js'
  */
 const absentMax = 16_384
 /**
- * How long that is remembered, in ms: a node that was out of service may know them, and return before the next head.
+ * Time for which that is remembered, in ms: a node that was out of service may know them, and return before the next
+ * head.
  */
 const absentMs = 2_000
 
@@ -52,7 +53,7 @@ const absentSlotsMax = 64
  * the value is read. Each stored slot costs a run of the call, and a call may read thousands.
  */
 const walkedSlotsMax = 256
-/** Most accounts whose slots are counted so: more than the calls at one head read much of. */
+/** Most accounts whose slots are counted in this way: more than the calls at one head read much of. */
 const walkedAccountsMax = 1_024
 
 /** A store with the members that only some kinds have. */
@@ -67,7 +68,7 @@ export function openRows(options: ChainReaderOptions): OpenRows {
 
 export class ProvedRows extends ChainReader implements ChainRows {
   readonly mayLack = true
-  /** Name → when it is asked again, in the time of `performance.now()`. */
+  /** Name → time of the next request, in the time of `performance.now()`. */
   readonly #absent = new Map<string, number>()
   readonly #use = HeldUse.shared()
   #absentAt: number | undefined
@@ -270,8 +271,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   /**
-   * Counts a slot that is not stored. Returns whether there were so many in this account that stored nodes must
-   * suffice.
+   * Counts a slot that is not stored. Returns true after many misses in this account: then stored nodes must suffice.
    */
   #hasMissedMany(address: Address, number: number): boolean {
     if (this.#missedAt !== number || this.#missed.size >= walkedAccountsMax) this.#missed.clear()

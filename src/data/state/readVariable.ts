@@ -41,10 +41,14 @@ export interface VariableReading {
   /** Every word that the value was decoded from, 32 bytes each, in the order of reading. */
   readonly words: readonly { readonly slot: Hash32; readonly word: Uint8Array }[]
   /**
-   * The decoded value as JSON. Integers and enums are decimal strings, because JSON numbers lose digits beyond 2^53;
-   * booleans are booleans; addresses, contracts, `bytes` and `bytesN` are hex; structs are objects by member, arrays
-   * are lists. A mapping inside them is null, because storage does not have its keys. A user-defined value type or a
-   * function is hex if the layout does not have its type. In a string, bytes that are not UTF-8 become U+FFFD.
+   * The decoded value as JSON.
+   *
+   * - Integers and enums are decimal strings, because JSON numbers lose digits beyond 2^53.
+   * - Booleans are booleans. Addresses, contracts, `bytes` and `bytesN` are hex.
+   * - Structs are objects by member, arrays are lists. A mapping inside them is null, because storage does not have its
+   *   keys.
+   * - A user-defined value type or a function is hex if the layout does not have its type.
+   * - In a string, bytes that are not UTF-8 become U+FFFD.
    */
   readonly valueJson: string
 }
@@ -76,7 +80,7 @@ interface StorageLocation {
   readonly type: LayoutType
   readonly slot: bigint
   readonly offset: number
-  /** For error messages. */
+  /** Path of the store, for error messages. */
   readonly path: string
   /** Set if the path refers to the length of the variable. */
   readonly isLength?: true

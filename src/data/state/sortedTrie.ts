@@ -11,7 +11,7 @@ import { toNibbles } from './trieNode.js'
 import { nodeOfRow } from './tries.js'
 
 /**
- * Leaves that are added at once take some 4 MB. With so many, the time to rebuild the path to the last leaf is
+ * Leaves that are added at once take some 4 MB. With this number, the time to rebuild the path to the last leaf is
  * negligible.
  */
 const leavesAtOnce = 4_096

@@ -1,7 +1,7 @@
 /**
- * The state after one block, for execution: the head's from the latest tables, that of older canonical blocks from
- * history, either with block diffs on top that no store has applied yet. `trieState.ts` does the same for blocks that
- * are not canonical.
+ * The state after one block, for execution. The head's state comes from the latest tables, that of older canonical
+ * blocks from history. Block diffs that are not yet stored may lie on top of either. `trieState.ts` does the same for
+ * blocks that are not canonical.
  */
 import { type Address, type Hash32, latin1Key, latin1KeyToBytes, toHash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'

@@ -63,7 +63,7 @@ export class RecentTries {
     return node
   }
 
-  /** `more`: how many nodes it has in memory beyond those when it was taken. */
+  /** `more`: number of nodes that the trie has in memory beyond those at its {@link take}. */
   keep(root: Hash32, node: TrieNode, more: number): void {
     this.#nodes += more
     if (this.#nodes > recentNodesMax) {
@@ -107,8 +107,8 @@ export function updateTrie(
 }
 
 /**
- * As {@link updateTrie}, for a trie stored in rows. Passes changed rows to `put`, in any order: with their new content,
- * or without content if they are removed.
+ * Like {@link updateTrie}, but for a trie stored in rows. Passes changed rows to `put`, in any order: with their new
+ * content, or without content if they are removed.
  */
 export function updateTrieRows(
   root: Hash32,
@@ -232,7 +232,7 @@ function applyChanges(
   }
   const node =
     child instanceof Uint8Array ? loadNode(child, update.readNode, first.path.subarray(0, depth)) : child
-  // Its replacement is counted when it is emitted.
+  // The replacement is counted when it is emitted.
   if (node === child && isHashed(node)) update.more--
   const after =
     node instanceof Branch
@@ -329,7 +329,7 @@ function applyToBranch(
   // A branch with one child left is replaced by a longer path.
   const path = joinPaths((entries[0] as Entry).path.subarray(0, depth), [first])
   const only = loadChild(children[first] as Exclude<Child, undefined>, update.readNode, path)
-  // It may be new, in place of a node that began a row.
+  // The branch may be new, in place of a node that began a row.
   if (!(only instanceof Leaf)) update.visited?.set(latin1Key(path), path)
   return joinNode(Uint8Array.of(first), only)
 }

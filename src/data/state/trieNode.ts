@@ -19,8 +19,8 @@ import {
 import { Slab } from '../../primitives/slab.js'
 
 /**
- * Reads the node of a trie with this hash at `path` (a nibble per byte): its RLP, or the node with the others of its
- * row. Undefined if it is not stored.
+ * Reads the trie node with this hash at `path` (a nibble per byte). Returns its RLP, or the node together with the
+ * other nodes of its row. Undefined if it is not stored.
  */
 export type NodeReader = (hash: Uint8Array, path: Uint8Array) => Uint8Array | TrieNode | undefined
 /** Called with each new node that is referred to by hash: its RLP, and the node with the known nodes below it. */
@@ -214,7 +214,7 @@ function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8A
   const payload = (pathBytes === 1 ? 1 : rlpLength(pathBytes)) + last
   const target = targetFor(rlpLength(payload))
   let at = writeRlpHeader(target, 0, listBase, payload)
-  // One byte of a path is below 0x80, and stands for itself.
+  // One byte of a path is below 0x80, and is its own RLP.
   if (pathBytes > 1) at = writeRlpHeader(target, at, empty, pathBytes)
   at = writePath(target, at, path, node instanceof Leaf)
   if (node instanceof Leaf) at = writeRlpBytes(target, at, node.value)

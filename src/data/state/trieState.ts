@@ -61,7 +61,7 @@ export function trieState(
   }
 }
 
-/** As {@link trieState}, from the proved nodes of a gateway. */
+/** Like {@link trieState}, from the proved nodes of a gateway. */
 export function provedState(
   store: Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'>,
   stateRoot: Hash32,

@@ -1,6 +1,6 @@
 /**
- * The tries of the state after a block, for all kinds of storage: rows by path, for canonical and for unwound blocks,
- * or nodes by hash, in gateways. Owns the choice, and the conversion of rows to nodes.
+ * The tries of the state after a block, for all kinds of storage. Archives have rows by path, for canonical and for
+ * unwound blocks. Gateways have nodes by hash. Owns the choice, and the conversion of rows to nodes.
  */
 import { equalBytes, latin1Key, toHash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
@@ -55,8 +55,8 @@ export function hasRows(store: ChainRows): boolean {
 
 /**
  * The tries after a block that is not canonical: rows of its branch, on top of those of the canonical block below the
- * branch. Each node is compared with its hash, because rows of such blocks are removed after a while, and the canonical
- * chain may change between two reads.
+ * branch. Each node is compared with its hash. Rows of such blocks are removed after a while, and the canonical chain
+ * may change between two reads.
  */
 function sideTries(store: ChainRows, block: BlockName): Tries {
   let branch = branchOf(store, block)

@@ -17,7 +17,7 @@ export interface MemberStep {
 
 export interface KeyStep {
   readonly kind: 'key'
-  /** As written between the brackets, or the text between the quotes. */
+  /** The key as written between the brackets, or the text between the quotes. */
   readonly key: string
   readonly isQuoted: boolean
   readonly path: string
@@ -29,8 +29,8 @@ export type PathStep = MemberStep | KeyStep
 const pathLengthMax = 10_000
 
 /**
- * Parses a path. The first step is the variable's name. Keys are in brackets: a decimal or hex number, an address or
- * bytes in hex, `true` or `false`, or text in double quotes with JSON's escapes. Throws VariableError.
+ * Parses a path. The first step is the variable's name. Keys are in brackets. A key is a decimal or hex number, hex
+ * bytes, `true` or `false`, or text in double quotes with JSON's escapes. Throws VariableError.
  */
 export function parseVariablePath(text: string): readonly [MemberStep, ...PathStep[]] {
   if (text.length > pathLengthMax) {

@@ -17,14 +17,14 @@ export interface WrittenSlotsRequest {
   readonly slot: Uint8Array
   /** {@link WrittenKeys} as JSON in UTF-8, which, unlike msgpack, preserves half a surrogate pair. */
   readonly keysJson: Uint8Array
-  /** One type per level; undefined: values are padded on the left. */
+  /** One type per level; if undefined, values are padded on the left. */
   readonly types: readonly KeyType[] | undefined
   /** For faults: index of the argument with the keys, and number of its keys before these. */
   readonly argument: number
   readonly before: number
 }
 
-/** As {@link computeMappingSlots}, for written keys. Throws FaultError that names the invalid key. */
+/** Like {@link computeMappingSlots}, but for written keys. Throws FaultError that names the invalid key. */
 export function computeWrittenSlots(request: WrittenSlotsRequest): Uint8Array<ArrayBuffer> {
   const keys: WrittenKeys = JSON.parse(Buffer.from(request.keysJson).toString())
   return computeMappingSlots({ slot: request.slot, keys: encodeMappingKeys(keys, request) })

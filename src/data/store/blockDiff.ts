@@ -2,8 +2,8 @@ import type { Hash32 } from '../../primitives/bytes.js'
 
 /**
  * Everything that one executed block adds to a store, and the only thing that a store applies. It is self-contained,
- * deterministic (entries in ascending key order) and checkable: `accounts`, `slots` and `code` applied to the parent's
- * state give the state root in `header`.
+ * and deterministic: entries are in ascending key order. It is checkable: `accounts`, `slots` and `code`, applied to
+ * the parent's state, give the state root in `header`.
  */
 export interface BlockDiff {
   readonly number: number

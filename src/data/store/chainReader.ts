@@ -274,7 +274,7 @@ export class ChainReader implements ChainRows {
     return inRun?.is(hash) ? inRun : undefined
   }
 
-  /** Runs of empty blocks; undefined where nothing was set by hand. */
+  /** Runs of empty blocks; undefined if nothing was set by hand. */
   protected get runs(): EmptyRuns | undefined {
     const byHand = this.readByHand()
     return byHand && this.#emptyRuns.of(byHand.revision)
@@ -385,7 +385,7 @@ export class ChainReader implements ChainRows {
   readLocation(transactionHash: Hash32): TransactionLocation | undefined {
     return readPlace(this.tables.locations, transactionHash, (number) => {
       const hash = this.readCanonicalHash(number)
-      // It stays the block that was read last: its transaction or receipt is often next.
+      // The block stays the one that was read last: its transaction or receipt is often next.
       return this.#last ?? (hash && this.readBlock(hash, number, true))
     })
   }
@@ -674,7 +674,7 @@ function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {
   return table.getBinary(key)
 }
 
-/** As {@link numberKey}; valid until the next call. */
+/** Like {@link numberKey}; valid until the next call. */
 function blockKey(number: number): Uint8Array {
   writeUint64(askedNumber, number, 0)
   return askedNumber

@@ -22,7 +22,7 @@ export interface ChainIdentity {
   readonly history?: HistoryExtent
   /** Only for a store that begins at a block above its genesis, with the whole state after it. */
   readonly start?: Start
-  /** Only for a developer chain that begins at a block of another chain, which is believed. */
+  /** Only for a developer chain that begins at a block of another chain, which is trusted. */
   readonly fork?: ForkBase
   /** Set for a gateway: the store has only parts of the chain, each proved; everything else may be fetched. */
   readonly gateway?: true
@@ -94,6 +94,8 @@ export interface ForkBase {
   readonly chainId: string
   /** Lower-case hex. */
   readonly hash: string
+  /** All bases that the chain has had, the first one first; if absent, only this one. The store has their headers. */
+  readonly bases?: readonly Pick<ForkBase, 'number' | 'hash'>[]
 }
 
 /** Number of blocks that BLOCKHASH can return (yellow paper, appendix H); a store has their headers below its start. */
@@ -111,9 +113,9 @@ export function firstHeaderOf(identity: ChainIdentity): number {
 }
 
 /**
- * A chain that anvil made. Its genesis header has the root of an empty state, though there are accounts; and a header
- * need not follow from its parent's (base fee, gas limit, timestamp), because callers set these at will. Blocks are
- * executed and compared as on any chain.
+ * A chain that anvil made. Its genesis header has the root of an empty state, although there are accounts. Callers
+ * choose base fee, gas limit and timestamp, so these need not follow from the parent's header. Blocks are executed and
+ * compared as on any chain.
  */
 export interface Development {
   /** The real root of the genesis state, hex; a gateway does not know it and has the root in the header. */
@@ -141,7 +143,7 @@ export interface ByHand {
   /** Number of changes in the store that no other client can verify. */
   readonly changes: number
   readonly next?: NextBlock
-  /** Whether the store has a block of what waits; it is valid on its parent, until the next change. */
+  /** Whether the store has a block of the waiting transactions. It is valid on its parent, until the next change. */
   readonly hasPending?: boolean
 }
 
@@ -180,7 +182,7 @@ export interface HistoryExtent {
 export interface Epoch {
   /** Number of its blocks, counted from the first of the epoch. */
   readonly count: number
-  /** Root of their header records; undefined for blocks after the Merge, which have none. */
+  /** Root of the blocks' header records; undefined for blocks after the Merge, which have none. */
   readonly accumulator: Hash32 | undefined
   /** Whether the accumulator is in the list of trusted ones. */
   readonly isTrusted: boolean
@@ -252,7 +254,7 @@ export interface ChainRows {
   readHeader(hash: Hash32): Uint8Array | undefined
   /**
    * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
-   * with other rows: copy them to keep them. `isView`: the next read may overwrite them.
+   * with other rows: copy them to keep them. If `isView`, the next read may overwrite them.
    */
   readBlock(hash: Hash32, number?: number, isView?: boolean): StoredBlock | undefined
   /**
@@ -264,7 +266,7 @@ export interface ChainRows {
    * their blooms may be zeros, which takes less time.
    */
   readReceipts(hash: Hash32, lacksBlooms?: boolean): Uint8Array | undefined
-  /** As {@link readReceipts}, for callers that need few of them. */
+  /** Like {@link readReceipts}, but for callers that need few of them. */
   readReceiptList(hash: Hash32): ReceiptList | undefined
   /**
    * RLP of the block access list (EIP-7928) of a block whose header has its hash. Undefined for a block that was never
@@ -276,7 +278,7 @@ export interface ChainRows {
    * blocks are Ethereum's.
    */
   readReported?(hash: Hash32, part: ReportedPart): ReportedJson | undefined
-  /** The blocks with ready answers; this and the next three are absent where no answers are stored. */
+  /** The blocks with ready answers; this and the next three are absent if no answers are stored. */
   readReadyRange?(): { readonly first: number; readonly last: number }
   /** Number of the canonical block with this hash. */
   readNumber?(hash: Hash32): number | undefined
@@ -285,7 +287,7 @@ export interface ChainRows {
    * overwrite its bytes.
    */
   readReadyBlock?(number: number, hash?: Hash32): Uint8Array | undefined
-  /** The same of a transaction or its receipt, in block `from` or a later one. */
+  /** The stored answer about a transaction or its receipt, in block `from` or a later one. */
   readReadyOf?(part: 'transaction' | 'receipt', hash: Hash32, from: number): ReadyAnswer | undefined
   /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined
@@ -301,11 +303,11 @@ export interface ChainRows {
    * next two are absent if nodes are kept by hash.
    */
   readTrieRow?(key: Uint8Array, number?: number): TrieRow | undefined
-  /** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
+  /** The row that an unwound block wrote. Null if the block removed the row, undefined if it did not change the row. */
   readSideTrieRow?(block: BlockName, key: Uint8Array): TrieRow | null | undefined
-  /** Undefined if no caller has set anything; absent, as the next two, where no block is made here. */
+  /** Undefined if no caller has set anything; absent, as the next two, if no block is made here. */
   readByHand?(): ByHand | undefined
-  /** Undefined where no transaction waits for the block after the head. */
+  /** Undefined if no transaction waits for the block after the head. */
   readPending?(): PendingBlock | undefined
   /** Changes of the state that callers made, in order of their blocks. */
   changesByHand?(): Iterable<ChangeByHand>
@@ -348,8 +350,8 @@ export interface ChainRows {
   /** Account after canonical block `number`. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined
   /**
-   * Numbers of canonical blocks that changed an account (also one of its slots), at most `limit`: ascending from
-   * `from` on, or descending from it with `isBackward`.
+   * Numbers of canonical blocks that changed an account or one of its slots, at most `limit`. They ascend from `from`
+   * on, or descend from it with `isBackward`.
    */
   readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[]
   /** Value after canonical block `number`. */
@@ -360,7 +362,7 @@ export interface ChainRows {
   slotsOfAt(address: Address, number: number): Iterable<readonly [Hash32, Uint8Array]>
 }
 
-/** Where a light client of the consensus layer resumes after a restart. */
+/** Point at which a light client of the consensus layer resumes after a restart. */
 export interface SignedCheckpoint {
   /** Root of a finalized beacon block, 32 bytes. */
   readonly root: Uint8Array

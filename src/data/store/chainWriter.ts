@@ -2,7 +2,7 @@
  * The only writer of a network's store: applies block diffs, unwinds them, and stores blocks of branches that are not
  * canonical. Every call is one transaction, or part of a batch of several calls. So a store always ends with a whole
  * block, even if the process dies. Rows wait in memory until the commit (writeBuffer.ts). A batch is written while the
- * caller goes on, mostly by lmdb's own thread (commitRows.ts).
+ * caller continues, mostly by lmdb's own thread (commitRows.ts).
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -74,7 +74,7 @@ const packr = new Packr({ useRecords: false })
 export interface ChainWriterOptions extends ChainStoreOptions {
   /** See {@link EnvironmentOptions}. */
   readonly isCopy?: boolean
-  /** How much of the past is kept; the default is all of it. */
+  /** Limit of the stored past; the default is all of it. */
   readonly history?: HistoryLimits
 }
 
@@ -236,7 +236,7 @@ export class ChainWriter extends ChainReader {
     const timestamp = run.timestamp + (run.last - first) * run.step
     const header = new RunHeaders(run.header).at(run.last, timestamp, parentHash).slice()
     this.commit(() => {
-      // Readers look for runs only where something was set by hand.
+      // Readers look for runs only if something was set by hand.
       this.putByHand({})
       if (run.last > first)
         putRun(this.tables.meta, first, { ...run, last: run.last - 1 }, hashes.subarray(0, -hashBytes))
@@ -255,8 +255,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Removes some of the history that is older than the store keeps, and stores some of the ready answers that it lacks;
-   * each commit does so too. Returns whether there is more. Call it only while no batch is open and no commit is under way.
+   * Removes some expired history, and stores some of the missing ready answers. Each commit does the same. Returns
+   * whether there is more. Call it only while no batch is open and no commit is under way.
    */
   cutHistory(): boolean {
     this.commit(() => undefined)
@@ -304,12 +304,12 @@ export class ChainWriter extends ChainReader {
     )
   }
 
-  /** Sets what callers of a developer chain want of its next block. */
+  /** Sets the values that callers of a developer chain want in its next block. */
   writeNextBlock(next: NextBlock | undefined): void {
     this.commit(() => this.putByHand({ next }))
   }
 
-  /** Stores the block that could be made now of what waits; undefined: none. */
+  /** Stores the block that could be made now of the waiting transactions; undefined means that there is none. */
   writePending(block: BlockDiff | undefined): void {
     this.commit(() => {
       if (block === undefined) this.tables.meta.removeSync(metaKeys.pendingBlock)
@@ -319,9 +319,9 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes a caller's change part of the state after the head, whose header stays; `code` is new code by its hash, `nodes`
-   * are new trie nodes of a store whose tries are no rows. Throws OperatorError where the store cannot go back by one
-   * block.
+   * Applies a caller's change to the state after the head; the head's header stays. `code` is new code by its hash.
+   * `nodes` are new trie nodes, for a store whose tries are no rows. Throws OperatorError if the store cannot unwind
+   * one block.
    */
   changeByHand(
     change: Omit<ChangeByHand, 'number'>,
@@ -368,7 +368,10 @@ export class ChainWriter extends ChainReader {
     readUndo: (number: number) => this.readUndo(number),
   }
 
-  /** `next` stays where it is not named; a pending block is not valid any more. */
+  /**
+   * Writes the row of changes by callers. `next` is unchanged if it is not given; a stored pending block becomes
+   * invalid.
+   */
   protected putByHand({
     added = 0,
     hasPending = false,
@@ -422,8 +425,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes all writes of `work` one transaction, which is on disk when this returns. If `work` throws, what it wrote
-   * before is stored. If a write throws, the store stays as it was.
+   * Makes all writes of `work` one transaction, which is on disk when this returns. If `work` throws, its earlier
+   * writes are stored. If a write throws, the store stays as it was.
    */
   writeTogether(work: () => void): void {
     this.beginBatch()

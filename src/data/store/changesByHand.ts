@@ -1,7 +1,7 @@
 /**
- * Changes to the state after the head that callers of a developer chain make by hand. Owns their rows, and how a change
- * becomes part of the state after a block: the block is written again with it, under the same hash, so history, tries
- * and undo records need no form of their own.
+ * Changes to the state after the head that callers of a developer chain make by hand. Owns their rows and how they are
+ * applied. The block is written again with the change, under the same hash. So history, tries and undo records need no
+ * form of their own.
  *
  *   meta  'changeByHand' ‖ block number ‖ index → msgpack {@link ChangeByHand}
  */
@@ -63,7 +63,7 @@ export function putChangeByHand(
 interface HeadRows {
   readAccount(address: Uint8Array): Uint8Array | undefined
   readSlot(key: Uint8Array): Uint8Array | undefined
-  /** Undefined for the genesis, and where no record is kept. */
+  /** Undefined for the genesis, and if no record is kept. */
   readUndo(number: number): UndoRecord | undefined
 }
 
@@ -76,7 +76,7 @@ export function replacedBy(tables: BufferedTables, rows: HeadRows, changes: Stat
   }
 }
 
-/** Makes `changes` part of the state after the head. Throws OperatorError where the store cannot go back. */
+/** Makes `changes` part of the state after the head. Throws OperatorError if the store cannot unwind a block. */
 export function rewriteHead(
   tables: BufferedTables,
   rows: HeadRows,

@@ -15,7 +15,7 @@ export const idBytes = 4
 
 /** Stands for the trie of accounts, which belongs to no contract. */
 export const noContract = 0
-/** One less than fits, so that a key after all keys of each number exists. */
+/** One less than the maximum, so that a key after all keys of each number exists. */
 const idMax = 2 ** 32 - 2
 
 /**
@@ -31,7 +31,7 @@ const lastKey = new Uint8Array(idBytes)
 
 export class ContractIds {
   readonly #table: ReadTable
-  /** By place: the five words of an address, and its number; 0 if the place is free. */
+  /** Addresses by place: the five words of an address, and its number; 0 if the place is free. */
   readonly #places = new Uint32Array(placeWords << placeBits)
   /** Buffer for the key of a read: a new one for each read would be garbage. */
   readonly #asked = new Uint8Array(addressBytes)
@@ -115,7 +115,7 @@ export class NewContractIds extends ContractIds {
     this.#table = table
   }
 
-  /** As {@link find}, but assigns a new number to a contract without one. */
+  /** Like {@link find}, but assigns a new number to a contract without one. */
   findOrGive(key: Uint8Array, at: number): number {
     const found = this.find(key, at)
     if (found !== noContract) return found

@@ -12,7 +12,7 @@ import { type ContractTableName, keyAfterPrefix, keyBytesMax, type ReadTables } 
 
 /** Buffer for keys of reads, which tables copy: a new key for each read would be garbage. */
 const asked = new Uint8Array(idBytes + keyBytesMax)
-/** Views of it, by their start and the length of the caller's key. */
+/** Views of the array, by their start and the length of the caller's key. */
 const askedParts: Uint8Array[][] = Array.from({ length: 2 + addressBytes }, () => [])
 
 const noName = new Uint8Array(0)

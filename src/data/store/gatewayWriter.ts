@@ -10,6 +10,7 @@ import {
 import { OperatorError } from '../../primitives/faults.js'
 import type { Change } from './blockDiff.js'
 import {
+  ancestorsMax,
   type BlockName,
   type ChainIdentity,
   type ReportedJson,
@@ -90,7 +91,7 @@ export interface FetchedBlock extends FetchedParts {
 
 /** Data that comes with a new head besides its headers. */
 export interface HeadNews {
-  /** Changes of a block; undefined if they are not known: then no value proved before it holds after it. */
+  /** Changes of a block; undefined if they are unknown: then values proved before the block are not valid after it. */
   readonly changesOf: (header: CanonicalHeader) => BlockChanges | undefined
   /** State that was proved after the last of the headers. */
   readonly proved: readonly ProvedState[]
@@ -203,8 +204,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Moves the lowest canonical blocks above genesis and below `number` to the side blocks, some thousand at a time,
-   * because their numbers are no longer certain. Returns whether there are more.
+   * Moves canonical blocks above genesis and below `number` to the side blocks, some thousand at a time, lowest first.
+   * Their numbers are no longer certain. Returns whether there are more.
    */
   moveAsideBelow(number: number): boolean {
     const range = { start: numberKey(1), end: numberKey(number), limit: movedMax }
@@ -217,6 +218,21 @@ export class GatewayWriter extends ChainWriter {
       this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(linkedFrom))
     })
     return numbers.length === movedMax
+  }
+
+  /**
+   * Makes a block of the same chain the head, to which no other block is linked. Blocks above it, and those below that
+   * BLOCKHASH can read, become side blocks.
+   */
+  restartAt(header: CanonicalHeader): void {
+    const start = numberKey(Math.max(0, header.number - ancestorsMax))
+    this.commit(() => {
+      const numbers = Array.from(this.tables.blocks.getRange({ start }), ({ key }) => readUint64(key, 0))
+      for (const number of numbers) this.#moveAside(number)
+      this.#putHeader(header)
+      this.putHead(header)
+      this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(header.number))
+    })
   }
 
   extendDown(headers: readonly CanonicalHeader[]): void {
@@ -290,8 +306,8 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Stores parts of blocks, and adds the canonical blocks from number `first` to `last` to the log index, if their logs
-   * are complete; all in one transaction.
+   * Stores parts of blocks in one transaction. Also adds the canonical blocks `first` to `last` to the log index, if
+   * their logs are complete.
    */
   fillLogs(parts: readonly FetchedParts[], first: number, last: number): void {
     this.commit(() => {

@@ -41,7 +41,7 @@ export type BlockChanges = ReadonlyMap<string, AccountChange>
 /** An account and some of its slots, proved after a block. */
 export interface ProvedValues {
   readonly address: Uint8Array
-  /** RLP; empty if the account does not exist. */
+  /** RLP of the account; empty if it does not exist. */
   readonly account: Uint8Array
   readonly slots: readonly (readonly [slot: Uint8Array, value: Uint8Array])[]
 }
@@ -75,12 +75,12 @@ export class HeldValues {
     return marks !== undefined && equalBytes(marks.head, head)
   }
 
-  /** Starts over at a block: earlier values may belong to another chain and hold at no block. */
+  /** Starts over at a block: earlier values may belong to another chain and are valid at no block. */
   restart({ number, hash }: BlockName): void {
     this.#meta.putSync(metaKeys.held, encodeMarks({ from: number, floor: number, head: hash }))
   }
 
-  /** Changes are applied from this block on, and some before it were missed: earlier values no longer hold. */
+  /** Changes are applied from this block on, and some before it were missed: earlier values are no longer valid. */
   miss({ number, hash }: BlockName): void {
     this.#meta.putSync(metaKeys.held, encodeMarks({ ...this.marks, from: number, head: hash }))
   }
@@ -125,7 +125,7 @@ export class HeldValues {
   proveWhole(head: BlockName, proved: ProvedValues): boolean {
     if (!this.prove(head, proved)) return false
     const { number } = head
-    // As long as the other slots are known to be zero, these must be known too.
+    // While the other slots are known to be zero, these must be known, too.
     for (const [slot] of proved.slots) {
       const key = heldKey('slot', proved.address, slot)
       const row = this.#read(key)
@@ -237,7 +237,7 @@ export class HeldValues {
     return true
   }
 
-  /** A value that was proved after the previous block also holds after this one. */
+  /** A value that was proved after the previous block is also valid after this one. */
   #extend(number: number, key: Uint8Array, row: HeldRow): void {
     this.#held.putSync(indexKey(number, key), noBytes)
     this.#held.putSync(key, encodeHeld({ ...row, last: number }))

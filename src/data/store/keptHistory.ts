@@ -115,7 +115,7 @@ export const keepsAll: HistoryLimits = {
   trie: Infinity,
 }
 
-/** For a store that never removed anything. */
+/** The oldest blocks of a store that never removed anything. */
 const fromGenesis: OldestKept = { state: 0, receipts: 0, bodies: 0, trie: 0 }
 
 /** Rows that one transaction removes, besides twice as many as it writes. Removing them takes some 20 ms. */
@@ -221,7 +221,7 @@ function cutBody(tables: BufferedTables, number: number, block: StoredBlock): nu
 
 /** Removes a block that was unwound, except its code. */
 export function dropSideBlock({ sideBlocks, bodies, receipts }: BufferedTables, hash: Hash32): void {
-  // It may be canonical again.
+  // The block may be canonical again.
   if (!sideBlocks.doesExist(hash)) return
   for (const table of [sideBlocks, bodies, receipts]) table.removeSync(hash)
 }

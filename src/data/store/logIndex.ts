@@ -3,10 +3,10 @@
  * of the table `logs` and their encoding.
  *
  * A row is a list of block numbers: the last one, and then the difference to each previous one, as base-128 integers
- * (LEB128). So the newest block is added at the front, whatever the length. The key alone has the newest row. When
- * a row with {@link chunkBytesMax} bytes gets another number, it moves to `key ‖ its last block`. So for a key with
- * logs in every block each block copies at most that many bytes, and a search can skip older rows. A gateway adds
- * blocks in any order; a full row that gets one in between is cut in two.
+ * (LEB128). So the newest block is added at the front, for any length. The key alone has the newest row. When a row
+ * with {@link chunkBytesMax} bytes gets another number, it moves to `key ‖ its last block`. So for a key with logs in
+ * every block each block copies at most that many bytes, and a search can skip older rows. A gateway adds blocks in any
+ * order; a full row that gets one in between is cut in two.
  */
 import { writeUint64 } from '../../primitives/bytes.js'
 import { logKeyBytes, logKeysOf } from './layouts/logKeys.js'
@@ -101,7 +101,7 @@ function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
   }
 }
 
-/** The row with the lowest number of a key from `from` on, or the row where it would be. */
+/** The row of a key with the lowest number from `from` on, or its place if there is none. */
 function findRow(
   table: ReadTable,
   key: Uint8Array,

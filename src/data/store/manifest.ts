@@ -32,7 +32,7 @@ const manifestSchema = z.strictObject({
   /** Version of the program that made it. */
   madeBy: z.string(),
   madeAt: z.iso.datetime(),
-  /** By name of the network; a network whose store has no block yet is absent. */
+  /** Chains by name of the network; a network whose store has no block yet is absent. */
   chains: z.record(z.string(), chainSchema),
   files: z.array(
     z.strictObject({

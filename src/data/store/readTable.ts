@@ -15,9 +15,9 @@ export interface Range {
 /** The part of an LMDB table that readers use. */
 export interface ReadTable {
   getBinary(key: Uint8Array): Uint8Array | undefined
-  /** As {@link getBinary}, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
+  /** Like {@link getBinary}, or at most its first `bytesMax` bytes, in memory of {@link briefSlab}. */
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
-  /** As {@link getBinary}, in memory that the next read of any table overwrites. */
+  /** Like {@link getBinary}, in memory that the next read of any table overwrites. */
   viewUntilNextRead(key: Uint8Array): Uint8Array | undefined
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>
@@ -40,7 +40,7 @@ export interface RowBuffer extends WriteTable {
   noteMoved(key: Uint8Array, to: Uint8Array): void
   /** The first row to which waiting changes moved past values of `key`: a range of rows on disk does not have it. */
   movedFrom(key: Uint8Array): Uint8Array | undefined
-  /** Below 0 if the row of `a` is before that of `b`. */
+  /** Negative if the row of `a` is before that of `b`. */
   compare(a: Uint8Array, b: Uint8Array): number
 }
 
@@ -48,7 +48,7 @@ export function isRowBuffer(table: ReadTable): table is RowBuffer {
   return 'storedRange' in table
 }
 
-/** Runs a read at once and returns what it returns. */
+/** Runs a read at once and returns its result. */
 export type ReadGuard = <T>(read: () => T) => T
 
 /** Wraps tables so that every read, and every step of a range, goes through `guard`. */

@@ -64,8 +64,8 @@ const sharedValueMax = 2_000
 const pageBytes = 4_096
 
 /**
- * part (1 byte) ‖ block number (8) ‖ index (4). Rows of blocks are together: most are in pages of their own, so that the
- * pages of their keys are few, and stay in the processor's caches.
+ * part (1 byte) ‖ block number (8) ‖ index (4). Rows of one block are neighbours. Most rows fill pages of their own, so
+ * the pages of keys are few and stay in the processor's caches.
  */
 export function writeReadyKey(key: Uint8Array, number: number, part: ReadyPart, index: number): void {
   key[0] = parts[part]
@@ -113,7 +113,7 @@ function storedBytes(row: Uint8Array): number {
   return length <= sharedValueMax ? length : pageBytes * Math.ceil(length / pageBytes)
 }
 
-/** All rows of a block. The row of the block itself comes last: it says how many transactions and bytes there are. */
+/** All rows of a block. The row of the block itself comes last: it has the numbers of transactions and bytes. */
 export function readyRowsOf(
   number: number,
   { hash, senders }: Pick<StoredBlock, 'hash' | 'senders'>,
@@ -142,7 +142,10 @@ interface ReadyTables {
   readonly blocks: ReadTable
 }
 
-/** What a commit leaves: the head, the oldest block whose body and receipts are stored, and how many blocks it adds. */
+/**
+ * The result of a commit: the head, the oldest block whose body and receipts are stored, and the number of added
+ * blocks.
+ */
 export interface CommittedBlocks {
   readonly head: number
   readonly oldest: number

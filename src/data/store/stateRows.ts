@@ -70,7 +70,7 @@ export function kindOf(key: Uint8Array): StateKind {
 
 /**
  * Value of an account (20 bytes) or slot (52 bytes) after block `number`. One read if the latest row has it, else one
- * bounded range read more. Returns undefined if there was none, or it is not kept.
+ * more bounded range read. Returns undefined if there was none, or it is not kept.
  */
 export function valueAt(tables: ReadStateTables, key: Uint8Array, number: number): Uint8Array | undefined {
   const kind = kindOf(key)

@@ -14,9 +14,10 @@ const totalLengthAt = 40
 const headerAt = 41
 
 /**
- * A block without its body, as one row: hash (32 bytes) ‖ length of the body (4, big-endian) ‖ length of the header
- * (4) ‖ length of the total difficulty (1) ‖ header (RLP) ‖ total difficulty ‖ sender and hash of each transaction
- * (52 each). Its parts are views of the row.
+ * A block without its body, as one row. Its parts are views of the row.
+ *
+ *   hash (32 bytes) ‖ length of the body (4, big-endian) ‖ length of the header (4) ‖ length of the total difficulty (1)
+ *   ‖ header (RLP) ‖ total difficulty ‖ sender and hash of each transaction (52 each)
  */
 export class StoredBlock {
   readonly #headerEnd: number

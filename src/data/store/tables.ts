@@ -85,9 +85,9 @@ const tableNames = {
    */
   held: 'held',
   /**
-   * block hash ‖ 0 for the block, 1 for its receipts → how it is verified (0: roots cover it; 1: one upstream reported
-   * it; 2: a quorum did) ‖ JSON in the upstream's form. Gateways to chains of other families only. Older stores lack
-   * it, as for `held`.
+   * block hash ‖ 0 for the block, 1 for its receipts → verification (1 byte) ‖ JSON in the upstream's form.
+   * Verification is 0 if roots cover the row, 1 if one upstream reported it, 2 if a quorum did. Gateways to chains of
+   * other families only. Older stores lack it, as for `held`.
    */
   reported: 'reported',
   /**
@@ -136,7 +136,7 @@ export const metaKeys = {
   checkpoint: Buffer.from('checkpoint'),
   /** msgpack {@link ByHand}; only developer chains on which a caller has set something. */
   byHand: Buffer.from('byHand'),
-  /** msgpack {@link BlockDiff}: the block that could be made now of what waits; developer chains only. */
+  /** msgpack {@link BlockDiff}: the block that could be made now of the waiting transactions; developer chains only. */
   pendingBlock: Buffer.from('pendingBlock'),
   /** block ‖ index of a change to the state after it that a caller made → msgpack {@link ChangeByHand}. */
   changesByHand: Buffer.from('changeByHand'),
@@ -144,6 +144,11 @@ export const metaKeys = {
   ready: Buffer.from('ready'),
   /** hash of a block → state root after it with these changes. */
   rootByHand: (hash: Uint8Array) => concatBytes(Buffer.from('rootByHand'), hash),
+  /**
+   * ‖ address, or address ‖ slot → nothing: the keys that own blocks or callers have changed. Only forks of developer
+   * chains have these rows.
+   */
+  changedHere: Buffer.from('changedHere:'),
   /** Runs of empty blocks, and the hashes of their blocks (emptyRuns.ts); developer chains only. */
   emptyRun: Buffer.from('emptyRun:'),
   emptyRunHashes: Buffer.from('emptyRunHashes:'),
@@ -161,7 +166,7 @@ export function openChainTables(environment: RootDatabase): ChainTables | undefi
   return tables as ChainTables
 }
 
-/** For a reader of a store whose writer did not make the table. */
+/** An empty table, for a reader of a store whose writer did not make the table. */
 const emptyTable: ReadTable = {
   getBinary: () => undefined,
   getBrief: () => undefined,

@@ -1,6 +1,6 @@
 /**
- * The tries of a chain by owner and path: applies the changes of a block, reverts them, and reads tries after any block
- * that is kept. Owns the keys and versions of rows; trieRow.ts owns their content.
+ * The tries of a chain by owner and path. Applies the changes of a block, reverts them, and reads tries after any
+ * stored block. Owns the keys and versions of rows; trieRow.ts owns their content.
  *
  *   trie         owner ‖ path → the row as it is at the head: form ‖ block that made it (6 bytes) ‖ body
  *                owner ‖ path ‖ 0 ‖ block → the row before that block, if the block removed it, or had no room for it
@@ -95,7 +95,7 @@ export function replaceTries(
     const isRemoved = content.length === 0
     if (before === undefined ? isRemoved : equalBytes(before.content, content)) continue
     const older = before && !isRemoved ? olderThan(content, before, number, key.length) : undefined
-    // The past row is written before the row that it leaves: in the other order, pages are less full.
+    // The past row is written before the row that it comes from: in the other order, pages are less full.
     const pastKey = before && older === undefined ? historyKey(pastPrefix(key), number) : undefined
     if (pastKey !== undefined) rows.add(pastKey, pastRow(before as TrieVersions, number))
     rows.add(key, isRemoved ? undefined : currentRow({ from: number, content, older: older ?? noBytes }))
@@ -163,7 +163,7 @@ export function cutTries(
   last: number,
   rowsMax: number,
 ): { readonly blocks: number; readonly rows: number } {
-  /** By key, with the first of these blocks that changed the row. */
+  /** Rows by key, with the first of these blocks that changed the row. */
   const changed = new Map<string, readonly [key: Uint8Array, number: number]>()
   let next = first
   for (; next <= last && changed.size < rowsMax; next++) {
@@ -276,7 +276,7 @@ function sidePrefix(number: number, hash: Uint8Array): Uint8Array {
   return concatBytes(numberKey(number), hash)
 }
 
-/** The row that an unwound block wrote: null if it removed it, undefined if it did not change it. */
+/** The row that an unwound block wrote. Null if the block removed the row, undefined if it did not change the row. */
 export function readSideRow(
   sideTries: ReadTable,
   { number, hash }: { readonly number: number; readonly hash: Uint8Array },

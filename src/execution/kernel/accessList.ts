@@ -78,7 +78,7 @@ class Before {
   }
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetAccesses(): void {
   isRecording = false
   seenAccounts = null

@@ -12,7 +12,7 @@ import { clearWord, copyWord, equals, isZero, reverseWord, writeAddress } from '
 /** An account. Members that end in `Tx` are the number of the transaction for which the property holds. */
 @unmanaged
 export class Account extends Record {
-  /** Its code, once read; 0 before. */
+  /** Code of the account, once read; 0 before. */
   code: usize
   exists: u32
   /** EIP-2929. */
@@ -100,7 +100,7 @@ const records = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
 /** Head of the list of accounts that changed since the host last read it. */
 let listed: Account | null = null
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetAccounts(): void {
   accounts.forget()
   slots.forget()

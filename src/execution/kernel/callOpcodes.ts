@@ -263,7 +263,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   // EIP-6780: only a contract created in this transaction is destroyed; others only send their balance.
   const ends = !has(Fork.Cancun) || account.createdTx == transaction
   if (heir == account) {
-    // EIP-8246: its balance stays.
+    // EIP-8246: the balance of the destroyed account stays.
     if (ends && !has(Fork.Amsterdam)) {
       clearWord(scratchWords)
       setBalance(account, scratchWords)

@@ -21,9 +21,9 @@ import { copyWord, isBelow, isZero, readAddress, reverseWord, WORD, writeAddress
 
 /** Result of an attempt to begin a frame. */
 export enum Begun {
-  /** It failed at once; {@link why} is the reason, and {@link gasBack} the gas for its caller. */
+  /** The frame failed at once; {@link why} is the reason, and {@link gasBack} the gas for its caller. */
   Failed = 0,
-  /** It succeeded at once, without a frame. */
+  /** The frame succeeded at once, without running. */
   Succeeded = 1,
   /** The frame was begun. */
   Entered = 2,

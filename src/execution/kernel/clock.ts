@@ -12,8 +12,8 @@ export function setLookEvery(gas: i64): void {
 /** Gas of cheap instructions in a step of 0.1 µs. */
 const stepGas: i64 = 100
 /*
- * Gas that slow instructions count on this clock in addition to their own: DIV and its relatives; ADDMOD and MULMOD;
- * for each gas of EXP; and for KECCAK256 once and for each gas of its length.
+ * Gas that slow instructions count on this clock in addition to their own: DIV and its relatives, ADDMOD and MULMOD,
+ * EXP and KECCAK256. EXP counts it for each unit of its gas, KECCAK256 once and for each unit of gas of its length.
  */
 export const divisionGas: i64 = 60
 export const moduloGas: i64 = 120

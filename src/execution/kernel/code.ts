@@ -38,7 +38,7 @@ const headBytes: usize = 48
 const codes = changetype<Table>(memory.data(offsetof<Table>(), 16))
 const memoryOfCodes = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetCodes(): void {
   codes.forget()
   memoryOfCodes.forget()

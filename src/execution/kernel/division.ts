@@ -1,6 +1,6 @@
 /**
- * Division of 256-bit words and of the longer numbers in ADDMOD and MULMOD: Knuth's algorithm D (The Art of Computer
- * Programming, volume 2, 4.3.1) on digits of 32 bits, because WebAssembly's widest division is 64 bits by 64.
+ * Division of 256-bit words and of the longer numbers in ADDMOD and MULMOD. Uses Knuth's algorithm D (The Art of
+ * Computer Programming, volume 2, 4.3.1). Digits have 32 bits, because WebAssembly's widest division is 64 bits by 64.
  * Division by zero gives zero, as in the EVM.
  */
 import { dividendDigits, divisorDigits, quotientDigits } from './layout'

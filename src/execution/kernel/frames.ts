@@ -1,7 +1,7 @@
 /**
- * Data of the active frames: their EVM memory and its gas, the reason why the current instruction cannot be executed,
- * and the data that the last inner frame returned. Frames are records in linear memory (frame.ts), so that call depth
- * takes no native stack.
+ * Data of the active frames. Each has its EVM memory and the gas for it, the fault of the current instruction, and the
+ * return data of the last inner frame. Frames are records in linear memory (frame.ts), so that call depth takes no
+ * native stack.
  */
 import { Failure, Frame } from './frame'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
@@ -23,7 +23,7 @@ export function fail(why: Failure): i64 {
   return -1
 }
 
-/** As {@link fail}, for a known cost; `gas` is the gas after it. */
+/** Like {@link fail}, but for a known cost; `gas` is the gas after it. */
 export function failAfter(gas: i64, why: Failure): i64 {
   fail(why)
   isCostKnown = true
@@ -44,7 +44,7 @@ export function clearReturned(): void {
   returnedLength = 0
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetReturned(): void {
   returnedBlock = 0
   returned = 0
@@ -88,7 +88,7 @@ export function endOf(offset: usize, length: u64): u64 {
   return end < length || end > tooFar - 32 ? tooFar : end
 }
 
-/** As {@link endOf}, for a length that is a word on the stack too. */
+/** Like {@link endOf}, but for a length that is a word on the stack too. */
 export function endOfWords(offset: usize, length: usize): u64 {
   return isSmall(length) ? endOf(offset, load<u64>(length)) : tooFar
 }

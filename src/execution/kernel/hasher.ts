@@ -9,7 +9,7 @@ import { absorbBlocks, finishHash, rate, startHash } from './keccak'
  */
 export const input: usize = 0x2000
 export const inputBytes: usize = 896 * rate
-/** Where the hash is written. */
+/** Address of the written hash. */
 export const output: usize = input + inputBytes
 
 /** Begins a hash of more than {@link inputBytes}. */

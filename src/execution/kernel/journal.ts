@@ -35,7 +35,7 @@ enum Kind {
   WarmSlot,
 }
 
-/** How to undo one change. */
+/** Record for undoing one change. */
 @unmanaged
 class Undo {
   before: usize
@@ -121,7 +121,7 @@ export function startJournal(ofSystem: bool): void {
   transactionArena.clear()
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetJournal(): void {
   transaction = 0
   newest = 0

@@ -1,6 +1,6 @@
 /**
- * Keccak-256 (the padding of the Keccak submission, not of SHA-3) with a cache for inputs of 64 bytes, from which the
- * slots of mapping entries are computed.
+ * Keccak-256, with the padding of the Keccak submission, not of SHA-3. Has a cache for inputs of 64 bytes, which give
+ * the slots of mapping entries.
  */
 import { keccakCache, keccakState } from './layout'
 
@@ -177,7 +177,7 @@ export function keccak256(from: usize, length: usize, out: usize): void {
   finishHash(from, length, out)
 }
 
-/** As {@link keccak256}, for 64 bytes. A hash that begins with zeros marks an unused entry of the cache. */
+/** Like {@link keccak256}, but for 64 bytes. A hash that begins with zeros marks an unused entry of the cache. */
 export function keccak64(from: usize, out: usize): void {
   let mix = load<u64>(from) ^ load<u64>(from, 24) ^ load<u64>(from, 32) ^ load<u64>(from, 56)
   mix *= 0x9e3779b97f4a7c15

@@ -29,7 +29,7 @@ export function setNewestLog(log: Log | null): void {
   logCount = log === null ? firstIndex : log.index + 1
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetLogs(): void {
   logCount = 0
   startLogs()

@@ -37,7 +37,7 @@ import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, W
 
 /** Remaining gas of the outermost frame after its end. */
 export let gasLeft: i64 = 0
-/** Sets it for a message that ends without a frame. */
+/** Sets the gas that is left, for a message that ends without a frame. */
 export function setGasLeft(gas: i64): void {
   gasLeft = gas
 }

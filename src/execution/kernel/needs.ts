@@ -1,6 +1,5 @@
 /**
- * Records, during a run with more gas, how much gas would have sufficed for the same path. Gas estimates start from
- * it.
+ * Records, during a run with more gas, how much gas would have sufficed for the same path. Gas estimates start from it.
  *
  * A frame that gets `need` gas behaves as in the run, where
  *
@@ -9,15 +8,15 @@
  *               for each inner frame: consumed before it + cost of the instruction
  *                 + the least g with g − ⌊g/64⌋ ≥ need(inner) − stipend )         (EIP-150)
  *
- * An inner frame that fails exceptionally uses all gas it was given, so what its caller keeps depends on its gas g at
- * the call: ⌊g/64⌋, or the excess over a fixed amount that the call requested. From there on the caller's consumption
- * is counted from zero, and the parts are joined at the end.
+ * An inner frame that fails exceptionally uses all of its gas. So the rest depends on the caller's gas g at the call:
+ * ⌊g/64⌋, or the excess over a fixed requested amount. From there on the caller's consumption is counted from zero, and
+ * the parts are joined at the end.
  */
 import { Frame, Part } from './frame'
 import { transactionArena } from './journal'
 import { Fork, has, sstoreSentryGas } from './rules'
 
-/** How an inner frame ended: a revert gives remaining gas back, an exceptional failure (burnt) nothing. */
+/** End of an inner frame: a revert gives remaining gas back, an exceptional failure (burnt) nothing. */
 export enum End {
   Succeeded,
   Reverted,
@@ -32,8 +31,8 @@ let freeParts: Part | null = null
 /** Gas that the outermost frame needed. */
 export let neededGas: i64 = 0
 /**
- * Whether nothing in the run depended on the amount of gas: no inner frame failed, and GAS was only read to be passed
- * on to a call. Then every gas limit from {@link neededGas} on repeats the run exactly.
+ * Whether the run did not depend on the amount of gas. No inner frame failed, and GAS was only read to be passed on to
+ * a call. Then every gas limit from {@link neededGas} on repeats the run exactly.
  */
 export let isLinear: bool = true
 /**

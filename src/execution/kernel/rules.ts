@@ -1,7 +1,7 @@
 /**
  * The rules that differ between forks: opcodes, their gas, and their stack use. Owns the table of opcodes and the
- * prices that depend on more than the opcode. Source: yellow paper, appendices G and H; rows and prices name their
- * EIP where there is one.
+ * prices that depend on more than the opcode. Source: yellow paper, appendices G and H; rows and prices name their EIP,
+ * if any.
  */
 import { opcodeTable } from './layout'
 
@@ -50,7 +50,7 @@ export let selfdestructRefund: i64 = 0
 
 /** The first access to an account (EIP-2929, EIP-8038). */
 export let coldAccountGas: i64 = 0
-/** EXTCODESIZE and EXTCODECOPY, for the code besides the account (EIP-8038). */
+/** Gas of EXTCODESIZE and EXTCODECOPY for the code, besides the account (EIP-8038). */
 export let codeAccessGas: i64 = 0
 /** A call that sends value, including its stipend (EIP-8038). */
 export let valueTransferGas: i64 = 0
@@ -193,8 +193,8 @@ const rowWords: i32 = 6
 export const missingOpcode: u32 = 0xffff
 
 /**
- * Writes an entry of the opcode table: bits 0 to 15 static gas, 16 to 31 bytes that must be on the stack, 32 to 63
- * the most bytes that may be on it beyond those.
+ * Writes an entry of the opcode table: bits 0 to 15 static gas, 16 to 31 bytes that must be on the stack. Bits 32 to 63
+ * are the most bytes that may be on the stack beyond those.
  */
 function putOpcode(opcode: usize, gas: u32, taken: u32, left: u32): void {
   const mostWords = stackMax + taken - left

@@ -18,8 +18,8 @@ export class Table {
   count: u32
 
   /**
-   * The place of the record whose word at `keyOffset` is the key and whose member at `otherOffset` is `other`; if
-   * there is none, the place for it. Valid until the next search.
+   * The place of the record with this key and other value, or the place for a new one. Its word at `keyOffset` is the
+   * key, its member at `otherOffset` is `other`. Valid until the next search.
    */
   @inline
   placeFor(hash: u32, keyOffset: usize, key: usize, otherOffset: usize, other: u32): usize {

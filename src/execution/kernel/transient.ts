@@ -10,7 +10,7 @@ export function startTransients(): void {
   slots.clear()
 }
 
-/** After the heap was cleared. */
+/** Call it after the heap was cleared. */
 export function forgetTransients(): void {
   slots.forget()
 }

@@ -2,8 +2,8 @@
  * 256-bit words of the EVM (yellow paper, appendix H): four limbs of 64 bits in linear memory, the least significant
  * first. Owns all operations but division. Functions take addresses of words; `out` may be one of the operands.
  *
- * Words are always stored in halves of 128 bits. A processor forwards a stored value to a later load only if one
- * store covers the load; loading a half after storing two limbs waits 15 cycles for the cache.
+ * Words are always stored in halves of 128 bits. A processor forwards a stored value to a later load only if one store
+ * covers the load. Loading a half after storing two limbs waits 15 cycles for the cache.
  */
 
 /** Bytes of a word. */

@@ -1,7 +1,7 @@
 /**
  * The listener for operators, on an address of its own: `/live`, `/ready`, `/metrics`, the API and the dashboard. Owns
- * paths, the token, and which requests are acceptable. Does not own the data. It is node:http on the main thread,
- * whatever transport serves the public.
+ * paths, the token, and which requests are acceptable. Does not own the data. Uses node:http on the main thread, with
+ * any transport for the public.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -66,7 +66,7 @@ export class AdminListener {
   readonly #gate: TokenGate
   readonly #hosts: ReadonlySet<string>
   readonly #live: LiveStreams
-  /** Made on the first request: making it takes a twentieth of the time of a start. */
+  /** The OpenAPI document, made on the first request: making it takes a twentieth of the time of a start. */
   #openApi: string | undefined
   readonly #dashboard = readDashboard()
   readonly #failedLogIns: FailedLogIns

@@ -1,4 +1,4 @@
-/** The checks of a request to the admin API, whatever its route. */
+/** The checks of a request to the admin API, for every route. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type * as z from 'zod'

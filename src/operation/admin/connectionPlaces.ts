@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net'
 
 /**
- * The places of connections. If all are taken, a new connection gets the place of an idle one: from the address with
- * the most idle connections, the one that is idle longest. A connection is idle while none of its requests is answered:
- * before its first request, between two, and while its client does not read. So a client that opens many takes places
- * only from itself.
+ * The places of connections. If all are taken, a new connection gets the place of an idle one. The address with the
+ * most idle connections loses the one that is idle longest. A connection is idle before its first request, between two
+ * requests, and while its client does not read. So a client that opens many connections takes places only from itself.
  */
 export class ConnectionPlaces {
   readonly #max: number
@@ -34,7 +33,7 @@ export class ConnectionPlaces {
     })
   }
 
-  /** One of its requests is being answered. */
+  /** Marks a connection as busy: one of its requests is being answered. */
   begin(socket: Socket): void {
     if (socket.destroyed) return
     this.#resting.delete(socket)

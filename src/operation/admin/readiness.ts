@@ -24,7 +24,7 @@ export interface ReadinessFigures {
     readonly network: string
     /** Whether the last attempt to store submissions succeeded. */
     readonly isStoring: boolean
-    /** How long the oldest submission has waited; undefined if the sequencer answers or there is none. */
+    /** Time for which the oldest submission has waited; undefined if the sequencer answers or there is none. */
     readonly queueAgeMs: number | undefined
   }[]
   /** Undefined if no keys are needed, or they are not shared. */
@@ -32,7 +32,7 @@ export interface ReadinessFigures {
 }
 
 interface ReadinessLimits {
-  /** Undefined: heads may be of any age. */
+  /** Limit of a head's age; if undefined, heads may be of any age. */
   readonly headAgeMsMax?: number | undefined
   readonly queueAgeMsMax: number
 }
@@ -54,7 +54,7 @@ interface FailedCheck {
   /** Undefined for a check of the whole server. */
   readonly network?: string
   readonly why: string
-  /** When it began to fail, ISO 8601; absent if unknown. */
+  /** Start of the failure, ISO 8601; absent if unknown. */
   readonly since?: string
 }
 

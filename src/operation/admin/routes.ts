@@ -40,7 +40,7 @@ interface ApiCall {
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** With `{id}` for a variable segment. */
+  /** Path with `{id}` for a variable segment. */
   readonly path: string
   readonly summary: string
   readonly query: z.ZodObject | undefined
@@ -66,7 +66,7 @@ interface RouteOf<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodTyp
 
 function route<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType>(of: RouteOf<A, Q, B>): Route {
   const { query, body, isStream = false, status = 200 } = of
-  // `query` and `body` of a call were parsed by these schemas.
+  // The handler gets `query` and `body` of a call as parsed by these schemas.
   return { ...of, query, body, isStream, status, run: of.run as Route['run'] }
 }
 

@@ -29,7 +29,7 @@ import { type Io, untilInterrupted } from '../process/terminal.js'
 
 /** A file of the data folder, by its path in it. */
 interface Source {
-  /** With slashes. */
+  /** Path with its slashes. */
   readonly path: string
   readonly isStore: boolean
 }

@@ -11,7 +11,7 @@ import type { Io } from '../process/terminal.js'
 
 /** One flag, named after its key in {@link CommandSpec.flags}: `logLevel` is written `--log-level`. */
 export interface Flag<V> {
-  /** Stands for the value in the help text; undefined for a switch. */
+  /** Name of the value in the help text; undefined for a switch. */
   readonly placeholder: string | undefined
   readonly summary: string
   /** The default as the help text shows it. */
@@ -21,9 +21,9 @@ export interface Flag<V> {
   readonly isList?: boolean
   /** The typed value; undefined if `text` is not valid. */
   readonly parse: (text: string) => V | undefined
-  /** What `parse` accepts, for the error message. */
+  /** Description of accepted values, for the error message. */
   readonly expected: string
-  /** What an error message may show of a wrong value; all of it where absent. */
+  /** The part of a wrong value that an error message may show; if absent, all of it. */
   readonly redact?: (text: string) => string
 }
 
@@ -123,7 +123,7 @@ export function switchFlag(summary: string): Flag<true> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the value type of a flag is known where its command is declared.
+// biome-ignore lint/suspicious/noExplicitAny: the declaration of a command has the value types of its flags.
 type Flags = Readonly<Record<string, Flag<any>>>
 
 /** The given flags, under their names in {@link CommandSpec.flags}. */
@@ -140,7 +140,7 @@ interface Positionals {
 }
 
 interface CommandSpec<F extends Flags> {
-  /** As typed after `tidegate`, one or two words. */
+  /** The command as typed after `tidegate`, one or two words. */
   readonly name: string
   readonly summary: string
   /** Paragraphs of the help text. */

@@ -205,6 +205,11 @@ const serve = defineCommand({
     engineFrom: upstreamsFlag(
       'with --engine-port: fetch the blocks between the store and the chosen head from this node, by their hashes; repeatable',
     ),
+    engineBeacon: urlsFlag(
+      'with --engine-port: fetch them from the blocks of this beacon node, too; repeatable',
+      isBeaconUrl,
+      'a URL of http or https',
+    ),
     ...signatures('take the head that validators signed, as this node shows; repeatable'),
     ...access,
   },
@@ -260,6 +265,7 @@ const dev = defineCommand({
       'begin on this block of the chain of a node, or on its newest one; each value that is read of it is proved and stored',
     ),
     data: textFlag('DIR', 'folder of the chain, which goes on where it was; made where there is none'),
+    config: textFlag('FILE', 'configuration file whose limits apply; all else in it is not read'),
     logLevel: choiceFlag('LEVEL', threads.logLevel.summary, { choices: logLevels, shownDefault: 'warn' }),
   },
   examples: [

@@ -1,4 +1,4 @@
-/** `dev`: writes the genesis of a developer chain where there is none, and serves it. */
+/** `dev`: writes the genesis of a developer chain if there is none, and serves it. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -30,6 +30,8 @@ interface DevFlags {
   /** URL, or URL@BLOCK. */
   readonly fork?: string | undefined
   readonly data?: string | undefined
+  /** Path. */
+  readonly config?: string | undefined
   readonly logLevel?: LogLevel | undefined
 }
 
@@ -45,7 +47,7 @@ interface DevChain {
 
 /** Serves until stopped; resolves to the exit status. Throws UsageError if flags contradict each other or the folder. */
 export async function dev(flags: DevFlags, io: Io): Promise<number> {
-  const { data, blockTime, noMining = false, port, logLevel } = flags
+  const { data, blockTime, noMining = false, port, config: limitsFrom, logLevel } = flags
   if (blockTime !== undefined && noMining)
     throw new UsageError('--block-time and --no-mining exclude each other; leave one out')
   const dataDir = data === undefined ? mkdtempSync(join(tmpdir(), 'tidegate-dev-')) : resolve(data)
@@ -61,6 +63,7 @@ export async function dev(flags: DevFlags, io: Io): Promise<number> {
     for (const line of introLines(chain)) io.out(line)
     const config = resolveDevConfig({
       port,
+      limitsFrom,
       logLevel,
       dataDir,
       genesis: join(dataDir, 'genesis.json'),

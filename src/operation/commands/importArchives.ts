@@ -1,6 +1,6 @@
 /**
- * `tidegate import` of archives (era1, ere), on the network's ingest thread: into a store of history, beneath the
- * blocks of a gateway, or executed into the store of an archive.
+ * `tidegate import` of archives (era1, ere), on the network's ingest thread. The target is a store of history, a
+ * gateway's store below its blocks, or an archive, which executes them.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { identityWithForks, knownIdentity, knownNetworkNames } from '../../data/chain/knownNetworks.js'
@@ -108,7 +108,7 @@ function readGenesisIdentity(network: ImportConfig['network']): ChainIdentity | 
   return genesis && readGenesis(genesis).identity
 }
 
-/** One root a line, 64 hex digits with or without 0x; empty lines and text after # are ignored. */
+/** Reads one root a line, 64 hex digits with or without 0x. Ignores empty lines and text after #. */
 function readAccumulators(path: string): string[] {
   return readFileSync(path, 'utf8')
     .split('\n')

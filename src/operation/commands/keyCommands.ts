@@ -199,5 +199,5 @@ const share = defineCommand({
     (await import('./shareKeys.js')).shareFolderKeys(resolveDataConfig(flags), chosen, io),
 })
 
-/** In the order of the help text. */
+/** Commands in the order of the help text. */
 export const keyCommands: readonly Command[] = [create, set, show, list, rotate, jwt, revoke, share]

@@ -103,7 +103,7 @@ export async function rotateKey(
   return showSecret({ key, text }, said, asJson, io)
 }
 
-/** As JSON, or only the text on standard output. */
+/** Prints the secret as JSON, or only its text on standard output. */
 function showSecret({ key, text }: NewKey, said: string, asJson: boolean, io: Io): number {
   if (!asJson) io.err(said)
   io.out(asJson ? toText({ ...keyToJson(key), key: text }) : text)

@@ -26,7 +26,7 @@ import { createLog } from '../edge/log.js'
 /** Wait before a node that gave no answer is asked again. */
 const retryMs = 200
 
-/** By the hash of a URL, which may contain a key. */
+/** Chain ids by the hash of a URL, which may contain a key. */
 const knownFile = z.record(z.string(), z.strictObject({ chainId: z.int(), name: z.string() }))
 type KnownChains = z.infer<typeof knownFile>
 
@@ -66,7 +66,7 @@ export async function upstreamChains(config: Config): Promise<UpstreamChain[] | 
   try {
     writeKnown(node.upstreams, known)
   } catch (error) {
-    // For instance on a full disk: then the next start asks all nodes.
+    // A full disk is one cause: then the next start asks all nodes.
     log.warn(`the chains of upstreams cannot be stored for the next start: ${(error as Error).message}`)
   }
   return chains

@@ -74,7 +74,7 @@ function withoutReport(path: string, signal: string | null, account: string): Op
     case 'SIGSEGV':
     case 'SIGBUS':
       return unreadable(path, signal)
-    // LMDB ends so at an inconsistent page, V8 without memory.
+    // LMDB ends the process in this way at an inconsistent page, and V8 without memory.
     case 'SIGABRT':
     case 'SIGTRAP':
       return new OperatorError(

@@ -20,7 +20,7 @@ export const adminSchema = withShortForm(
     hosts: hostNames().default([]),
     /** Age of a head above which `/ready` fails, for networks with a source; if absent, any age is accepted. */
     headAgeMsMax: integer(1_000).optional(),
-    /** How long a submission may wait for a sequencer: longer than its restart. */
+    /** Time that a submission may wait for a sequencer: longer than its restart. */
     queueAgeMsMax: integer(1_000).default(60_000),
   }).prefault({}),
 )

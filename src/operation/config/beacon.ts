@@ -8,29 +8,32 @@ const pollMsDefault = 2_000
 /** Time of one attempt; then another node is asked. */
 const timeoutMsDefault = 5_000
 /** Eight updates with their sync committees are 420 KB of JSON, and the configuration of a network some 20 KB. */
-const answerBytesMax = 4 * 2 ** 20
+const updateBytesMax = 4 * 2 ** 20
 
 const urlExpected = 'a URL of http or https'
 const beaconUrl = z.url({ protocol: /^https?$/, error: `expected ${urlExpected}` })
 
-const nodeSchema = withShortForm(
-  beaconUrl,
-  (url) => ({ url }),
-  object(
-    {
-      /** May contain a key or password; it is never logged. */
-      url: beaconUrl,
-      /** Headers of every request, for instance with a key; never logged. */
-      headers: z.record(z.string(), z.string(), { error: 'expected an object' }).optional(),
-      /** As for an upstream. */
-      proxy: proxyUrl.optional(),
-      timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
-      /** Most requests per second; absent: no limit. */
-      requestsPerSecond: integer(1, 1_000_000).optional(),
-    },
-    `${urlExpected}, or an object`,
-  ).transform((node) => ({ ...node, answerBytesMax })),
-)
+/** A beacon node whose answers have at most so many bytes. */
+export function beaconNode(answerBytesMax: number) {
+  return withShortForm(
+    beaconUrl,
+    (url) => ({ url }),
+    object(
+      {
+        /** May contain a key or password; it is never logged. */
+        url: beaconUrl,
+        /** Headers of every request, for instance with a key; never logged. */
+        headers: z.record(z.string(), z.string(), { error: 'expected an object' }).optional(),
+        /** As for an upstream. */
+        proxy: proxyUrl.optional(),
+        timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
+        /** Most requests per second; absent: no limit. */
+        requestsPerSecond: integer(1, 1_000_000).optional(),
+      },
+      `${urlExpected}, or an object`,
+    ).transform((node) => ({ ...node, answerBytesMax })),
+  )
+}
 
 function hex(bytes: number) {
   const error = `expected 0x and ${2 * bytes} hex digits`
@@ -56,7 +59,7 @@ const networkSchema = object({
 
 export const beaconSchema = object({
   /** Nodes with the Beacon API; their answers are verified. */
-  nodes: list(nodeSchema).min(1, { error: 'expected at least one node' }),
+  nodes: list(beaconNode(updateBytesMax)).min(1, { error: 'expected at least one node' }),
   /** Root of a final beacon block; not needed once the store has a later block that follows from it. */
   checkpoint: hex(32).optional(),
   /** Time between two requests for the newest signed block. */
@@ -66,7 +69,7 @@ export const beaconSchema = object({
 
 export type BeaconConfig = z.output<typeof beaconSchema>
 
-/** From flags; undefined if they name no node. */
+/** The beacon nodes of flags; undefined if they name no node. */
 export function beaconOf(urls: readonly string[] | undefined, checkpoint?: string): BeaconConfig | undefined {
   return urls && beaconSchema.parse({ nodes: urls, checkpoint })
 }

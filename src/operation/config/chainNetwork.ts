@@ -20,7 +20,7 @@ export interface NetworkConfig {
   /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
   readonly isEmbedded: boolean
   readonly storePath: string
-  /** Compared with the chain id of the store; undefined: not compared. */
+  /** Chain id that is compared with the store's; if undefined, it is not compared. */
   readonly chainId: number | undefined
   readonly networkId: number | undefined
   /** Undefined for a network found only in the data folder: its store has the genesis block. */
@@ -28,13 +28,13 @@ export interface NetworkConfig {
   /** Times of forks that are missing in the genesis or in the table of public networks. */
   readonly forks: { readonly amsterdamTime?: number | undefined }
   readonly source: SourceConfig | undefined
-  /** Where the source's blocks are published. */
+  /** Destination of the source's published blocks. */
   readonly publish: PublishConfig | undefined
-  /** How much history is kept, for a network that executes blocks. */
+  /** Limits of the stored history, for a network that executes blocks. */
   readonly history: HistoryConfig
-  /** The block of another chain on which a developer chain begins; absent: its genesis. */
+  /** The block of another chain on which a developer chain begins; if absent, its genesis. */
   readonly fork?: ForkConfig | undefined
-  /** Of a gateway. */
+  /** Settings of a gateway. */
   readonly gateway: GatewayConfig | undefined
   /** Whether tracers in JavaScript that callers send are run; undefined if no entry says. */
   readonly javascriptTracers: boolean | undefined
@@ -50,11 +50,11 @@ export interface NetworkConfig {
 }
 
 export interface ForkConfig extends Pick<GatewayConfig, 'upstreams' | 'pollMs'> {
-  /** Undefined: the newest one. */
+  /** Number of the block; if undefined, the newest one. */
   readonly block: number | undefined
-  /** Undefined: that of the forked chain. */
+  /** Chain id; if undefined, that of the forked chain. */
   readonly chainId: number | undefined
-  /** In wei, decimal; of each account that it signs for. */
+  /** Balance of each account that the chain signs for, in wei, as a decimal. */
   readonly balance: string
 }
 

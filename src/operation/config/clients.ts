@@ -1,4 +1,4 @@
-/** Members of the configuration file that say which clients are answered, and which proxies may name them. */
+/** Members of the configuration file that decide which clients are answered, and which proxies may name them. */
 import { isIP } from 'node:net'
 import { list, object, text } from './schema.js'
 

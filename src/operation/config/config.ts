@@ -1,7 +1,7 @@
 /**
- * The settings of one run of a command: the configuration file (see `file.ts`), overridden by command line flags, as
- * one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo network. Opens no
- * store; commands pass the values on. Other modules import only this file of `config`.
+ * The settings of one run of a command, as one frozen value with absolute paths. Flags of the command line override the
+ * configuration file (see `file.ts`). Owns the layout of the data folder and the embedded demo network. Opens no store;
+ * commands pass the values on. Other modules import only this file of `config`.
  *
  *   DIR/node/node.mdb             API keys, and transactions submitted to rollup networks
  *   DIR/node/rollup-NAME.writer   locked by the process that serves a rollup network
@@ -124,9 +124,9 @@ export interface DataConfig {
   readonly node: ReturnType<typeof nodePaths>
   /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
-  /** How many ready answers each network has. */
+  /** Number of ready answers of each network. */
   readonly ready: { readonly blocks: number; readonly bytes: number }
-  /** Undefined: the node store has the keys. */
+  /** The database of keys; if undefined, the node store has the keys. */
   readonly shared: SharedConfig | undefined
 }
 
@@ -159,7 +159,7 @@ type AsInFile = { readonly [K in (typeof asInFile)[number]]: ConfigFile[K] }
 /** Settings of `serve`; see {@link fileSchema}. */
 export interface Config extends DataConfig, AsInFile {
   readonly graceMs: number
-  /** Undefined: no admin listener. */
+  /** The admin listener; if undefined, there is none. */
   readonly admin: AdminConfig | undefined
   /** Origins whose web pages may call; "localhost" for those of this machine, "*" for all. */
   readonly cors: { readonly origins: readonly string[] }
@@ -172,9 +172,9 @@ export interface Config extends DataConfig, AsInFile {
 
 export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
-  /** Absolute, in the order given; a folder stands for its archives, by name. */
+  /** Absolute, in the given order; a folder means its archives, sorted by name. */
   readonly chainPaths: readonly string[]
-  /** Whether they are archives (era1, ere). */
+  /** Whether the files are archives (era1, ere). */
   readonly areArchives: boolean
   /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
@@ -185,19 +185,19 @@ export interface ImportConfig extends DataConfig {
 export interface VerifyConfig extends NetworkStoreConfig {
   /** Number of blocks whose state is compared. */
   readonly blocks: number
-  /** Seed of the random choice of blocks; undefined: a new choice in each run. */
+  /** Seed of the random choice of blocks; if undefined, a new choice in each run. */
   readonly seed: number | undefined
 }
 
 export interface ExportConfig {
   readonly mapBytes: number
   readonly network: NetworkConfig
-  /** Blocks; undefined: from the first, to the last. */
+  /** First and last block; if undefined, those of the store. */
   readonly from: number | undefined
   readonly to: number | undefined
   /** Absolute. */
   readonly folder: string
-  /** Number of the block whose state is exported in place of blocks, `latest` for the head; undefined: blocks. */
+  /** Number of the block whose state is exported in place of blocks, `latest` for the head; if undefined, blocks. */
   readonly stateOf: number | 'latest' | undefined
 }
 
@@ -209,6 +209,8 @@ export function resolveServeConfig(flags: ServeFlags): Config {
 /** Settings of `dev` that differ from the defaults. */
 export interface DevSettings {
   readonly port: number | undefined
+  /** Path of the configuration file whose limits apply; if absent, the defaults do. */
+  readonly limitsFrom?: string | undefined
   readonly logLevel: ConfigFile['logLevel'] | undefined
   /** Absolute. */
   readonly dataDir: string
@@ -231,15 +233,17 @@ const forkPollMs = 600_000
 /** Suites begin once the server listens, so it waits for the base of a fork, which a busy node may report late. */
 const forkStartMsMax = 60_000
 
-/** Settings of `dev`: one developer chain, without keys and dashboard. */
-export function resolveDevConfig({ port, logLevel, dataDir, genesis, fork, ...source }: DevSettings): Config {
+/** Settings of `dev`: one developer chain, without keys and dashboard. Throws UsageError for a faulty file. */
+export function resolveDevConfig(settings: DevSettings): Config {
+  const { port, limitsFrom, logLevel, dataDir, genesis, fork, ...source } = settings
+  const limits = limitsFrom === undefined ? {} : readConfigFile(limitsFrom).limits
   const file = fileSchema.parse({
     port,
     dataDir,
     auth: false,
     admin: { enabled: false },
     // Suites start many chains, so each must listen at once.
-    limits: { warmUpMs: 0, ...(fork !== undefined && { startMsMax: forkStartMsMax }) },
+    limits: { ...limits, warmUpMs: 0, ...(fork !== undefined && { startMsMax: forkStartMsMax }) },
     networks: [{ name: devNetworkName, genesis, source: { type: 'develop', ...source } }],
   })
   const config = serveConfigOf({ ...file, logLevel: logLevel ?? 'warn' }, {})
@@ -372,7 +376,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   })
 }
 
-/** Start of the store, with absolute paths; undefined: its genesis. */
+/** Start of the store, with absolute paths; if undefined, its genesis. */
 function startOf(flags: ImportFlags, areArchives: boolean) {
   const { header, state, stateFrom, beacon, checkpoint, hash, totalDifficulty } = flags
   if (state === undefined && stateFrom === undefined) {

@@ -8,7 +8,7 @@ export const schemaName = text('the name of a schema').max(63, { error: 'expecte
 const databaseShape = {
   /** postgres://user@host:port/database; may contain a password, which is never logged. */
   url: databaseUrl,
-  /** The PostgreSQL schema of this network's tables; absent: `tidegate_` and the network's name. */
+  /** The PostgreSQL schema of this network's tables; if absent, `tidegate_` and the network's name. */
   schema: schemaName.optional(),
 }
 
@@ -28,7 +28,7 @@ export const publishSchema = object({
   feedAheadMax: integer(1, 65_536).default(feedAheadDefault),
   /** Blocks below the head that stay in the database. */
   retainBlocks: integer(256).default(retainBlocksDefault),
-  /** How long a dead writer keeps a standby from taking over. */
+  /** Time for which a dead writer prevents a standby from taking over. */
   leaseMs: integer(200, 600_000).default(leaseMsDefault),
 })
 

@@ -55,7 +55,7 @@ export const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health',
 
 /** Members that every network has. */
 const nameShape = {
-  /** Also its folder in the data folder and its segment in URLs. */
+  /** Name of the network, also its folder in the data folder and its segment in URLs. */
   name: text(networkNameExpected)
     .regex(networkNamePattern, { error: `expected ${networkNameExpected}` })
     .refine((name) => !reservedNames.has(name), {
@@ -89,8 +89,8 @@ const chainShape = {
 /** Members of networks that execute. */
 const executionShape = {
   /**
-   * Whether tracers in JavaScript that callers send are run. Absent: on developer chains, and if requests need no key;
-   * elsewhere they would run beside the calls of other users.
+   * Whether tracers in JavaScript that callers send are run. If absent, they run on developer chains, and if requests
+   * need no key; elsewhere they would run beside the calls of other users.
    */
   javascriptTracers: flag().optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
@@ -107,11 +107,11 @@ const archiveShape = {
   kind: z.literal('archive'),
   ...chainShape,
   genesis: chainShape.genesis.unwrap(),
-  /** Origin of new blocks; absent: only imported blocks are served. */
+  /** Origin of new blocks; if absent, only imported blocks are served. */
   source: sourceSchema.optional(),
-  /** Where the blocks of this network's source are published, for replicas. */
+  /** Destination of the published blocks of this network's source, for replicas. */
   publish: publishSchema.optional(),
-  /** How much history is kept; older data is removed as blocks come. */
+  /** Limits of the stored history; older data is removed as blocks come. */
   history: historySchema.prefault({}),
   ...executionShape,
 }
@@ -176,14 +176,14 @@ export const fileSchema = object({
   ...clientsShape,
   /** Whether answers are compressed for clients that accept it. Copies take a fifth of `limits.answerCacheBytes`. */
   compression: flag().default(true),
-  /** How long a stopping server still takes requests, while `/ready` and `/health` already report that it stops. */
+  /** Time for which a stopping server still takes requests, while `/ready` and `/health` already report the stop. */
   drainDelayMs: integer(0, hourMs).default(0),
   /** Time from the signal to the exit. If absent: `drainDelayMs`, the time limit of a request, and 5 s. */
   graceMs: milliseconds(afterDrainMsMin).optional(),
   ...loggingShape,
   /** The listener for operators, or `false`. */
   admin: adminSchema,
-  /** Database of keys and the audit log; absent: the data folder. */
+  /** Database of keys and the audit log; if absent, the data folder. */
   shared: sharedSchema.optional(),
   /** The network of URLs that name none; if absent, the first one. */
   defaultNetwork: text('the name of a network').optional(),

@@ -27,13 +27,13 @@ export const gatewaySchemaParts = {
   /** Nodes of the chain; their answers are verified. */
   upstreams: list(upstreamSchema).min(1, { error: 'expected at least one upstream' }),
   /**
-   * Upstreams that must have a head before it is served, and that must agree on answers without proof; absent: a
+   * Upstreams that must have a head before it is served, and that must agree on answers without proof; if absent, a
    * majority.
    */
   quorum: integer(1, 100).optional(),
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   historyBlocks: integer(1, 100_000_000).default(historyBlocksDefault),
-  /** Logs that are fetched and proved in advance; absent: none. */
+  /** Logs that are fetched and proved in advance; if absent, none. */
   logs: object({
     /** The lowest block with such logs. */
     from: integer(0),
@@ -55,7 +55,7 @@ export const gatewaySchemaParts = {
   pollMs: integer(50, 600_000).default(pollMsDefault),
   passThrough: passThroughSchema,
   /**
-   * Beacon nodes that confirm the head by signatures; absent: the head is the highest block that `quorum` upstreams
+   * Beacon nodes that confirm the head by signatures; if absent, the head is the highest block that `quorum` upstreams
    * have.
    */
   beacon: beaconSchema.optional(),

@@ -1,4 +1,4 @@
-/** How much history of a network is kept: the schema of `history`, and of the flag for all of it. */
+/** Limits of a network's stored history: the schema of `history`, and of the flag for all of it. */
 import * as z from 'zod'
 import { object } from './schema.js'
 
@@ -30,7 +30,7 @@ export const historySchema = object({
 
 export type HistoryConfig = z.output<typeof historySchema>
 
-/** For each kind the number of blocks; infinite for `all`. */
+/** The number of blocks for each kind; infinite for `all`. */
 export function historyLimits({ state, trie, receipts, bodies }: HistoryConfig) {
   return {
     state: blocksOf(state),

@@ -25,13 +25,13 @@ export const burstSeconds = 10
 
 export const limitsShape = {
   /**
-   * Compute units (rpc/contexts/price.ts) that each API key may spend per second; 100,000 are one core. Where absent, no
-   * limit: a private node is shared with nobody.
+   * Compute units (rpc/contexts/price.ts) that each API key may spend per second; 100,000 are one core. If absent, no
+   * limit, for a private node.
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),
   /**
-   * Compute units that a key may spend at once; at least the dearest call. Where absent, {@link burstSeconds} of its
-   * rate.
+   * Compute units that a key may spend at once; at least the most expensive call. If absent, {@link burstSeconds} of
+   * its rate.
    */
   keyUnitsBurst: integer(unitsMax, 1_000_000_000).optional(),
   /** Body of one HTTP request. geth's limit, which tools expect when they form batches. */
@@ -41,8 +41,9 @@ export const limitsShape = {
   /** Unfinished bodies of all connections together: 51 of the largest. Keeps slow senders from filling the memory. */
   bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
   /**
-   * Body of one request of a consensus client. A payload is twice as long in hex as in its block, which has at most 10 MiB
-   * (EIP-7934), or 16 MiB of the largest batches of rollups. The network's own thread parses it, so that no caller waits.
+   * Body of one request of a consensus client. Hex makes a payload twice as long as its block. A block has at most 10
+   * MiB (EIP-7934), or 16 MiB for the largest batches of rollups. The network's own thread parses it, so that no caller
+   * waits.
    */
   engineBodyBytesMax: integer(MiB, GiB).default(32 * MiB),
   /**
@@ -50,6 +51,29 @@ export const limitsShape = {
    * dozen. An idle connection gives its place to a new one.
    */
   engineConnectionsMax: integer(1, 10_000).default(64),
+  /**
+   * Payloads in memory whose parents are not stored. Nodes have the newest blocks some seconds later than a consensus
+   * client. 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
+   */
+  engineReceivedMax: integer(1, 1_024).default(16),
+  /**
+   * Blocks of a gap whose links are in memory at once. Of the whole gap one link of each window is, 800 bytes: 16 MB for
+   * the 20 million blocks of mainnet.
+   */
+  engineWindowBlocks: integer(1, 1_000_000).default(1_024),
+  /** Headers per request for the gap, and most blocks of one import: the batch that most nodes accept. */
+  engineBatchBlocks: integer(1, 1_000).default(64),
+  /** Bytes of the blocks of one import: decoded, they take up to ten times as much. */
+  engineBatchBytes: integer(KiB, GiB).default(MiB),
+  /**
+   * Time for which blocks of a gap are imported between two calls of the consensus client, which waits 8 s for an answer. At
+   * least one block is.
+   */
+  engineTurnMs: milliseconds(1).default(250),
+  /** Wait before a missing block is requested again: nodes get a new block within a second or two. */
+  engineRetryMs: milliseconds(10).default(500),
+  /** Time after which a missing block is reported: a slot of 12 s, in which other nodes get it. */
+  engineMissingMs: milliseconds(100).default(12_000),
   /** Calls of one batch. geth's limit. */
   batchCallsMax: integer(1).default(1_000),
   /** Answer of one batch. geth's limit, in decimal megabytes as in geth. */
@@ -57,25 +81,45 @@ export const limitsShape = {
   /** Time for one request, batch or not. geth's write deadline, after which clients have given up. */
   requestMsMax: milliseconds(100).default(requestMsDefault),
   /**
-   * Time that the start waits for the sources of networks before it listens. A store that an earlier run left is open within
-   * it, and a mistake in the configuration shows and ends the start; a node that is away keeps nobody waiting for longer.
+   * Time that the start waits for the sources of networks before it listens. It is enough to open a store of an earlier
+   * run, and to find a mistake in the configuration, which ends the start. The start does not wait longer for nodes
+   * that are down.
    */
   startMsMax: milliseconds(100).default(4_000),
   /**
-   * Time to fetch one thing from the nodes of a gateway or of a forked chain: two thirds of a request's time, so that an answer
-   * or the refusal still arrives. A node that never answers is left within it.
+   * Time to fetch one thing from the nodes of a gateway, of a forked chain, or of a gap under a consensus client. Two
+   * thirds of a request's time, so that an answer or the refusal still arrives. A node that never answers is abandoned
+   * within it.
    */
   fetchMsMax: milliseconds(100).default(20_000),
   /**
-   * CPU time, for each listening thread, in which a new server asks itself the main methods before it listens: V8 then has
-   * compiled what the first requests of users run. It takes at most twice this time. More would delay the start; 0: off.
+   * Slots of a forked chain in one eth_getProof. A proof has some 3 KB, so most nodes answer as many at once. The slots
+   * of a ring of EIP-2935 and EIP-4788 that are fetched ahead are 64.
+   */
+  forkProofSlotsMax: integer(1, 100_000).default(512),
+  /**
+   * Rounds of fetching for one transaction, call or change on a forked chain. A round fetches all values that the last
+   * run lacked. So this bounds a chain of values of which each depends on the one before, such as a linked list.
+   */
+  forkRoundsMax: integer(1, 1_000_000).default(1_024),
+  /**
+   * Blocks of one anvil_mine or evm_mine, more than the periods of any governor. Most of them are in runs of empty
+   * blocks, whose hashes take some microseconds each.
+   */
+  minedBlocksMax: integer(1, 100_000_000).default(1_000_000),
+  /** Blocks of one such call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
+  executedBlocksMax: integer(1, 1_000_000).default(5_000),
+  /**
+   * CPU time, for each listening thread, in which a new server calls its main methods before it listens. So V8 has
+   * compiled the code for the first requests of users. The warm-up takes at most twice this time. More would delay the
+   * start; 0: off.
    */
   warmUpMs: integer(0, 60_000).default(2_000),
-  /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
+  /** Threads for proofs, calls and bulk work. If absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
   /**
-   * Niceness of these threads above the edge's, on Linux; 0: the same, for where other processes keep all cores busy, beside
-   * which nicer threads would hardly run. See pool/jobPool.ts.
+   * Niceness of these threads above the edge's, on Linux. 0: the same, for machines whose other processes use all
+   * cores, where nicer threads would hardly run. See pool/jobPool.ts.
    */
   poolNiceness: integer(0, 19).default(10),
   /**
@@ -83,9 +127,15 @@ export const limitsShape = {
    * hundreds at once takes the edge from others.
    */
   proofWaitingMax: integer(1).default(256),
-  /** Calls, estimates and access lists that wait: as many as of proofs; of those that run to their time limit, minutes. */
+  /**
+   * Calls, estimates and access lists that wait. The same number as of proofs; if all run to their time limit, they
+   * take minutes.
+   */
   executeWaitingMax: integer(1).default(256),
-  /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
+  /**
+   * Limit of waiting jobs, each of up to 1,000 mapping slots: half a second of work. The largest call makes ten of
+   * them.
+   */
   slotsWaitingMax: integer(1).default(100),
   /** Log searches that wait: some seconds of ordinary ones. Searches of less than 2 ms do not use the pool. */
   logsWaitingMax: integer(1).default(200),
@@ -94,8 +144,9 @@ export const limitsShape = {
   /** Rendered answers kept in memory, all networks together: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
   /**
-   * Newest blocks of a network whose JSON, and that of their transactions and receipts, is stored ready to be sent: nearly an
-   * hour of a chain with a block in 12 s, and more than its two epochs up to finality. Most reads are of these blocks. 0: none.
+   * Number of newest blocks of a network for which the JSON of block, transactions and receipts is stored. Nearly an
+   * hour of a chain with a block in 12 s, and more than its two epochs up to finality. Most reads are of these blocks.
+   * 0: none.
    */
   readyBlocks: integer(0, 1_000_000).default(256),
   /** Bytes of that on disk, per network: 365 blocks of 250 transactions, at 0.7 MB each. */
@@ -108,7 +159,7 @@ export const limitsShape = {
    * Bytes of the logs of one answer: as many as the answer of a batch may have. 10,000 token transfers have 7.5 MB.
    */
   logBytesMax: integer(KiB, GiB / 4).default(25_000_000),
-  /** Time after which a filter of eth_newFilter that nobody polls is removed. geth's. */
+  /** Time without a poll after which a filter of eth_newFilter is removed. geth's. */
   filterIdleMsMax: milliseconds(1_000).default(300_000),
   /**
    * Memory of the polled filters of one key: 4,000 without lists; a quarter of `filterBytesMax`, so that other keys
@@ -120,8 +171,8 @@ export const limitsShape = {
   /** Storage keys of one eth_getProof. geth's limit; the answer for as many has about 8 MB. */
   proofKeysMax: integer(1, 100_000).default(1_024),
   /**
-   * Characters of typed data that a developer chain signs, as JSON: ten times the longest orders that wallets sign. A number
-   * of so many digits takes the thread that makes blocks 10 ms, one of 4,000,000 half a minute.
+   * Characters of typed data that a developer chain signs, as JSON: ten times the longest orders that wallets sign. A
+   * number with this many digits takes the thread that makes blocks 10 ms; 4,000,000 digits take half a minute.
    */
   typedDataCharsMax: integer(KiB, 4 * MiB).default(128 * KiB),
   /** Proofs kept in memory, all networks together: 4,600 of an account and 3 slots, at 7 KB each. */
@@ -139,7 +190,7 @@ export const limitsShape = {
   /** Gas of a simulation, all its blocks together. geth's cap, which also decides how much an open message gets. */
   simulationGasMax: integer(21_000, 1_000_000_000_000).default(50_000_000),
   /**
-   * Time of one trace, the reading of its answer included: six times geth's, because a whole block is one trace, and
+   * Time of one trace, including the reading of its answer. Six times geth's, because a whole block is one trace. It is
    * within `requestMsMax`, which also counts.
    */
   traceMsMax: milliseconds(10).default(30_000),
@@ -148,13 +199,13 @@ export const limitsShape = {
   /** Traces that wait: each may take seconds, so more would not be answered in time. */
   traceWaitingMax: integer(1).default(100),
   /**
-   * Traces by tracers in JavaScript that run at once, of one key half of them: each has a thread of its own, of up to
-   * 150 MB besides the memory of its execution.
+   * Number of traces by tracers in JavaScript that run at once, half of them of one key. Each has a thread of its own,
+   * of up to 150 MB besides the memory of its execution.
    */
   scriptsMax: integer(1, 256).default(2),
   /** Such traces that wait: each keeps its place for as long as `traceMsMax`, so that more would not be answered. */
   scriptsWaitingMax: integer(1).default(20),
-  /** One WebSocket message; where absent, the default of transport/wire.ts. */
+  /** Maximum bytes of a WebSocket message; if absent, the default of transport/wire.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: as many as may wait for a thread. */
   socketCallsMax: integer(1, 100_000).default(256),
@@ -162,24 +213,26 @@ export const limitsShape = {
   socketUnsentBytesMax: integer(MiB).default(32 * MiB),
   /** Unread answers and waiting messages of all WebSockets together: as many bytes as `bufferedBodyBytesMax`. */
   socketBufferedBytesMax: integer(MiB).default(256 * MiB),
-  /** Open WebSockets: 50 MB where all are idle, at 2.5 kB each. */
+  /** Open WebSockets: 50 MB if all are idle, at 2.5 kB each. */
   socketsMax: integer(1).default(20_000),
   /** Open WebSockets of one key: half of all, so that one user cannot shut out the others. */
   socketsPerKeyMax: integer(1).default(10_000),
   /** Time between two pings. geth's. */
   socketPingMs: milliseconds(100).default(socketPingMsDefault),
-  /** How long a WebSocket may send nothing, not even a pong. geth's idle time. */
+  /** Time for which a WebSocket may send nothing, not even a pong. geth's idle time. */
   socketIdleMsMax: milliseconds(100).default(socketIdleMsDefault),
   /** Subscriptions of one WebSocket: one each for a page that watches a thousand contracts. */
   subscriptionsMax: integer(1, 100_000).default(1_024),
   /** Memory of the subscriptions of one WebSocket: 1,024 with 20 addresses each, or 40 with 1,000 each. */
   socketSubscriptionBytesMax: integer(subscriptionBytesMin).default(4 * MiB),
   /**
-   * The same for one key: eight full WebSockets; a quarter of `subscriptionBytesMax`, so that other keys find room.
+   * Memory of the subscriptions of one key: eight full WebSockets; a quarter of `subscriptionBytesMax`, so that other
+   * keys find room.
    */
   keySubscriptionBytesMax: integer(subscriptionBytesMin).default(32 * MiB),
   /**
-   * The same for all WebSockets: 67,000 subscriptions without a filter, or 1,300,000 addresses; fits a heap of 2 GB.
+   * Memory of the subscriptions of all WebSockets: 67,000 subscriptions without a filter, or 1,300,000 addresses; fits
+   * a heap of 2 GB.
    */
   subscriptionBytesMax: integer(subscriptionBytesMin).default(128 * MiB),
   /**

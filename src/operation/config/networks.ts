@@ -34,7 +34,7 @@ export interface NetworkFlags {
   readonly network?: string | undefined
   /** URLs: serve a gateway to these nodes. */
   readonly upstream?: readonly string[] | undefined
-  /** The networks of these nodes if `network` names none; absent: not known yet. */
+  /** The networks of these nodes if `network` names none; if absent, not known yet. */
   readonly chains?: readonly UpstreamChain[] | undefined
   /** Block number from which that gateway completes its logs. */
   readonly logsFrom?: number | undefined
@@ -52,6 +52,8 @@ export interface NetworkFlags {
   readonly jwtSecret?: string | undefined
   /** URLs of nodes that send the blocks between the store and the head that the client chose. */
   readonly engineFrom?: readonly string[] | undefined
+  /** URLs of beacon nodes that send them, too. */
+  readonly engineBeacon?: readonly string[] | undefined
   /** Root of a beacon block, hex. */
   readonly checkpoint?: string | undefined
 }
@@ -92,7 +94,7 @@ export function withHistory<N extends Served>(networks: readonly N[], blocks: nu
   return networks.map((each) => (canForget(each) ? { ...each, history: historyOf(blocks) } : each))
 }
 
-/** A replay goes back to its first block at each start. */
+/** A replay unwinds to its first block at each start. */
 function canForget(network: Served): boolean {
   const isExecuted = network.kind !== 'rollup' && (network.kind ?? 'archive') === 'archive'
   return isExecuted && network.source?.type !== 'replay'
@@ -107,7 +109,8 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
     return upstreamNetworks(file, data, flags, upstream)
   }
   if (logsFrom !== undefined) throw new UsageError('--logs-from is for a network with --upstream')
-  const isUnderConsensus = [flags.enginePort, flags.engineHost, flags.jwtSecret, flags.engineFrom].some(
+  const { enginePort, engineHost, jwtSecret, engineFrom, engineBeacon } = flags
+  const isUnderConsensus = [enginePort, engineHost, jwtSecret, engineFrom, engineBeacon].some(
     (flag) => flag !== undefined,
   )
   if (follow !== undefined && isUnderConsensus)
@@ -126,7 +129,7 @@ function networksOf(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Se
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
 }
 
-/** The networks of `--upstream`: that of `--network`, or one for each chain. */
+/** The networks of `--upstream`: the network of `--network`, or one for each chain. */
 function upstreamNetworks(
   file: ConfigFile,
   { dataDir }: DataFolder,
@@ -232,9 +235,11 @@ function followedNetwork(
 
 /** The network of `--engine-port`: from the configuration, from the data folder, or new. */
 function consensusNetwork(file: ConfigFile, data: DataFolder, flags: NetworkFlags): NetworkConfig {
-  const { enginePort, engineHost, jwtSecret, engineFrom, genesis } = flags
-  if (findUpstreamFaults({ upstreams: engineFrom }).length > 0)
-    throw new UsageError('--engine-from names one URL twice, and a node counts once; leave one out')
+  const { enginePort, engineHost, jwtSecret, engineFrom, engineBeacon, genesis } = flags
+  for (const [flag, upstreams] of Object.entries({ from: engineFrom, beacon: engineBeacon })) {
+    if (findUpstreamFaults({ upstreams }).length > 0)
+      throw new UsageError(`--engine-${flag} names one URL twice, and a node counts once; leave one out`)
+  }
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
   const known = chainNetwork(file, data, name)
   if (known.kind === 'history' || known.kind === 'gateway')
@@ -250,6 +255,7 @@ function consensusNetwork(file: ConfigFile, data: DataFolder, flags: NetworkFlag
       port: enginePort,
       jwtSecret: jwtSecret === undefined ? undefined : existingFile(jwtSecret),
       from: engineFrom,
+      beaconNodes: engineBeacon,
     }),
   }
 }

@@ -45,7 +45,7 @@ export function existingPath(path: string): string {
   return absolute
 }
 
-/** As {@link existingPath}, for files only. */
+/** Like {@link existingPath}, but for files only. */
 export function existingFile(path: string): string {
   const absolute = existingPath(path)
   if (!statSync(absolute).isDirectory()) return absolute

@@ -35,8 +35,8 @@ const upstreamShape = {
   /** Time limit of one exchange with the sequencer, connecting included. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
   /**
-   * How long a request waits for the verdict. After that the hash is the answer, and delivery continues. If absent, see
-   * {@link verdictMsMaxOf}.
+   * Time that a request waits for the verdict. After that the hash is the answer, and delivery continues. If absent,
+   * see {@link verdictMsMaxOf}.
    */
   waitMs: integer(0, 600_000).optional(),
   /** Transactions sent to the sequencer at the same time: at 0.2 s each, 300 per second. */
@@ -52,7 +52,7 @@ const sharedShape = {
   url: databaseUrl,
   /** The PostgreSQL schema of the tables; if absent, it is named after the network. */
   schema: schemaName.optional(),
-  /** How long a dead process keeps the others from sending to the sequencer. */
+  /** Time for which a dead process prevents others from sending to the sequencer. */
   leaseMs: integer(200, 600_000).default(leaseMsDefault),
 }
 
@@ -61,7 +61,7 @@ const queueShape = {
   shared: object(sharedShape).optional(),
   /** Transactions that wait for the sequencer: 50 s at 200 per second. */
   transactionsMax: integer(1).default(10_000),
-  /** The same in bytes of JSON: 25 KB each, ten times an ordinary one. */
+  /** Limit of waiting transactions in bytes of JSON: 25 KB each, ten times an ordinary one. */
   bytesMax: integer(1).default(256 * MiB),
   /**
    * Share of one API key, in percent of the places and bytes that other keys leave free. If eight keys take their full
@@ -70,7 +70,7 @@ const queueShape = {
   keySharePercent: integer(1, 100).default(25),
   /** Time after which a transaction is given up. A wallet has sent another one by then. */
   ageMsMax: integer(1_000).default(24 * hourMs),
-  /** How long the outcome of a transaction can be read. */
+  /** Time for which the outcome of a transaction can be read. */
   retentionMs: integer(0).default(24 * hourMs),
   /**
    * Settled transactions kept: some 250 MB of ordinary ones. The oldest of the keys with the most are removed first.
@@ -103,7 +103,7 @@ export const rollupShape = {
 /** Part of a request's time reserved for sending the hash if no verdict came. */
 const lastAnswerMs = 1_000
 
-/** How long a request waits for the sequencer's verdict; undefined if it does not wait. */
+/** Time that a request waits for the sequencer's verdict; undefined if it does not wait. */
 export function verdictMsMaxOf(
   upstream: z.output<z.ZodObject<typeof upstreamShape>> | undefined,
   requestMsMax: number,

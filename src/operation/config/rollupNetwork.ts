@@ -12,7 +12,7 @@ export interface RollupConfig extends RollupEntry {
   readonly isEmbedded: boolean
   /** Locked while served, so that no second process serves it from the same data folder. */
   readonly lockPath: string
-  /** How long a request waits for the sequencer's verdict; undefined if it does not wait. */
+  /** Time that a request waits for the sequencer's verdict; undefined if it does not wait. */
   readonly verdictMsMax: number | undefined
 }
 

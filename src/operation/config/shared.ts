@@ -16,9 +16,9 @@ export const sharedSchema = object({
   url: databaseUrl,
   /** The PostgreSQL schema of the tables. */
   schema: schemaName.default(schemaDefault),
-  /** How long keys are accepted that were valid when the database last answered. */
+  /** Time for which keys are accepted that were valid when the database last answered. */
   graceMs: integer(0, graceMsMax).default(graceMsDefault),
-  /** How long a dead process keeps its leased units. */
+  /** Time for which a dead process keeps its leased units. */
   leaseMs: integer(1_000, 600_000).default(leaseMsDefault),
 })
 

@@ -1,6 +1,6 @@
 /** The origin of a network's blocks: the schema of `source`, and the checks that a schema cannot express. */
 import * as z from 'zod'
-import { type BeaconConfig, beaconSchema } from './beacon.js'
+import { type BeaconConfig, beaconNode, beaconSchema } from './beacon.js'
 import { feedSource } from './feed.js'
 import { findMissingFiles, rawPath, withAbsolute } from './paths.js'
 import { flag, integer, list, object, text } from './schema.js'
@@ -59,7 +59,7 @@ const followSource = object({
   type: z.literal('follow'),
   /** Nodes of one chain, asked as one. */
   upstreams: list(upstreamSchema).min(1, { error: 'expected at least one node' }),
-  /** How many of them must have a head before it is followed; absent: a majority. */
+  /** Number of nodes that must have a head before it is followed; if absent, a majority. */
   quorum: integer(1).optional(),
   /** Time between two polls for the head of a node without a WebSocket. */
   pollMs: integer(10, intervalMsMax).default(pollMsDefault),
@@ -67,11 +67,12 @@ const followSource = object({
   timeoutMs: integer(1, 600_000).default(30_000),
   /** Most blocks that a reorganisation of the nodes replaces; a deeper one is not followed. */
   reorgDepthMax: integer(1, reorgDepthMax).default(reorgDepthDefault),
-  /** How long a node that had our head must deny it until its lower one is followed. */
+  /** Time for which a node that had our head must deny it until its lower one is followed. */
   revertAfterMs: integer(1, intervalMsMax).default(revertAfterMsDefault),
   passThrough: passThroughSchema,
   /**
-   * Beacon nodes that confirm the head by signatures; absent: the head is the highest block that `quorum` nodes have.
+   * Beacon nodes that confirm the head by signatures; if absent, the head is the highest block that `quorum` nodes
+   * have.
    */
   beacon: beaconSchema.optional(),
 })
@@ -97,6 +98,9 @@ const developSource = object({
   accounts: integer(0, knownAccountsMax).default(knownAccountsDefault),
 })
 
+/** A block whose payload has 10 MiB, the most that Osaka allows, is some 25 MiB of JSON. */
+const beaconBlockBytesMax = 64 * 2 ** 20
+
 /** The blocks of a consensus client, which calls a listener of their own. */
 const consensusSource = object({
   type: z.literal('consensus'),
@@ -105,12 +109,14 @@ const consensusSource = object({
   /** Port of the listener; the one that consensus clients call by default. 0 takes a free one. */
   port: integer(0, 65_535).default(8551),
   /**
-   * The file of the secret that the consensus client has too, 32 bytes in hex; absent: `node/jwt.hex` in the data folder,
-   * which is made.
+   * The file of the secret that the consensus client has too, 32 bytes in hex; if absent, `node/jwt.hex` in the data
+   * folder, which is made.
    */
   jwtSecret: text('the path of a file').optional(),
   /** Nodes that send the blocks between the store and the head that the client chose, by their hashes. */
   from: list(upstreamSchema).default([]),
+  /** Beacon nodes that are asked for those blocks where the nodes of `from` do not have them. */
+  beaconNodes: list(beaconNode(beaconBlockBytesMax)).default([]),
   transactions: object({
     /** Nodes that get the transactions of the pool, too. */
     to: list(upstreamSchema).default([]),
@@ -137,6 +143,7 @@ export function consensusFlags(flags: {
   readonly port: number | undefined
   readonly jwtSecret: string | undefined
   readonly from: readonly string[] | undefined
+  readonly beaconNodes: readonly string[] | undefined
 }): SourceConfig {
   return consensusSource.parse({ type: 'consensus', ...flags })
 }
@@ -176,6 +183,10 @@ function nodesOf(raw: unknown): unknown {
   return z.object({ from: z.array(z.unknown()) }).safeParse(raw).data?.from
 }
 
+function beaconNodesOf(raw: unknown): unknown {
+  return z.object({ beaconNodes: z.array(z.unknown()) }).safeParse(raw).data?.beaconNodes
+}
+
 /** Nodes that get the transactions of the pool. */
 function receiversOf(raw: unknown): unknown {
   return z.object({ transactions: z.object({ to: z.array(z.unknown()) }) }).safeParse(raw).data?.transactions
@@ -189,6 +200,9 @@ export function findSourceFaults(raw: unknown, folder: string): string[] {
     ...findUpstreamFaults(raw),
     ...findUpstreamFaults({ upstreams: nodesOf(raw) }).map((fault) =>
       fault.replaceAll('upstreams[', 'from['),
+    ),
+    ...findUpstreamFaults({ upstreams: beaconNodesOf(raw) }).map((fault) =>
+      fault.replaceAll('upstreams[', 'beaconNodes['),
     ),
     ...findUpstreamFaults({ upstreams: receiversOf(raw) }).map((fault) =>
       fault.replaceAll('upstreams[', 'transactions.to['),

@@ -14,19 +14,19 @@ const nodeUrl = z.url({ protocol: /^(?:https?|wss?)$/, error: `expected ${urlExp
 export const proxyUrl = z.url({ protocol: /^https?$/, error: 'expected a URL of http or https' })
 
 const upstreamShape = {
-  /** May contain a key or password; it is never logged. */
+  /** URL of the node. It may contain a key or password, and is never logged. */
   url: nodeUrl,
-  /** WebSocket for new heads; absent: the address of `url` is tried. */
+  /** WebSocket for new heads; if absent, the address of `url` is tried. */
   socketUrl: z.url({ protocol: /^wss?$/, error: 'expected a URL of ws or wss' }).optional(),
   /** Headers of every request, for instance with a key; never logged. */
   headers: z
     .record(text('the name of a header'), text('the value of a header'), { error: 'expected an object' })
     .optional(),
-  /** May contain a user and password; it is never logged. Absent: as in the environment. */
+  /** URL of a proxy; if absent, the environment decides. It may contain a user and password, and is never logged. */
   proxy: proxyUrl.optional(),
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
   answerBytesMax: integer(2 ** 20).default(answerBytesDefault),
-  /** Most requests per second; absent: no limit. */
+  /** Most requests per second; if absent, no limit. */
   requestsPerSecond: integer(1, 1_000_000).optional(),
 }
 

@@ -1,6 +1,6 @@
 /**
  * A chain as methods see it: the view at its head, and views pinned to other blocks. Owns the parts that all views
- * share. The caller decides where rows come from, and when to check for a new head.
+ * share. The caller decides from which store rows come, and when to check for a new head.
  */
 import { AnswerCache } from '../../data/chain/answerCache.js'
 import { Chain, ChainView } from '../../data/chain/chain.js'
@@ -22,7 +22,7 @@ export interface ChainViewsOptions
   extends Pick<Network, 'name' | 'jobs' | 'execution' | 'limits' | 'layouts' | 'clientVersion' | 'openRpc'> {
   readonly chain: ChainOptions
   readonly proofCacheBytes: number
-  /** The answer of `net_version`; undefined: the network id of the genesis. */
+  /** The answer of `net_version`; if undefined, the network id of the genesis. */
   readonly networkId: number | undefined
   /** Makes, or returns, the filters that callers poll. */
   filters(current: () => Network): FilterService

@@ -55,7 +55,7 @@ const lastAnswersMsMax = 1_000
 /** Time to close jobs, sources and stores after the last answer, within the grace period. */
 const closeMs = 2_000
 
-/** How long a closing WebSocket waits for its client to read: the default time limit of a request. */
+/** Time that a closing WebSocket waits for its client to read: the default time limit of a request. */
 const endMsMax = 30_000
 
 export interface EdgeOptions {
@@ -66,7 +66,7 @@ export interface EdgeOptions {
   readonly log: Logger
   readonly transport: Transport
   readonly rollups: readonly EdgeRollup[]
-  /** By network; see `readNetworkLayouts` (storageLayouts.ts). */
+  /** Layouts by network; see `readNetworkLayouts` (storageLayouts.ts). */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
   /** Calls of networks with a source; only a gateway fetches. */
@@ -85,7 +85,7 @@ export interface Edge {
   /** The methods over each network, rollups too, by name; the default network first. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly server: HttpServer
-  /** Since when each part has its state. */
+  /** Start of the present state of each part. */
   readonly since: SinceWhen
   /** Warms up, for `limits.warmUpMs`, and listens; resolves to the port. Rejects as {@link HttpServer.listen}. */
   listen(): Promise<number>
@@ -200,8 +200,8 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
 }
 
 /**
- * Warms up the server, and sets back what was counted meanwhile. Does not fail: a server that could not warm up answers
- * its first requests more slowly.
+ * Warms up the server, and resets the counts of that time. Does not fail: a server that could not warm up answers its
+ * first requests more slowly.
  */
 async function warmUpUncounted(
   { config, counts, usage, log }: EdgeOptions,
@@ -241,7 +241,7 @@ function jobsOfClients(jobs: NetworkJobs): NetworkJobs {
   }
 }
 
-/** Whether the source fetches what its store lacks. */
+/** Whether the source fetches data that its store lacks. */
 function mayLack({ gateway, fork }: NetworkConfig): boolean {
   return gateway !== undefined || fork !== undefined
 }
@@ -288,7 +288,7 @@ function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
 
-/** When to retry a key that could not be checked: a restarting database takes seconds. */
+/** Wait before a retry with a key that could not be checked: a restarting database takes seconds. */
 const keyRetryMs: { readonly [why in KeyProblem]?: number } = { unreachable: 5_000, tokenFlood: 1_000 }
 
 function createServer(

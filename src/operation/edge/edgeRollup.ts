@@ -18,7 +18,7 @@ export interface RollupHealth extends QueueCounts {
   /** Whether the last attempt to store submissions succeeded. */
   readonly isStoring: boolean
   readonly condition: ConditionLevel
-  /** When its owner first saw the condition, in ISO 8601. */
+  /** Time at which its owner first saw the condition, in ISO 8601. */
   readonly since: string
   /** Whether this process sends to the sequencer; absent if no other process shares the queue. */
   readonly isSending?: boolean

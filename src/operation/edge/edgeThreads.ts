@@ -7,7 +7,7 @@ import { decodeArgs, encodeResult, encodeThrown } from '../../serving/pool/messa
 import { type Identity, RequestContext } from '../../serving/rpc/contexts/requestContext.js'
 import type { AskedCall, AskedJob, CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
 
-/** How long an exiting process waits for each edge to close its server. */
+/** Time that an exiting process waits for each edge to close its server. */
 const silentMsMax = 1_000
 
 /** Handlers of the calls that edges make, by name; {@link CallName} lists arguments and results. */
@@ -99,7 +99,7 @@ class RelayedCaller extends RequestContext {
     this.#put(part)
   }
 
-  /** The other edge passed on one more part. */
+  /** Reports that the other edge passed on one more part. */
   taken(): void {
     this.#untaken.shift()?.()
   }

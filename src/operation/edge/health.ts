@@ -9,13 +9,20 @@ import type { KeyFreshnessFigures } from '../../serving/access/keyFreshness.js'
 import type { SignedState, UpstreamsState } from '../../sources/ingest/thread/messages.js'
 import type { Config } from '../config/config.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
-import { conditionOf, sinceOfNetwork, sinceOfNode, troubleOfNode, whyCutOff } from './networkCondition.js'
+import {
+  beaconStatesOf,
+  conditionOf,
+  sinceOfNetwork,
+  sinceOfNode,
+  troubleOfNode,
+  whyCutOff,
+} from './networkCondition.js'
 import type { OpenNetwork } from './openNetwork.js'
 
 interface HealthPage {
   /**
-   * 200, or 503 if the server is about to stop or no request can be answered: no network has a readable head or a
-   * working queue, or the server accepts no keys.
+   * 200, or 503 if the server is about to stop or can answer no request. That is so if no network has a readable head
+   * or a working queue, or if the server accepts no keys.
    */
   readonly status: number
   readonly body: string
@@ -118,6 +125,9 @@ function networkEntry(network: OpenNetwork, since: SinceWhen) {
     ...(logs && { logs }),
     ...(upstreams && { upstreams: nodeEntries(network.name, 'upstream', upstreams.nodes, since) }),
     ...(upstreams?.signed && { signed: signedEntry(network.name, upstreams.signed, since) }),
+    ...(upstreams?.beaconNodes && {
+      beaconNodes: nodeEntries(network.name, 'beacon node', upstreams.beaconNodes, since),
+    }),
     ...(upstreams?.workingSet && { workingSet: upstreams.workingSet }),
   }
 }
@@ -180,7 +190,7 @@ function nodeEntries(
 
 // Callers see nodes by number: names have hosts and ports, which only the log and the admin API show.
 
-/** A name that is a host; others, such as a replica's `feed`, say nothing of an address. */
+/** A name that is a host; others, such as a replica's `feed`, are no address. */
 const hostForm = /[.:]/
 
 /** Addresses of nodes that have no name yet, as errors write them. */
@@ -194,7 +204,7 @@ export function concealedName(name: string, index: number): string {
 
 /** A sentence without the addresses of a network's nodes. */
 export function concealed(text: string, upstreams: UpstreamsState | undefined): string {
-  const names = [upstreams?.nodes ?? [], upstreams?.signed?.nodes ?? []].flatMap((nodes) =>
+  const names = [upstreams?.nodes ?? [], beaconStatesOf(upstreams)].flatMap((nodes) =>
     nodes.map(({ name }, index) => [name, concealedName(name, index)] as const),
   )
   // The longest first: one may begin with another.

@@ -23,7 +23,7 @@ export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'log
     formatters: { level: (label: string) => ({ level: label }) },
   }
   const destination = pino.destination({ dest: 2, sync: true })
-  // Its terminal is gone, or its disk is full: requests are still answered.
+  // The terminal may be closed, or the disk full: requests are still answered.
   destination.on('error', () => {})
   const isTerminal = isatty(2)
   const streamWrite = (line: string) => redactText(isTerminal ? lineForTerminal(line) : line)

@@ -24,7 +24,7 @@ export function watchLoop(counts: EdgeCounts, publish: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Linux counts CPU time in hundredths of a second, whatever the machine (USER_HZ in proc(5)). */
+/** Linux counts CPU time in hundredths of a second, on every machine (USER_HZ in proc(5)). */
 const ticksPerSecond = 100
 /** Fields of `/proc/thread-self/stat`, from the one after the name, which may contain spaces. */
 const userField = 11

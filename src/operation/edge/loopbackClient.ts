@@ -19,7 +19,7 @@ export class LoopbackClient {
   #bytesWanted: number | undefined
 
   constructor(host: string, port: number, isSecure: boolean) {
-    // The certificate names the host of clients. This process itself listens on the port, so nobody else answers.
+    // The certificate names the host of clients. This process itself listens on the port, so no other process answers.
     const socket = isSecure ? connectTls({ host, port, rejectUnauthorized: false }) : connect({ host, port })
     this.#socket = socket
     socket.setNoDelay(true)

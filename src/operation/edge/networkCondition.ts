@@ -1,7 +1,7 @@
 /** The condition of a network, and why, as a sentence for operators. */
 import { unknownForkOf } from '../../data/chain/header.js'
 import type { SinceWhen } from '../../primitives/sinceWhen.js'
-import type { UpstreamsState } from '../../sources/ingest/thread/messages.js'
+import type { SignedState, UpstreamsState } from '../../sources/ingest/thread/messages.js'
 import type { OpenNetwork } from './openNetwork.js'
 
 /**
@@ -54,10 +54,15 @@ function lackOfQuorum(upstreams: UpstreamsState | undefined): string | undefined
 }
 
 function deficiencyOf({ upstreams, current }: OpenNetwork): string | undefined {
-  const nodes = [...(upstreams?.nodes ?? []), ...(upstreams?.signed?.nodes ?? [])]
+  const nodes = [...(upstreams?.nodes ?? []), ...beaconStatesOf(upstreams)]
   const out = nodes.filter(({ isAnswering, isQuarantined }) => !isAnswering || isQuarantined)
   if (out.length > 0) return out.map(troubleText).join('; ')
   return current.syncing === undefined ? undefined : 'it takes in blocks that its source already has'
+}
+
+/** The states of beacon nodes, which have signatures or blocks. */
+export function beaconStatesOf(upstreams: UpstreamsState | undefined): SignedState['nodes'] {
+  return upstreams?.signed?.nodes ?? upstreams?.beaconNodes ?? []
 }
 
 type Node = Pick<UpstreamsState['nodes'][number], 'name' | 'isAnswering' | 'isQuarantined' | 'lastError'>
@@ -71,12 +76,12 @@ export function troubleOfNode({
   return isAnswering ? undefined : 'no answer'
 }
 
-/** When this edge first saw the present level of a network, in ISO 8601. */
+/** Time at which this edge first saw the present level of a network, in ISO 8601. */
 export function sinceOfNetwork(network: OpenNetwork, since: SinceWhen): string {
   return since.textOf(`network ${network.name}`, conditionOf(network).level)
 }
 
-/** When this edge first saw the present state of a node, in ISO 8601. */
+/** Time at which this edge first saw the present state of a node, in ISO 8601. */
 export function sinceOfNode(
   network: string,
   kind: 'upstream' | 'beacon node',

@@ -33,7 +33,7 @@ export interface OpenNetwork extends NetworkViews<Network> {
    * {@link pinned} throw FaultError. Undefined once it is open.
    */
   readonly opening: string | undefined
-  /** Its purpose, if its blocks are made here. */
+  /** Purpose of the network, if its blocks are made here. */
   readonly purpose: 'demo' | 'developer' | undefined
   /** Whether the newest head could be read. */
   readonly isReadable: boolean
@@ -45,7 +45,7 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly upstreams: UpstreamsState | undefined
   /** Progress of a gateway that completes its logs. */
   readonly logs: LogProgress | undefined
-  /** Threads that have its store open for reading. */
+  /** Number of threads that have the network's store open for reading. */
   readonly readers: number
   /** Use of the cache of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
@@ -265,7 +265,7 @@ async function supplyInto(
 
 /**
  * The answer of `eth_syncing`. A network counts as syncing if its source failed, or if its nodes do not answer or
- * cannot be followed: its chain may have further blocks.
+ * cannot be followed. Its chain may have further blocks.
  */
 function syncProgress(
   { syncing, failure, upstreams }: SourceState,

@@ -110,7 +110,7 @@ async function openServices(
   usage: UsageCounter,
 ) {
   const log = createLog(config).child({ edge: index })
-  // Read-only: the main thread writes this store, and has brought it to the current schema.
+  // Read-only: the main thread writes this store, and has upgraded its schema.
   const openStore = (path: string) => NodeStore.open({ path, readOnly: true, mapBytes: config.mapBytes })
   const store = openStore(config.node.store)
   const keys = config.shared === undefined ? store : openStore(config.node.sharedKeys)

@@ -16,10 +16,9 @@ export function readNetworkLayouts({
 const fileBytesMax = 64 * 2 ** 20
 
 /**
- * Reads a file of storage layouts: a JSON object that maps each address to solc's `storageLayout` output. In place of
- * the output, a value may be the path (relative to this file) of a JSON file that contains it, such as a build tool's
- * artifact. The keys of the result are lower-case. Throws UsageError that names the address and the fault of its
- * layout.
+ * Reads a file of storage layouts: a JSON object that maps each address to solc's `storageLayout` output. A value may
+ * also be the path of a JSON file with this output, such as a build tool's artifact. The path is relative to this file.
+ * The keys of the result are lower-case. Throws UsageError that names the address and the fault of its layout.
  */
 export function readStorageLayouts(path: string): ReadonlyMap<string, StorageLayout> {
   const entries = readJson(path, 'the storage layouts')

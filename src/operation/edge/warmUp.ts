@@ -1,10 +1,10 @@
 /**
- * The warm-up of a server before it listens: it answers questions of its own over its own routes, so that V8 has compiled
- * what the first requests of users run. V8 collects what it compiles from by function object, so another server of the
- * same code would not do. Owns how long and in which order it asks; `warmUpQuestions.ts` owns what.
+ * The warm-up of a server before it listens: it calls methods over its own routes. So V8 has compiled the code for the
+ * first requests of users. V8 compiles by function object, so calls to another server of the same code would not help.
+ * Owns how long and in which order it asks; `warmUpQuestions.ts` owns the calls.
  *
- * A gateway, and a fork of another chain, fetch what they lack. They are asked for constants alone, so that the warm-up
- * sends no question to another node.
+ * A gateway, and a fork of another chain, fetch missing data. The warm-up asks them for constants alone, so it sends no
+ * question to another node.
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from '../../primitives/timers.js'
@@ -29,8 +29,8 @@ export interface WarmUpOptions {
 const connectionsMax = 8
 
 /**
- * Time in which the CPU time may be used, as a multiple of it: on a machine whose other processes leave less than half
- * of a core, a start that takes longer harms more than slow first requests.
+ * Limit of the real time, as a multiple of the CPU time. On a machine with less than half of a free core, a longer
+ * start harms more than slow first requests.
  */
 const timesMax = 2
 

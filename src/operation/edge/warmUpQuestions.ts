@@ -1,6 +1,6 @@
 /**
- * What a server asks itself before it listens: the main methods, with parameters from the newest blocks of a chain, so that
- * rows are read as for users. Owns the choice of methods and parameters.
+ * Calls of a server to itself before it listens. They use the main methods, with parameters from the newest blocks of a
+ * chain, so that rows are read as for users. Owns the choice of methods and parameters.
  */
 import { toQuantity } from '../../primitives/bytes.js'
 import { largest } from '../../primitives/extremes.js'
@@ -10,13 +10,13 @@ export type Ask = (body: string) => Promise<Buffer>
 
 /** Newest blocks that are read for parameters: on a busy chain 3 MB of JSON, 20 ms. */
 const blocksMax = 16
-/** Of these, blocks that are asked for with all transactions: they take ten times as long as other answers. */
+/** Number of these blocks that are requested with all transactions: they take ten times as long as other answers. */
 const fullBlocksMax = 2
 /** Requests of each method in a round: enough for different accounts, few enough for some rounds in the time. */
 const perMethodMax = 64
 /** Calls of a batch: as many as a page sends when it loads. */
 const batchCalls = 20
-/** Slots of a contract: the first ones, where Solidity places variables. */
+/** Slots of a contract: the first ones, in which Solidity places variables. */
 const slotsPerContract = 8
 
 interface TransactionJson {

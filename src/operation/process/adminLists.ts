@@ -13,7 +13,7 @@ import type { OpenNetwork } from '../edge/openNetwork.js'
 import { isoTime } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
 
-/** As many as a person looks at without searching. */
+/** Number of blocks that a person reads without searching. */
 const blocksMax = 10
 const submissionsMax = 50
 

@@ -21,7 +21,13 @@ import type { Config, NetworkConfig } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import { rollupCondition } from '../edge/edgeRollup.js'
 import { ageSeconds, isCutOff, participationOf } from '../edge/health.js'
-import { conditionOf, sinceOfNetwork, sinceOfNode, troubleOfNode } from '../edge/networkCondition.js'
+import {
+  beaconStatesOf,
+  conditionOf,
+  sinceOfNetwork,
+  sinceOfNode,
+  troubleOfNode,
+} from '../edge/networkCondition.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
@@ -30,7 +36,7 @@ import type { OpenRollup } from './openRollup.js'
 export interface LiveServices {
   /** Edge of the main thread. */
   readonly edge: Edge
-  /** By number of the edge. */
+  /** Counts by number of the edge. */
   readonly counts: readonly EdgeCounts[]
   readonly pool: Pool<Jobs>
   readonly usage: UsageLedger
@@ -233,7 +239,7 @@ export function readNetworks(
   return [...chains, ...queues].sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
 }
 
-/** With the time since which each check fails. */
+/** Adds the time since which each check fails. */
 export function withSince(readiness: Readiness, since: SinceWhen): Readiness {
   const { failing } = readiness
   const nameOf = ({ check, network = '' }: Readiness['failing'][number]) => `check ${check} ${network}`
@@ -305,7 +311,7 @@ function beaconNodesOf(
   figures: IngestFigures['upstreams'],
   since: SinceWhen,
 ): Upstreams {
-  return (network.upstreams?.signed?.nodes ?? []).map((node) => ({
+  return beaconStatesOf(network.upstreams).map((node) => ({
     ...nodeOf(network.name, 'beacon node', node, figures, since),
     head: node.claim?.slot ?? null,
     blocksBehind: node.claim?.slotsBehind ?? null,

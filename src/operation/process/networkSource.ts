@@ -6,6 +6,7 @@ import { OperatorError } from '../../primitives/faults.js'
 import { sourceCallsBy } from '../../primitives/upstreamCalls.js'
 import { type IngestThread, startIngest } from '../../sources/ingest/thread/ingestThread.js'
 import type {
+  GapLimits,
   IngestFigures,
   IngestProgress,
   IngestStore,
@@ -30,31 +31,47 @@ const pauseMsMax = 60_000
 /** A source that ran this long has recovered: the wait is short again after its next failure. */
 const steadyMs = 5 * 60_000
 
-/** The work of a network's ingest thread; `fetchMsMax` as in `limits`. */
+/** The work of a network's ingest thread. */
 export function taskOf(
   { name, source, gateway, fork, forks, chainId, publish, history }: NetworkConfig,
   unpublished: IngestStore,
-  fetchMsMax: number,
+  limits: Config['limits'],
 ): SourceTask {
+  const { fetchMsMax, forkProofSlotsMax, forkRoundsMax, minedBlocksMax, executedBlocksMax } = limits
   const schema = feedSchemaOf(name)
   const store = { ...unpublished, publish: publish && { ...publish, schema: publish.schema ?? schema } }
   if (source === undefined)
     return { ...store, ...(gateway as GatewayConfig), network: name, forks, chainId, fetchMsMax }
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
-  if (source.type === 'develop')
-    return { ...store, develop: { ...source, fork: fork && { ...fork, fetchMsMax } } }
-  if (source.type === 'consensus') return { ...store, consensus: source }
+  if (source.type === 'develop') {
+    const plan = fork && { ...fork, fetchMsMax, forkProofSlotsMax, forkRoundsMax }
+    return { ...store, develop: { ...source, limits: { minedBlocksMax, executedBlocksMax }, fork: plan } }
+  }
+  if (source.type === 'consensus')
+    return { ...store, consensus: { ...source, fetchMsMax, gap: gapLimits(limits) } }
   if (source.type === 'replay') return { ...store, replay: source }
   // A reorganisation goes back no further than the stored history.
   const reorgDepthMax = smallest([source.reorgDepthMax, ...Object.values(historyLimits(history))])
   return { ...store, follow: { ...source, reorgDepthMax } }
 }
 
+function gapLimits(limits: Config['limits']): GapLimits {
+  return {
+    receivedMax: limits.engineReceivedMax,
+    windowBlocks: limits.engineWindowBlocks,
+    batchBlocks: limits.engineBatchBlocks,
+    batchBytes: limits.engineBatchBytes,
+    turnMs: limits.engineTurnMs,
+    retryMs: limits.engineRetryMs,
+    missingMs: limits.engineMissingMs,
+  }
+}
+
 export interface SourceListeners {
   readonly onProgress?: (progress: IngestProgress) => void
   readonly onSaid?: (text: string, isError: boolean) => void
-  /** The source ended with an error. It starts again after `againMs`, or never if that is undefined. */
+  /** Called when the source ended with an error. It starts again after `againMs`, or never if that is undefined. */
   readonly onEnded?: (error: Error, againMs: number | undefined) => void
 }
 
@@ -70,7 +87,7 @@ export function startSource(
   const genesis = genesisOf(network)
   const history = historyLimits(network.history)
   const store = { storePath, mapBytes, genesis, chainId, isEmbedded, history, ...(ready && { ready }) }
-  const task = taskOf(network, store, limits.fetchMsMax)
+  const task = taskOf(network, store, limits)
   return new NetworkSource(name, task, listeners)
 }
 

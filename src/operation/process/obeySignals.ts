@@ -76,7 +76,7 @@ interface Serving {
   readonly edge: Edge
   readonly others: EdgeThreads | undefined
   readonly notices: SystemdNotices
-  /** For the audit log. */
+  /** Keys, for the audit log. */
   readonly keys: KeyRepository
   /** Called at the signal that stops the server. */
   onStopping(): void

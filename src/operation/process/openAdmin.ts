@@ -145,7 +145,7 @@ function keyNames(store: NodeStore): (keyId: string) => string | undefined {
   let generation = -1
   let names = new Map<string, string>()
   return (keyId) => {
-    // Calls of the playground, and all where no keys are needed.
+    // Calls of the playground, and all calls if no keys are needed.
     if (keyId === anonymousId) return 'without a key'
     const newest = store.readKeyGeneration()
     if (newest !== generation) names = new Map(listKeys(store).map(({ id, name }) => [id, name]))
@@ -163,12 +163,12 @@ export function stuckEdges(counts: readonly EdgeCounts[]): string[] {
   )
 }
 
-/** In seconds since 1970; undefined without a head. */
+/** Timestamp of the head, in seconds since 1970; undefined without a head. */
 function headTimestamp(network: OpenNetwork): number | undefined {
   return network.opening === undefined ? Number(network.current.head.header.timestamp) : undefined
 }
 
-/** In seconds, for the networks that have a head. */
+/** Ages of the heads in seconds, for the networks that have one. */
 function headAges(networks: readonly OpenNetwork[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     networks.flatMap((network) => {

@@ -32,7 +32,7 @@ const sweepMs = 1_000
 
 export interface OpenRollup extends EdgeRollup {
   readonly queue: SubmissionQueue
-  /** For reads of other edges that cannot read themselves. */
+  /** Submissions, for reads of other edges that cannot read themselves. */
   readonly submissions: SubmissionReader
   health(): RollupHealth
   /** Undefined if only this process uses the queue. */

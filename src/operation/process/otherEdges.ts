@@ -21,7 +21,7 @@ import type { OpenRollup } from './openRollup.js'
 /** The port and the counters that all edges share; see {@link EdgeData}. */
 type Shared = Pick<EdgeData, 'port' | 'totals'>
 
-/** Services that exist once per process, whatever the number of edges. */
+/** Services that exist once per process, for any number of edges. */
 interface ProcessServices {
   readonly pool: Pool<Jobs>
   readonly sources: readonly NetworkSource[]

@@ -1,6 +1,6 @@
 /**
- * `tidegate serve`: opens the parts that exist once per process (keys, pool, sources, rollups) and the edges, answers
- * until it is interrupted, and closes everything in order.
+ * `tidegate serve`: opens the edges, and the parts that exist once per process: keys, pool, sources, rollups. Answers
+ * until it is interrupted, then closes everything in order.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -165,7 +165,7 @@ class ServedProcess {
     const usage = this.#usage
     const parts = { pool, rollups, sources, networks: edge.networks, usage }
     this.#others = shared && startOtherEdges(config, { ...shared, transport, ...keyOptions }, parts)
-    // At the same time, since each warms up first.
+    // All edges begin to listen at the same time, because each warms up first.
     const [port] = await Promise.all([edge.listen(), this.#others?.listening])
     this.#port = port
     warnOfFewFiles(config, log)

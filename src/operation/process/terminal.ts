@@ -37,7 +37,7 @@ export function onInterrupt(stop: (signal: NodeJS.Signals) => void): () => void 
 /**
  * Does the work of a command, to which Ctrl-C and SIGTERM are the signal `stop`. Work that is stopped closes the stores
  * that it reads, removes incomplete files and rejects. Then the process prints `outcome` and ends by the signal that it
- * got: a shell ends a script only where its program ended so.
+ * got. A shell ends a script only if its program ended in this way.
  */
 export async function untilInterrupted<T>(
   io: Pick<Io, 'err'>,
@@ -75,7 +75,7 @@ export function onIdleSignals(say: (signal: NodeJS.Signals) => void): void {
 }
 
 /**
- * Calls `reload` at SIGHUP. If the process was started on a terminal that is now gone, the signal ends it, as by
+ * Calls `reload` at SIGHUP. If the process was started on a terminal that is now closed, the signal ends it, as by
  * default.
  */
 export function onHangup(reload: () => void): void {

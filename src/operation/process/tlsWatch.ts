@@ -54,7 +54,7 @@ export class TlsWatch {
         this.#log.info({ cert: files.cert }, 'new connections get the new certificate')
       }
     } catch (error) {
-      // One of the two may not be replaced yet.
+      // One of the two files may not be replaced yet.
       this.#log.warn(`${(error as Error).message}; the former certificate stays`)
     }
   }

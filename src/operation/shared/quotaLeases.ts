@@ -2,8 +2,8 @@
  * Leases of units of the quotas that several processes share. Owns the leases, reports and returns of this process.
  * PostgreSQL makes the sums (`exchange_lease`), and `access/unitLeases.ts` counts spent units.
  *
- * While the database does not answer, each key gets units at the rate of its last lease: its quota, divided by the
- * processes that had one. Units spent meanwhile are reported afterwards.
+ * While the database does not answer, each key gets units at the rate of its last lease. That rate is its quota,
+ * divided by the processes that had a lease. Units spent meanwhile are reported afterwards.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -19,7 +19,7 @@ import {
 } from '../../serving/access/unitLeases.js'
 import type { SharedKeys } from './sharedKeys.js'
 
-/** Time between two checks for keys that need units: at most 20 statements a second, whatever the number of keys. */
+/** Time between two checks for keys that need units: at most 20 statements a second, for any number of keys. */
 const exchangeMs = 50
 /** After this long without an answer, keys continue at the rate of their last leases. */
 const answerMs = 1_000
@@ -38,7 +38,7 @@ interface Held {
   reportedAtMs: number
   /** The database has no more units before this time. */
   moreAtMs: number
-  /** Until when units were granted without the database. */
+  /** Time until which units were granted without the database. */
   aloneAtMs: number
 }
 

@@ -174,7 +174,7 @@ export class SharedKeys implements KeyRepository {
           outage.end()
           await this.#news.wait(lookMs)
         }
-        // It uses the connection.
+        // The previous turn may still use the connection.
         await this.#turn
       },
       onLost: ({ message }) => {
@@ -188,7 +188,7 @@ export class SharedKeys implements KeyRepository {
     })
   }
 
-  /** Connects, and brings the copy up to date. */
+  /** Connects, and updates the copy. */
   async #connect(): Promise<Connection> {
     const connection = await Connection.open(this.#options)
     try {
@@ -256,7 +256,7 @@ export class SharedKeys implements KeyRepository {
     const [first] = rows
     if (first === undefined) throw new UnreachableError('the book of API keys is empty')
     const sequence = Number(first.sequence)
-    // Also true if the clock was set back.
+    // Whether the copy is old; also true if the clock was set back.
     const isOld = Math.abs(atMs - (this.store.readCopied()?.atMs ?? 0)) > storeWholeMs
     // On a full disk the copy stays valid as long as there is nothing to add.
     if (sequence === after && !(isOld && hasRoom(this.#options.path))) return true

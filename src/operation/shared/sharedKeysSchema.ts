@@ -1,6 +1,8 @@
 /** The tables of shared keys in PostgreSQL, and the migrations that make them. */
 
-/** Each element brings the schema from the version of its index to the next. Elements are never changed, only added. */
+/**
+ * Each element upgrades the schema from the version of its index to the next. Elements are never changed, only added.
+ */
 export const sharedKeysMigrations: readonly string[] = [
   `
   -- One row: the number of the newest change, which is that of its entry in the audit log.

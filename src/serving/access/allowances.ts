@@ -28,7 +28,7 @@ export function allotSpentMemory(areUnitsShared = false): SpentMemory {
 const unitsKind = 0
 const requestsKind = 1
 
-/** Least burst: of units, more than the dearest call; of requests, as many as a page makes when it loads. */
+/** Least burst. Of units: more than the most expensive call. Of requests: as many as a page makes when it loads. */
 export const unitsBurstMin = 25_000
 const requestsBurstMin = 10
 
@@ -193,8 +193,9 @@ export class KeyAllowance {
   }
 
   /**
-   * The headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10. They give for each limit its
-   * name, the burst (`q`), the seconds of a refill (`w`), the rest (`r`), and the seconds until it is full (`t`).
+   * The headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10. For each limit they give its
+   * name, the burst (`q`) and the seconds of a refill (`w`). Then follow the rest (`r`), and the seconds until the rest
+   * is full (`t`).
    */
   headers(): readonly (readonly [name: string, value: string])[] {
     const policies: string[] = []

@@ -86,7 +86,7 @@ export class CounterTable {
       if (numbers[at] === id + 1 && numbers[at + 1] === kind) return at + headNumbers
       if (numbers[at] !== 0) continue
       free = at
-      // Rows are never emptied, so the key has none behind one that was never used.
+      // Rows are never emptied, so the key has no row behind an unused one.
       break
     }
     if (isMade) free ??= this.#leastKept(first, end)
@@ -101,7 +101,7 @@ export class CounterTable {
   }
 
   giveBack(): void {
-    // Not if others waited too long for this thread, and one of them has the group now.
+    // Does nothing if another thread waited too long and has taken the group.
     Atomics.compareExchange(this.#takers, this.#group, this.#ticket, 0)
   }
 

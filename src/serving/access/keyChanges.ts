@@ -52,7 +52,9 @@ export function createKey(store: KeyStore, pepper: Pepper, settings: KeySettings
   return made
 }
 
-/** As {@link createKey}; returns undefined for its OperatorError or, with `onlyFirst`, if the store ever had a key. */
+/**
+ * Like {@link createKey}; returns undefined for its OperatorError or, with `onlyFirst`, if the store ever had a key.
+ */
 export function tryCreateKey(
   store: KeyStore,
   pepper: Pepper,

@@ -5,7 +5,7 @@
  *
  * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A slow
  * password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable time is
- * safe: without the pepper nobody can choose the digest of a guess, so the time reveals nothing about a key. The cache
+ * safe. Without the pepper nobody can choose the digest of a guess, so the time reveals nothing about a key. The cache
  * is looked up by the text itself; V8 hashes texts with a random seed and compares them only if the hashes agree.
  */
 import { LRUCache } from 'lru-cache'
@@ -48,7 +48,7 @@ export type KeyCheck =
       readonly credentials: readonly Credential[]
       readonly key: KeyRecord
       readonly allowance?: KeyAllowance | undefined
-      /** Where the key may be used, and its allowed methods; absent: anywhere, and all. */
+      /** Where the key may be used, and its allowed methods; if absent, it may be used anywhere, for all methods. */
       readonly scope?: KeyScope
       readonly methods?: MethodScope | undefined
       /** End of the credential's validity. */
@@ -81,7 +81,7 @@ interface KeyCheckerPaths {
 }
 
 interface KeyCheckerOptions {
-  /** Limits of keys; absent: no key has a limit. */
+  /** Limits of keys; if absent, no key has a limit. */
   readonly allowances?: Allowances | undefined
   /** Freshness of the store if it is a copy of shared keys. */
   readonly reach?: KeyFreshness | undefined
@@ -107,8 +107,8 @@ const demoKeyName = 'demo'
 const recheckMsMax = 250
 
 /**
- * Valid keys remembered. Each takes about 1 KB, so 10 MB when full; a miss costs an HMAC
- * and a read, so a node with more keys in use at once is slower, not wrong.
+ * Number of valid keys in the cache. Each takes about 1 KB, so 10 MB when full. A miss costs an HMAC and a read, so a
+ * node with more keys in use is slower, not wrong.
  */
 const rememberedKeysMax = 10_000
 

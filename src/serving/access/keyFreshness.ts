@@ -9,7 +9,7 @@ const wholeAtMsAt = 1
 /** Longest time between two readings of the database's newest change number, in case a notification is lost. */
 export const lookMs = 500
 
-/** Least time of trust, whatever the grace: as long as the database answers, the copy was complete four checks ago. */
+/** Minimum time of trust, for any grace. While the database answers, the copy was complete four checks ago. */
 const believedMsMin = 4 * lookMs
 
 /**

@@ -11,7 +11,7 @@ export interface KeyRecord {
   readonly expiresAtMs: number | undefined
   readonly scopes: KeyScopes
   readonly limits: KeyLimits
-  /** Until when the previous secret is valid; undefined if there is one secret. */
+  /** End of the previous secret's validity; undefined if there is one secret. */
   readonly earlierUntilMs: number | undefined
   /** Signers of tokens for this key. */
   readonly tokens: readonly Omit<TokenVerifier, 'material'>[]

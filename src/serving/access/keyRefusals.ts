@@ -34,7 +34,7 @@ export class KeyRefusals {
     for (const found of refused) add(entries, { ...found, atMs: nowMs }, entriesPerMinute)
   }
 
-  /** By key and reason, most first, at most `max`. */
+  /** Refusals by key and reason, most first, at most `max`. */
   read(nowMs: number, max: number): KeyRefusal[] {
     const first = Math.floor(nowMs / minuteMs) - minutesMax
     const sums = new Map<string, KeyRefusal>()

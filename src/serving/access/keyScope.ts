@@ -45,7 +45,7 @@ export class MethodScope {
   readonly #beginnings: readonly string[]
   readonly #checked = new Map<string, boolean>()
 
-  /** Its entries, for comparison. */
+  /** Entries of the scope, for comparison. */
   readonly text: string
 
   constructor(entries: readonly string[]) {

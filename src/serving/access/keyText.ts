@@ -1,13 +1,13 @@
 /**
- * The text of an API key: `tg_`, 43 characters of base 62 that encode 32 random bytes, 6 characters of base 62 that
- * encode the CRC-32 of everything before them.
+ * The text of an API key: `tg_`, 43 characters of base 62, and 6 characters of base 62. The 43 encode 32 random bytes,
+ * the 6 the CRC-32 of everything before them.
  *
  *   tg_ 0uVvqMY0HcPzKxDqWNgjiE6ZbTHmhVk1pXUsRrW2fQe 1pQw9A
  *       256 random bits                             checksum
  *
  * Letters, digits and `_` only, so that a key needs no escapes in a path and a double click selects all of it. The
- * prefix lets scanners of leaked secrets find it. The checksum is no secret: it distinguishes a mistyped or cut key
- * from an unknown one without reading the store, and detects every change within 32 neighbouring bits.
+ * prefix lets scanners of leaked secrets find it. The checksum is no secret. It distinguishes a mistyped or cut key
+ * from an unknown one without reading the store. It detects every change within 32 neighbouring bits.
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'

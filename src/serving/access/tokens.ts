@@ -14,13 +14,13 @@ import type { NodeStore } from '../../data/store/node/nodeStore.js'
 import { OperatorError, UsageError } from '../../primitives/faults.js'
 import type { Pepper } from './pepper.js'
 
-/** How far ahead `exp` may be. A stolen token works for this long; for longer times there are keys. */
+/** Longest time until `exp`. A stolen token works for this long; for longer times there are keys. */
 export const tokenMinutesMax = 60
 
 /** Longest token, in characters: 300 are usual. */
 const tokenCharsMax = 4_096
 
-/** How early a token may be used, since clocks differ. */
+/** Time before its start at which a token may be used, since clocks differ. */
 const earlyMs = 60_000
 
 /** Least secret of HS256 (RFC 7518, section 3.2), and the longest. */
@@ -83,7 +83,7 @@ export class Tokens {
   readonly #wrong = new LRUCache<string, { readonly count: number; readonly atMs: number }>({
     max: countedMax,
   })
-  /** By the stored bytes of the key. */
+  /** Public keys by the stored bytes of the key. */
   readonly #publicKeys = new LRUCache<string, KeyObject>({ max: publicKeysMax })
 
   constructor(store: NodeStore, pepper: Pepper, dateMs: () => number) {
@@ -92,7 +92,7 @@ export class Tokens {
     this.#dateMs = dateMs
   }
 
-  /** The key that a token names, whatever its state; `address` is the client's. */
+  /** The key that a token names, in any state; `address` is the client's. */
   check(token: string, address: string): TokenCheck {
     const parsed = parseToken(token)
     if (parsed === undefined) return refused('tokenMalformed')
@@ -123,7 +123,10 @@ export class Tokens {
     return { ok: true, row, token: checked }
   }
 
-  /** As {@link check}, for a token that was accepted before. Its signature is not checked again, and so not counted. */
+  /**
+   * Like {@link check}, but for a token that was accepted before. Its signature is not checked again, and so not
+   * counted.
+   */
   checkAgain(token: CheckedToken): TokenCheck {
     const row = this.#store.readKeyByPrefix(Buffer.from(token.kid, 'hex'))
     const verifier = row?.details?.tokens?.find(({ id }) => id === token.signer)

@@ -12,7 +12,7 @@
 import { CounterTable, idNumber, keyIdOf, type TableShape } from './counterTable.js'
 import { dayMs } from './dayQuotas.js'
 
-/** The quota of one key for several processes together. Absent: no such limit. */
+/** The quota of one key for several processes together. If absent, there is no such limit. */
 export interface UnitQuota {
   readonly perSecond: number | undefined
   /** Units at once; meaningful only with `perSecond`. */
@@ -22,7 +22,7 @@ export interface UnitQuota {
 
 interface LeaseNews {
   readonly granted: number
-  /** When more units are available, on the clock of `Date.now`. */
+  /** Time at which more units are available, on the clock of `Date.now`. */
   readonly moreAtMs: number
   /** Whether the quota of the day left no more. */
   readonly isDayOver: boolean
@@ -35,7 +35,7 @@ export interface LeaseReport {
   readonly keyId: string
   /** Units spent since the last report. */
   readonly spent: number
-  /** Units left of the lease, and units needed by the dearest refused call. */
+  /** Units left of the lease, and units needed by the most expensive refused call. */
   readonly left: number
   readonly wanted: number
 }
@@ -68,13 +68,13 @@ export const unitLeasesBytes = headBytes + CounterTable.bytesFor(shape)
 /** Wait of a call that finds too few leased units: an exchange with the database, and some more. */
 const leaseWaitMs = 100
 
-/** A lease of this many units pays for the dearest of the usual calls. */
+/** A lease of this many units pays for the most expensive of the usual calls. */
 const usualUnits = 1_000
 
 /**
- * Units of one lease: a tenth of the burst or the units of one second, whichever is more. For a daily quota at most a
- * thousandth of it, or {@link usualUnits} if that is more, but then at most a tenth of the quota. So all processes
- * together lease little more than they soon spend.
+ * Units of one lease: a tenth of the burst or the units of one second, whichever is more. With a daily quota, a lease
+ * is at most a thousandth of it, or {@link usualUnits} if that is more. It is never more than a tenth of the quota. So
+ * all processes together lease little more than they soon spend.
  */
 export function leaseUnits({ perSecond, burst, perDay }: UnitQuota): number {
   const ofRate = perSecond === undefined ? Number.POSITIVE_INFINITY : Math.max(perSecond, burst / 10)

@@ -27,7 +27,7 @@ export interface NotedCall {
   readonly error: string | undefined
   /** 0 if it was not timed. */
   readonly ms: number
-  /** The blocks that it asked for, for example `latest (271)`; undefined if it named none. */
+  /** The requested blocks, for example `latest (271)`; undefined if it named none. */
   readonly block: string | undefined
   /** JSON, or its beginning, without secrets. */
   readonly params: string
@@ -49,7 +49,7 @@ export const reportMs = 1_000
 /** Slow calls kept between two reports, the first ones; more would displace each other in the list shown. */
 const slowMax = 50
 
-/** As {@link slowMax}, for different failures: each takes some microseconds to note, and a flood may fail. */
+/** Like {@link slowMax}, but for different failures: each takes some microseconds to note, and a flood may fail. */
 const failedMax = 10
 
 /** Keys and reasons of refusals between two reports: 1,000 keys that are refused in one second are a flood. */
@@ -109,7 +109,7 @@ export class UsageCounter {
     this.take()
   }
 
-  /** The counts since the last call of this; undefined if there are none. */
+  /** The counts since the last call of this function; undefined if there are none. */
   take(): UsageReport | undefined {
     if (this.#isPaused) return undefined
     const used = this.#networks.flatMap((network) => network.take())

@@ -77,7 +77,7 @@ export class UsageReport {
     }
   }
 
-  /** By time; rows of one time by units, most first. */
+  /** Rows by time; rows of one time by units, most first. */
   rows(): UsageRow[] {
     return [...this.#rows.values()].sort(
       (a, b) => (a.time ?? '').localeCompare(b.time ?? '') || b.units - a.units || b.calls - a.calls,

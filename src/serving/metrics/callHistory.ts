@@ -1,7 +1,7 @@
 /**
- * The calls of the last day, a point per minute: calls by network and method with their times, errors by network, method
- * and code, refusals, units of keys, and ages of heads. Owns the two files that keep them across restarts: lines of JSON, a point each. Once the
- * first file has the points of a day, it replaces the second. A process that dies loses a minute.
+ * The calls of the last day, a point per minute. A point has calls and times by network and method, errors by code,
+ * refusals, units of keys, and ages of heads. Owns the two files that keep them across restarts: lines of JSON, a point
+ * each. Once the first file has the points of a day, it replaces the second. A process that dies loses a minute.
  */
 import { readFileSync, renameSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { minus, sumLists, sumMaps, sumOf } from './sumCounts.js'
 const minuteMs = 60_000
 /** A day: with ten methods called 0.9 KB a point, 1.3 MB in memory; the files have two days at most. */
 const pointsMax = 24 * 60
-/** Least seconds of the current minute before it is reported: a rate over less time would be chance. */
+/** Least seconds of the current minute before it is reported: a rate over less time is too uncertain. */
 const runningSecondsMin = 5
 /** Points of one answer: as many as a chart can show. If there are more, neighbours are merged. */
 const shownMax = 180
@@ -70,10 +70,10 @@ export interface HistoryAnswer {
   readonly atMs: readonly number[]
   readonly calls: readonly CallFigures[]
   readonly rejectionsPerSecond: readonly number[]
-  /** By code, of the chosen network and method. Most first, as in the other lists. */
+  /** Errors by code, of the chosen network and method. Most first, as in the other lists. */
   readonly errors: readonly Series[]
   readonly keys: readonly Series[]
-  /** Figures over the whole time; those of a network that is unknown have none. */
+  /** Figures over the whole time; an unknown network has none. */
   readonly methods: readonly (CallFigures & Cell)[]
   readonly networks: readonly (CallFigures & { readonly network: string })[]
   /** Errors over the whole time, of the chosen network and method. */
@@ -83,22 +83,22 @@ export interface HistoryAnswer {
   readonly ages: readonly { readonly network: string; readonly seconds: readonly (number | undefined)[] }[]
 }
 
-/** `network` is '' where it is unknown: of the sum of all other methods, and in files of older versions. */
+/** `network` is '' if it is unknown: in the sum of all other methods, and in files of older versions. */
 interface Cell {
   readonly network: string
   readonly method: string
 }
 
-/** Limits a history to a network, a method or a key; absent: all. */
+/** Limits a history to a network, a method or a key; if absent, all. */
 export interface HistoryChoice {
   readonly network?: string | undefined
   readonly method?: string | undefined
-  /** A key, of whose units the answer is. */
+  /** The answer has the units of this key. */
   readonly keyId?: string | undefined
 }
 
 interface CallHistoryOptions {
-  /** Path of the first file; the second has `.old` at its end. Undefined: the history stays in memory. */
+  /** Path of the first file; the second has `.old` at its end. If undefined, the history stays in memory. */
   readonly path: string | undefined
   /** Counts since the start. */
   readonly counts: () => CountSample
@@ -354,7 +354,7 @@ function ranked(numbers: Numbers): [name: string, value: number][] {
   return Object.entries(numbers).sort(([, a], [, b]) => b - a)
 }
 
-/** The greatest ones, and one sum of all others. */
+/** The largest numbers, and one sum of all others. */
 function firstOf(numbers: Numbers, max: number): Numbers {
   const all = ranked(numbers)
   const rest = sumOf(all.slice(max).map(([, value]) => value))

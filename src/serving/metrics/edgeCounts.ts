@@ -1,7 +1,7 @@
 /**
- * Counts of one edge, in memory that all threads share: only the edge writes its part, and the main thread reads all
- * parts when metrics are read. Owns the layout. A count is one addition to an array of numbers, so that a stored answer
- * is counted in some nanoseconds. `metrics.ts` makes names, labels and samples.
+ * Counts of one edge, in memory that all threads share. Only the edge writes its part. The main thread reads all parts
+ * when metrics are read. Owns the layout. A count is one addition to an array of numbers, so that a stored answer is
+ * counted in some nanoseconds. `metrics.ts` makes names, labels and samples.
  */
 import { bucketOf, durationBuckets } from '../../primitives/durationBuckets.js'
 import { type RefusalReason, refusalReasonNames } from '../../primitives/refusalReasons.js'
@@ -22,13 +22,13 @@ function sizeBucketOf(bytes: number): number {
 }
 
 /**
- * One in this many calls without a job is timed, and counts as this many: two readings of the clock take up to a tenth
+ * One in this many calls without a job is timed, and counts as this many. Two readings of the clock take up to a tenth
  * of the time of such a call. Calls that wait for a job are all timed.
  */
 const timedOneIn = 16
 /**
- * As {@link timedOneIn}, for stored answers to single calls, which take still less (scenario `slot-cached`). Stored
- * answers in a batch are looked up before any call of it runs, and not timed.
+ * Like {@link timedOneIn}, but for stored answers to single calls, which take still less (scenario `slot-cached`).
+ * Stored answers in a batch are looked up before any call of it runs, and not timed.
  */
 export const storedTimedOneIn = 64
 
@@ -71,15 +71,15 @@ export interface MethodCounts {
   readonly network: string
   readonly method: string
   readonly calls: number
-  /** Calls that a stored answer answered. */
+  /** Number of calls that got a stored answer. */
   readonly repeated: number
   readonly failed: number
   readonly durationSeconds: number
-  /** By bucket, not cumulative. */
+  /** Durations by bucket, not cumulative. */
   readonly durations: readonly number[]
   readonly answerBytes: number
   readonly sizes: readonly number[]
-  /** By {@link errorCodes}, other codes last. */
+  /** Errors by {@link errorCodes}, other codes last. */
   readonly errors: readonly number[]
 }
 
@@ -94,7 +94,7 @@ const errorsAt = sizesAt + sizeBuckets
 /** Words of one method on one network: half a kilobyte, so that ten networks take 1 MB for each edge. */
 const methodWords = errorsAt + errorCodes.length + 1
 
-/** Where networks are not distinguished. */
+/** Names of networks if usage does not distinguish them. */
 const oneNetwork: readonly string[] = ['']
 
 export class EdgeCounts {
@@ -141,7 +141,7 @@ export class EdgeCounts {
     return ((methods + 1) * methodWords * networks + rest + figureNames.length) * 8
   }
 
-  /** What to add to the slots of methods for this network; one that is not listed counts as the first. */
+  /** Offset of this network's slots of methods; an unlisted network counts as the first. */
   slotsFrom(network: string): number {
     return Math.max(this.#networks.indexOf(network), 0) * this.#networkWords
   }

@@ -1,6 +1,6 @@
 /**
- * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at regular times, and the
- * newest sample is compared with older ones.
+ * Rates and quantiles of the last seconds, from counters. Counters are sampled at regular times, and the newest sample
+ * is compared with older ones.
  */
 import { bucketSeconds } from '../../primitives/durationBuckets.js'
 import type { EdgeCounts, MethodCounts } from './edgeCounts.js'
@@ -12,7 +12,7 @@ const windowTicks = 10
 /** Counts since the start, at one time. */
 export interface CountSample {
   readonly atMs: number
-  /** By {@link cellName}. */
+  /** Counts by {@link cellName}. */
   readonly methods: ReadonlyMap<string, MethodCounts>
   readonly errors: ReadonlyMap<string, number>
   readonly rejections: ReadonlyMap<string, number>
@@ -38,11 +38,11 @@ interface NamedRate {
 }
 
 export interface RecentRates {
-  /** Between the two newest samples. */
+  /** Rate between the two newest samples. */
   readonly callsPerSecond: number
   readonly errorsPerSecond: number
   readonly rejectionsPerSecond: number
-  /** Between the oldest and the newest sample; the members below are over this time. */
+  /** Time between the oldest and the newest sample; the members below are over this time. */
   readonly windowSeconds: number
   /** Quantiles of timed calls of all methods; undefined if there are none. */
   readonly p50Seconds: number | undefined
@@ -52,7 +52,7 @@ export interface RecentRates {
   /** Error codes and reasons that ever occurred. */
   readonly errors: readonly NamedRate[]
   readonly rejections: readonly NamedRate[]
-  /** By number of the edge. */
+  /** Figures by number of the edge. */
   readonly edges: readonly { readonly cpuShare: number; readonly delayP99Seconds: number | undefined }[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * Metrics whose figures have other owners and are read when the metrics are, and their text in the format of
- * Prometheus, version 0.0.4.
+ * Metrics and their text in the format of Prometheus, version 0.0.4. The figures have other owners, and are read
+ * together with the metrics.
  */
 
 type Labels = Readonly<Record<string, string | number>>
@@ -48,10 +48,10 @@ interface Figures<T> {
 type Series = Map<string, number>
 
 export class Register {
-  /** In the order in which they were declared. */
+  /** Metrics in the order of their declaration. */
   readonly declared: DeclaredMetric[] = []
   readonly #reads: (() => Series)[] = []
-  /** Of the metrics that are declared next. */
+  /** Section of the metrics that are declared next. */
   section = ''
 
   read(): MetricsText {

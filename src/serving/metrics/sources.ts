@@ -27,7 +27,7 @@ interface RollupFigures {
   readonly waitingBytes: number
   readonly oldestWaitingMs: number
   readonly settled: number
-  /** Undefined if only this process uses the queue. */
+  /** Figures of a shared queue; undefined if only this process uses the queue. */
   readonly shared: SharedQueueFigures | undefined
 }
 
@@ -41,12 +41,12 @@ export interface StoreFigures {
   readonly bytes: number
   /** Free bytes of its disk; undefined if unknown. */
   readonly freeBytes: number | undefined
-  /** Threads that have it open for reading. */
+  /** Threads that have the store open for reading. */
   readonly readers: number
 }
 
 export interface KeyFigures {
-  /** Its id; `other` for all others together. */
+  /** Id of the key; `other` for all others together. */
   readonly key: string
   readonly name: string
   readonly calls: number
@@ -58,7 +58,7 @@ export interface KeyFigures {
 export interface MetricSources {
   readonly version: string
   readonly transport: string
-  /** By number of the edge. */
+  /** Counts by number of the edge. */
   readonly edges: readonly EdgeCounts[]
   /** Updates the published figures of edge 0. */
   refresh(): void

@@ -4,7 +4,7 @@ export interface ClassShare {
   readonly waitingMax: number
   /** Items that may run at the same time. */
   readonly permits: number
-  /** Those of one key among them; absent: all. */
+  /** Permits of one key among them; if absent, all. */
   readonly permitsOfKey?: number
 }
 
@@ -17,7 +17,7 @@ interface ClassState extends ClassShare {
 interface Subqueue<T extends Linked<T>> {
   readonly class: ClassState
   readonly key: Key<T>
-  /** In order of arrival. */
+  /** Items in order of arrival. */
   readonly waiting: LinkedList<T>
   readonly waitingLong: LinkedList<T>
   /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */
@@ -55,13 +55,13 @@ export interface Queued {
   readonly bytes: number
   /** False at first; see {@link FairQueue.tryMakeLong} and {@link FairQueue.putBack}. */
   isLong: boolean
-  /** When it began to run; 0 at first. */
+  /** Time at which it began to run; 0 at first. */
   outSinceMs: number
 }
 
 /**
- * Time in which used time loses half its weight. Long enough that a key which repeats calls of five seconds stays
- * behind keys with calls of milliseconds; short enough that after a minute the five seconds count as less than 0.1.
+ * Time in which used time loses half its weight. Long enough that a key with repeated calls of five seconds stays
+ * behind keys with calls of milliseconds. Short enough that after a minute the five seconds count as less than 0.1.
  */
 const halfLifeMs = 10_000
 
@@ -70,18 +70,18 @@ const usedMsMin = 0.01
 
 /**
  * Weighted time below which an idle key is forgotten. One thread adds up to at most 14,400 ms of weighted time (a
- * half-life divided by ln 2), so at most that many keys per thread are remembered.
+ * half-life divided by ln 2). So at most that many keys per thread are remembered.
  */
 const forgottenMs = 1
 
 /**
- * A bounded queue that shares threads by time: the next item is from the key whose items have recently used the least
- * time for its weight, running ones included; within the key from the class with the least time; and of these the
- * oldest. So however many items of one key wait, another key's first item comes next, and a key whose items take
- * seconds comes after keys whose items take milliseconds.
+ * A bounded queue that shares threads by time. The next item is from the key that has recently used the least time for
+ * its weight, running items included. Within the key it is from the class with the least time; of these it is the
+ * oldest. So however many items of one key wait, another key's first item comes next. A key whose items take seconds
+ * comes after keys whose items take milliseconds.
  *
- * Recently used time is a sum that halves every {@link halfLifeMs}. So keys cannot save up time by being idle, old
- * use is forgotten, and waiting keys move forward while others are served.
+ * Recently used time is a sum that halves every {@link halfLifeMs}. So keys cannot save up time by being idle, old use
+ * is forgotten, and waiting keys move forward while others are served.
  *
  * If too much waits, the newest item of the key with the most is dropped, so no key can fill a class.
  */
@@ -203,7 +203,10 @@ export class FairQueue<T extends Queued & Linked<T>> {
     this.#class(name).out--
   }
 
-  /** As {@link giveBack}, for an item that waits again, as a long one if `isLong`. Returns what {@link add} returns. */
+  /**
+   * Like {@link giveBack}, but for an item that waits again, as a long one if `isLong`. Returns what {@link add}
+   * returns.
+   */
   putBack(item: T, ranMs: number, isLong: boolean): readonly T[] {
     this.giveBack(item, ranMs)
     item.isLong ||= isLong
@@ -220,8 +223,8 @@ export class FairQueue<T extends Queued & Linked<T>> {
   }
 
   /**
-   * Whether a running item should give its place to a waiting one: the other key, or for the same key the other
-   * class, has used less than half its time. With a smaller difference two equal keys would keep interrupting each
+   * Whether a running item should give its place to a waiting one. The other key must have used less than half its
+   * time; for the same key, the other class. With a smaller difference two equal keys would keep interrupting each
    * other. A long item gives its place only to a long item.
    */
   isOutranked(item: T): boolean {
@@ -267,7 +270,7 @@ export class FairQueue<T extends Queued & Linked<T>> {
     if (key.waiting === 0) this.#waitingKeys.delete(key)
   }
 
-  /** Of the `ready` subqueues: the one with the least time of the key with the least time. */
+  /** Chooses, of the `ready` subqueues, the one with the least time of the key with the least time. */
   #nextSubqueue(nowMs: number, ready: (subqueue: Subqueue<T>) => boolean): Subqueue<T> | undefined {
     let next: Subqueue<T> | undefined
     let leastOfKeys = Number.POSITIVE_INFINITY

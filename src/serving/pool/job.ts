@@ -19,7 +19,7 @@ export interface Run {
   readonly startedAtMs: number
   /** Set once the job was asked to stop: the fault for its caller, unless the job still returns an outcome. */
   stopFault: Fault | undefined
-  /** When it was asked to stop, and the CPU time of its thread by then. */
+  /** Time at which it was asked to stop, and the CPU time of its thread by then. */
   stoppedAt?: { readonly ms: number; readonly cpuMs: number | undefined }
   /** Whether its turn is over: it runs on until another job should have the thread. */
   isOverTurn: boolean
@@ -104,7 +104,7 @@ export class Job implements Queued, Linked<Job> {
     const { run, owner } = this
     if (run?.serial !== serial || this.isSettled) return
     if (owner?.takePart === undefined) {
-      // Otherwise the caller would take the rest for the whole result.
+      // Without this failure the caller would take the rest for the whole result.
       this.fail(new Error(`${this.name} gave a part of its result to a caller that takes none`))
       return
     }

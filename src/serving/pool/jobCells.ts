@@ -1,10 +1,10 @@
 /**
- * Shared memory of the edge and running jobs, with one cell per job that can run at the same time: whether the job
- * should stop, whether its thread may be ended at this moment, and how many parts of its result have been taken.
+ * Shared memory of the edge and running jobs, with one cell per job that can run at the same time. A cell says whether
+ * the job should stop, and whether its thread may be ended now. It also counts the parts of the result that were taken.
  *
- * The second is needed because ending a thread inside lmdb's native code can abort the whole process ("FATAL ERROR:
- * Error::ThrowAsJavaScriptException", once in 200 threads that were ended during range reads). So a thread locks its
- * cell around such calls, and the edge ends it only after taking the lock itself.
+ * The lock is needed because ending a thread inside lmdb's native code can abort the whole process. That happened once
+ * in 200 threads that were ended during range reads ("FATAL ERROR: Error::ThrowAsJavaScriptException"). So a thread
+ * locks its cell around such calls, and the edge ends it only after taking the lock itself.
  *
  * Serial numbers identify jobs, so that a signal for one job cannot affect the next one in its cell.
  */
@@ -105,7 +105,7 @@ export class JobSignal {
     this.#isLocked = true
   }
 
-  /** As {@link JobSignals.seal}, for a job that runs in a thread which this one started. */
+  /** Like {@link JobSignals.seal}, but for a job that runs in a thread which this one started. */
   seal(): boolean {
     return Atomics.compareExchange(this.#words, this.#index + 1, this.#serial, sealed) === this.#serial
   }

@@ -1,8 +1,8 @@
 /**
  * A thread of the pool as the edge sees it. Owns how jobs and replies are passed.
  *
- * Arguments and replies are msgpack, those of a group in one piece. Long ones are transferred: cloning a large one
- * would copy it once more on the edge, and text would take four to five times as much of its CPU (docs/libraries.md).
+ * Arguments and replies are msgpack, those of a group in one piece. Long ones are transferred. Cloning would copy them
+ * once more on the edge, and text would take four to five times the CPU of the edge (docs/libraries.md).
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
@@ -78,7 +78,7 @@ export class JobThread {
     return readCpuMsOf(this.#schedstat)
   }
 
-  /** Settles when it has loaded its code, or has failed to. */
+  /** Settles when the thread has loaded its code, or failed to load it. */
   get loaded(): Promise<void> {
     return this.#loaded.promise
   }

@@ -77,8 +77,8 @@ export interface JobMessage {
 }
 
 /**
- * A message to or from a thread: many short pieces as one msgpack, because each object and each byte array that is
- * cloned or moved takes longer than a short piece; long byte arrays are moved beside it, without a copy.
+ * A message to or from a thread: many short pieces as one msgpack, with long byte arrays beside it, which are moved
+ * without a copy. Cloning or moving an object or a byte array takes longer than a short piece.
  */
 export interface Parcel {
   readonly packed: Uint8Array

@@ -1,19 +1,19 @@
 /**
- * The worker pool: runs heavy work on threads, so that the edge can answer reads. Owns permits, turns, deadlines and
- * cancellation. Does not own the order of waiting jobs (`fairQueue.ts`), starting and ending threads
- * (`threadSet.ts`), the work (`state`, `evm`), the types of jobs (`jobs.ts`), nor passing them to a thread
- * (`jobThread.ts`).
+ * The worker pool: runs long work on threads, so that the edge can answer reads. Owns permits, turns, deadlines and
+ * cancellation. Does not own the order of waiting jobs (`fairQueue.ts`), nor starting and ending threads
+ * (`threadSet.ts`). Neither does it own the work (`state`, `evm`), the types of jobs (`jobs.ts`), nor passing them to a
+ * thread (`jobThread.ts`).
  *
  * Permits. Each class of work without turns (proofs, slots, hashes) may use all threads but one. Work with turns
  * (executions, traces, searches) may use all. A job that has used up its turn is *long*. Long jobs may use all threads
- * but one, those of one key half of that. So endless loops leave a thread to calls that end within their turn, and with
- * two threads no call waits seconds for a loop before it.
+ * but one, those of one key half of that. So endless loops leave a thread to calls that end within their turn. Even
+ * with two threads, no call waits seconds for a loop before it.
  *
  * Turns. The length of a job is not known in advance, and a thread cannot suspend it. So a job whose turn is over runs
  * on as long as no other job is disadvantaged. Suppose there is no permit for a long job, and a job waits whose key has
- * used less than half the time. Then the running job is asked to stop and waits again, as a long one. The same holds
- * among long jobs, whose turns double each time: a job begins again only a few times, and loses at most as much time as
- * it needs in the end. Parts of its result that were sent already are computed again and not sent
+ * used less than half the time. Then the running job is asked to stop and waits again, as a long one. The same rule is
+ * used among long jobs, whose turns double each time. So a job begins again only a few times, and loses at most as much
+ * time as it needs in the end. Parts of its result that were sent already are computed again and not sent
  * (workers/jobThread.ts).
  *
  * Groups. Short jobs are posted in groups, because posting a job takes longer than most of them. An execution in a
@@ -40,7 +40,7 @@ import { PoolTally, retryMsMin } from './poolTally.js'
 import { ThreadSet } from './threadSet.js'
 
 const timedOut: Fault = { kind: 'RequestTimedOut' }
-/** The fault of jobs that fail because of others. */
+/** The fault of jobs that fail because of other jobs. */
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: retryMsMin }
 
 /** Time between two attempts to catch a thread outside of lmdb, where it spends microseconds at a time. */
@@ -50,8 +50,8 @@ const sealRetryMs = 5
 const endMsMax = 5_000
 
 /**
- * After this many times the grace, a thread is ended whatever its CPU time: the system may not report it, and a
- * sleeping job uses none. A healthy job needs a few milliseconds, for which a thirtieth of a core is enough.
+ * A thread is ended after this many times the grace, whatever its CPU time. The system may not report CPU time, and a
+ * sleeping job uses none. A healthy job needs a few milliseconds, a thirtieth of a core.
  */
 const graceTimesMax = 30
 
@@ -142,9 +142,14 @@ export class Pool<J extends JobTable<J>> {
    * Runs a job and resolves to its result, whose bytes belong to the caller. If its owner leaves, a waiting job is
    * removed from the queue, and a running one is asked to stop.
    *
-   * Rejects with FaultError: a fault of the job itself; ServerBusy if its queue is full, if it was dropped for a key
-   * with less waiting work, or if the pool is closing; RequestTimedOut past its deadline, and when its owner has left;
-   * its class's `timedOut` if it ran too long. Rejects with Error for a defect, or if its thread ended.
+   * Rejects with FaultError:
+   *
+   * - a fault of the job itself
+   * - ServerBusy if its queue is full, if it was dropped for a key with less waiting work, or if the pool is closing
+   * - RequestTimedOut past its deadline, and when its owner has left
+   * - its class's `timedOut` if it ran too long
+   *
+   * Rejects with Error for a defect, or if its thread ended.
    */
   run<N extends keyof J & string>(
     name: N,
@@ -155,8 +160,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * As {@link run}, with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of another
-   * thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
+   * Like {@link run}, but with arguments from `encodeArgs`; resolves to the reply, for `decodeReply`. So jobs of
+   * another thread pass through this one as bytes: decoding and encoding them again would take time of the edge.
    */
   runEncoded(
     { name, network, args }: Pick<JobMessage, 'name' | 'network' | 'args'>,
@@ -274,7 +279,7 @@ export class Pool<J extends JobTable<J>> {
       run.isOverTurn = true
       this.#shareOut()
     }
-    // An interval: the job may become the one that has used most time later, and no other event may check for that.
+    // An interval, because no other event may check later whether the job has used most time.
     clearInterval(job.turnTimer)
     job.turnTimer = setInterval(end, turnMs * 2 ** job.turns++)
   }

@@ -5,9 +5,9 @@ import type { StoreLocation } from './messages.js'
 
 /** Limits of one class of work. The pool derives its permits from the number of threads. */
 export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
-  /** From a job's arrival to its end, waiting and running. Past it: RequestTimedOut. */
+  /** Time from a job's arrival to its end, waiting and running. Past it: RequestTimedOut. */
   readonly deadlineMsMax: number
-  /** From a job's start to its end. Past it: {@link timedOut}. */
+  /** Time from a job's start to its end. Past it: {@link timedOut}. */
   readonly runMsMax: number
   readonly timedOut: Fault
   /**
@@ -15,7 +15,9 @@ export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
    * whether to stop and may run twice; undefined for other work.
    */
   readonly turnMs?: number
-  /** Jobs that may run at once; one key may run half as many, rounded up. Absent: as many as there are threads for. */
+  /**
+   * Jobs that may run at once; one key may run half as many, rounded up. If absent, as many as there are threads for.
+   */
   readonly runningMax?: number
   /** Whether its jobs are long from the start, see pool.ts: for work that is not expected to end within a turn. */
   readonly startsLong?: boolean
@@ -61,8 +63,8 @@ export interface PoolOptions<J extends JobTable<J>> {
   /** JavaScript heap of a thread; a job that needs more fails and its thread is replaced. */
   readonly heapBytesMax: number
   /**
-   * Grace of a job that was asked to stop. After this time its caller gets the fault; after this much CPU time its
-   * thread is ended, because a thread that waits for a core cannot stop.
+   * Grace of a job that was asked to stop. After this time its caller gets the fault. After this much CPU time its
+   * thread is ended: a thread that waits for a core cannot stop.
    */
   readonly graceMs: number
   /** Priority of the threads as in `os.setPriority`; 0 is the edge's own. */

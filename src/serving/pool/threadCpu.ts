@@ -23,7 +23,7 @@ export function readThreadCpuMs(): number | undefined {
   return ranMs + cpuMsIn(text.toString('latin1', 0, readSync(opened, text, 0, text.length, 0)))
 }
 
-/** As {@link readThreadCpuMs}, of the thread with this {@link ownSchedstat}; undefined also once it has ended. */
+/** Like {@link readThreadCpuMs}, of the thread with this {@link ownSchedstat}; undefined also once it has ended. */
 export function readCpuMsOf(schedstat: string | undefined): number | undefined {
   return schedstat === undefined ? undefined : tried(() => cpuMsIn(readFileSync(schedstat, 'latin1')))
 }

@@ -100,7 +100,7 @@ export class ThreadSet {
   /** Ends all threads once they have loaded, at any point of their work. */
   async close(): Promise<void> {
     await this.#started
-    // Includes threads that replaced others since.
+    // Also waits for threads that replaced others since.
     await this.#awaitLoading()
     this.#isEnding = true
     await this.#piscina?.destroy()

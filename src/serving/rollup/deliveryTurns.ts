@@ -39,7 +39,7 @@ interface KeyTurns {
 
 export class DeliveryTurns {
   readonly #options: TurnsOptions
-  /** In the order in which keys are served. */
+  /** Keys in the order in which they are served. */
   readonly #keys = new Map<string, KeyTurns>()
   #underWay = 0
   /** The timer that ends the pause of all keys, and its time on the clock of `performance.now()`. */
@@ -93,7 +93,7 @@ export class DeliveryTurns {
     turns.resuming = undefined
   }
 
-  /** The sequencer did not answer an attempt of this key. */
+  /** Records that the sequencer did not answer an attempt of this key. */
   noteSilence(key: string): void {
     const turns = this.#of(key)
     turns.silences++

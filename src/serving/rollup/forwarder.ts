@@ -286,7 +286,8 @@ export class Forwarder {
   }
 
   /**
-   * Doubles with each failure up to {@link retryMsMax}. Half of it is random, so that lanes do not return together.
+   * The wait in ms. It doubles with each failure up to {@link retryMsMax}. Half of it is random, so that lanes do not
+   * return together.
    */
   #retryMs(failures: number): number {
     const least = this.#options.retryMsMin ?? retryMsMin

@@ -17,7 +17,7 @@ import { type SubmissionWriter, sendingRole } from './submissionStore.js'
 interface ForwardingLeaseOptions {
   readonly database: SharedDatabase
   readonly submissions: SharedSubmissions
-  /** How long a dead holder keeps others from sending. */
+  /** Time for which a dead holder prevents others from sending. */
   readonly leaseMs: number
   /** Makes the forwarder for the time of the lease. */
   readonly forward: (writer: SubmissionWriter) => Forwarder
@@ -73,7 +73,8 @@ export class ForwardingLease {
   /** Forwards until the lease is lost or the process ends. */
   async #hold(epoch: number, acquiredMs: number): Promise<void> {
     const { submissions, leaseMs, forward } = this.#options
-    // By this process's clock, which continues while the process is paused; the database counts from a later moment.
+    // End of the lease by this process's clock, which continues while the process is paused; the database counts from a
+    // later moment.
     let heldUntilMs = acquiredMs + leaseMs
     const forwarder = forward(submissions.fencedBy(epoch, () => performance.now() < heldUntilMs))
     this.#forwarder = forwarder

@@ -51,7 +51,7 @@ export class InvokeHashes {
       const isShared = underWay !== undefined && !underWay.waiters.isFinished
       if (isShared) underWay.waiters.add(waiter)
       try {
-        // All waiters await alike, so they continue in the order in which they came.
+        // All waiters use the same await, so they continue in the order of their arrival.
         return await (isShared ? underWay.hash : this.#start(digest, fields, new Waiters(waiter)))
       } catch (error) {
         // A computation begun for another caller had that caller's deadline; begin one for this caller.

@@ -5,7 +5,7 @@
 import { excerpt, isObject, typeName } from '../../primitives/jsonType.js'
 import { decimalToFelt, type Felt, hexToFelt } from './felt.js'
 
-/** How much of one resource a transaction may use, and its highest price. Both are hex quantities. */
+/** Highest amount of one resource for a transaction, and its highest price. Both are hex quantities. */
 export interface ResourceBound {
   /** At most 64 bits. */
   readonly max_amount: Quantity

@@ -23,7 +23,7 @@ export class LocalSubmissions implements SubmissionStore {
   readonly #isStoring: () => boolean
   /** Why this process may not write. */
   readonly #refusal: StoreError | undefined
-  /** In the order of arrival. */
+  /** Transactions in the order of arrival. */
   readonly #waiting = new Map<string, Waiting>()
   readonly #listeners = new Set<(row: SubmissionRow) => void>()
   /** Sizes of all rows, including those being written. */

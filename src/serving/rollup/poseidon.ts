@@ -19,7 +19,7 @@ interface Kernel {
   squeeze(): void
 }
 
-/** As in `assembly/poseidon.ts`. */
+/** Bits of a limb, as in `assembly/poseidon.ts`. */
 const limbBits = 29n
 const limbMask = (1n << limbBits) - 1n
 const limbs = 9
@@ -67,8 +67,8 @@ function readElement(source: BigInt64Array): bigint {
 }
 
 /**
- * In this version a partial round adds a constant to its third lane only. The constants of the other two lanes, which
- * it does not cube, go through the matrix and are added to the constants of the next round.
+ * In this version a partial round adds a constant to its third lane only. The other two lanes are not cubed. Their
+ * constants go through the matrix and are added to the constants of the next round.
  */
 function writeConstants(): void {
   const { roundConstants } = poseidonSmall

@@ -1,7 +1,7 @@
 /**
- * The meaning of a sequencer's errors for a transaction: the codes of the rollup's JSON-RPC specification (write API,
- * 0.10.2), of JSON-RPC and of services in front of sequencers, and the error names of gateways. docs/rollup.md has
- * the same table for operators.
+ * The meaning of a sequencer's errors for a transaction. Errors are codes of the rollup's JSON-RPC specification (write
+ * API, 0.10.2), of JSON-RPC and of services in front of sequencers. Gateways use error names instead. docs/rollup.md
+ * has the same table for operators.
  *
  *   meaning     consequence
  *   known       the sequencer has it: accepted

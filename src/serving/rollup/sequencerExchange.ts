@@ -24,7 +24,10 @@ export interface Unanswered {
   readonly retryAfterMs: number | undefined
 }
 
-/** Sends `body` by POST; without one, GET; a user and password in the URL as basic authorization. Never rejects. */
+/**
+ * Sends `body` by POST, or a GET request without a body. A user and password in the URL become basic authorization.
+ * Never rejects.
+ */
 export type Exchange = (url: URL, body?: string) => Promise<Answer | Unanswered>
 
 /** Longest answer to a submission: an error with the trace of a validation fits. */

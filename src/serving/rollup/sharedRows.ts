@@ -98,7 +98,7 @@ export class SharedRows implements SubmissionTransaction {
 
   readBody(id: SubmissionId): Uint8Array | undefined {
     const body = this.#bodies.get(idText(id))
-    // It was not the first of its place when bodies were loaded.
+    // The transaction was not the first of its place when bodies were loaded.
     if (body === undefined && this.#rows.has(idText(id))) throw new LaterGroup()
     return body
   }
@@ -199,7 +199,7 @@ export class SharedRows implements SubmissionTransaction {
     )
   }
 
-  /** By nonce; those of one nonce in the order of arrival. */
+  /** Transactions by nonce; those of one nonce in the order of arrival. */
   #waitingIn({ key, sender }: Lane): SubmissionRow[] {
     const rows = [...this.#rows.values()].filter(
       (row) => row.key === key && row.sender === sender && !isSettled(row.state),
@@ -254,7 +254,7 @@ export function toBuffer(felt: string): Buffer {
   return asBuffer(quantityToWord(felt as Hex))
 }
 
-/** From the id of a key, or a digest. */
+/** Bytes of hex digits: the id of a key, or a digest. */
 export function fromHex(digits: string): Buffer {
   return Buffer.from(digits, 'hex')
 }

@@ -1,7 +1,7 @@
 /** The tables of a queue that several processes share, in PostgreSQL, one schema per network. */
 
 /**
- * Each element brings a schema from the version of its index to the next. Unqualified names are in that schema, which
+ * Each element upgrades a schema from the version of its index to the next. Unqualified names are in that schema, which
  * is first in the search path. Elements are never changed, only added.
  */
 export const migrations: readonly string[] = [

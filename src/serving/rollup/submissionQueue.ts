@@ -7,9 +7,9 @@
  *   RECEIVED ⇄ SENT → ACCEPTED
  *       └───────┴───→ REJECTED → RECEIVED (the same transaction again)
  *
- * Submissions of one key never change the outcome of another key's transaction: a row belongs to the key that
- * submitted it, and order, replacement, places and records are by key and sender. A row is one transaction with its
- * signature, which the hash does not cover: a wrong signature takes no place from the right one.
+ * Submissions of one key never change the outcome of another key's transaction. A row belongs to the key that submitted
+ * it. Order, replacement, places and records are by key and sender. A row is one transaction with its signature, which
+ * the hash does not cover: a wrong signature takes no place from the right one.
  *
  * Every decision is made within the store's transaction that writes its result, so concurrent submissions see each
  * other. Listeners are called with a change once it is on disk.
@@ -29,11 +29,11 @@ import type { QueueCounts, SubmissionStore, SubmissionTransaction } from './subm
 interface QueueLimits extends WaitLimit {
   /** Transactions that may wait for the sequencer's verdict. */
   readonly waitingMax: number
-  /** Their bytes, as JSON. */
+  /** Bytes of waiting transactions, as JSON. */
   readonly waitingBytesMax: number
   /** Share of a key in the places, and in the bytes, that other keys leave: 0 to 1. */
   readonly keyShare: number
-  /** How long settled transactions are kept. */
+  /** Time for which settled transactions are kept. */
   readonly retentionMs: number
   /** Settled transactions kept; the oldest of the keys with the most are removed first. */
   readonly settledMax: number
@@ -137,7 +137,7 @@ export class SubmissionQueue extends SubmissionService {
     return this.#store.write({ own: { hash, key }, place }, (rows) => {
       const own = rows.readOwn(hash, key)
       const known = own.find(({ state, digest }) => {
-        // The sequencer has accepted one, with whatever signature.
+        // The sequencer has accepted one, with any signature.
         return state === 'ACCEPTED' || (state !== 'REJECTED' && digest === id.digest)
       })
       if (known !== undefined) {
@@ -188,7 +188,7 @@ export class SubmissionQueue extends SubmissionService {
     const { limits } = this.#options
     return this.#store.write({ own: id }, (rows) => {
       const row = rows.readRow(id)
-      // It may have been sent since the read.
+      // The transaction may have been sent since the read.
       if (row?.state !== 'RECEIVED' || !isOld(row, now, limits)) return
       rows.put({ ...row, state: 'REJECTED', changedAtMs: Date.now(), rejection: rejectionOfOld(limits) })
     })

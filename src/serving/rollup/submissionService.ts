@@ -35,9 +35,9 @@ export abstract class SubmissionService {
   }
 
   /**
-   * Takes an acceptable transaction. Resolves, once it is on disk, to its id, or to that of one with the same hash that
-   * was known before. Rejects with FaultError: InvokeRefused if a rule forbids it, SubmissionsFull if there is no room,
-   * or the reason why its hash could not be computed, such as ServerBusy. If `submitter` leaves before it is hashed, it
+   * Takes an acceptable transaction. Resolves, once it is on disk, to its id, or to the id of an earlier one with the
+   * same hash. Rejects with FaultError: InvokeRefused if a rule forbids it, SubmissionsFull if there is no room. Other
+   * faults, such as ServerBusy, say why its hash could not be computed. If `submitter` leaves before it is hashed, it
    * may not be taken.
    */
   abstract submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<SubmissionId>

@@ -44,7 +44,7 @@ export interface QueueCounts extends Sizes {
   readonly oldestWaitingMs: number
 }
 
-/** Rejects with the fault SubmissionsUnread if the store does not answer. */
+/** Reads submissions. Rejects with the fault SubmissionsUnread if the store does not answer. */
 export interface SubmissionReader {
   /** The rows of a hash that a key submitted; if it has none, those of others (`othersMax` at most). */
   readRows(hash: Hex, key: string): Awaitable<SubmissionRow[]>
@@ -84,5 +84,5 @@ export interface SubmissionStore extends SubmissionReader, SubmissionWriter {
   counts(now: number): QueueCounts
 }
 
-/** What the one process does that sends to the sequencer. */
+/** Role of the one process that sends to the sequencer. */
 export const sendingRole = 'sends submissions'

@@ -75,7 +75,7 @@ export interface ReportedAnswers {
   ask(generation: number, method: string, params: string, block: number | undefined): Promise<ReportedAnswer>
 }
 
-/** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
+/** A network at any of its blocks. A view never changes, even if the store does. */
 export interface NetworkViews<out N extends RpcNetwork> {
   /**
    * The network at the newest block: the same object until that block changes. Throws FaultError `NotOpen` if there is
@@ -86,7 +86,8 @@ export interface NetworkViews<out N extends RpcNetwork> {
   pinned(hash: Hash32): N | undefined
   /**
    * Fetches missing data; the data is stored when the promise resolves. Rejects with FaultError if the fetch fails.
-   * `call` is passed only the first time that a call lacks data. Absent on a network that fetches nothing.
+   * `call` is passed only the first time that a call lacks data. The member is absent on a network that fetches
+   * nothing.
    */
   readonly fetchMissing?:
     | ((wanted: Wanted, context: RequestContext, call?: WantingCall) => Promise<void>)
@@ -133,7 +134,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly name?: string
   /** The result, in one sentence without full stop. */
   readonly summary?: string
-  /** Absent: no parameters. */
+  /** The parameters; if absent, the method has none. */
   readonly params?: P
   /** Whether an object of parameters by name is accepted instead of a list. */
   readonly byName?: boolean
@@ -145,7 +146,10 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly cost?: 'inline' | 'job'
   /** Whether a cheap call may have a long result: it waits where the turn is over, and its result counts for the turn. */
   readonly mayBeLong?: boolean
-  /** The pool's class of its jobs: while the caller fills its queue, calls are refused undecoded. Absent: they are decoded. */
+  /**
+   * The pool's class of its jobs: while the caller fills its queue, calls are refused undecoded. If absent, they are
+   * decoded.
+   */
   readonly jobClass?: JobClass
   /** Whether the network's configuration may pass calls on to upstreams, as it does for unknown methods. */
   readonly isRelayed?: boolean
@@ -158,15 +162,15 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    */
   readonly effect?: boolean
   /**
-   * `head`: the result depends only on the parameters and the head, so it may be repeated. Absent: it is never
+   * `head`: the result depends only on the parameters and the head, so it may be repeated. If absent, it is never
    * repeated.
    */
   readonly memo?: 'head' | 'never'
   /**
    * Answers a call. Returns a promise only for a job or for missing data; the promise may resolve to a stream. Throws
-   * FaultError for a caller's fault. Pass `context` to jobs, so that they end when nobody waits for the result. Long
-   * work of its own must pause after `turnMsMax` milliseconds (requestSlices.ts). May run again after missing data was
-   * fetched, unless the method has an `effect`.
+   * FaultError for a caller's fault. Pass `context` to jobs, so that they end when the caller leaves. Long work of its
+   * own must pause after `turnMsMax` milliseconds (requestSlices.ts). May run again after missing data was fetched,
+   * unless the method has an `effect`.
    */
   run(
     network: N,
@@ -253,8 +257,9 @@ export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
 }
 
 /**
- * As {@link decodeParams}, for the list between `start` and `end` of the call (callText.ts), without making text of the
- * values. Reads only the forms that nearly all clients write. Returns undefined for any other list, right or wrong.
+ * Like {@link decodeParams}, but for the list between `start` and `end` of the call (callText.ts), without making text
+ * of the values. Reads only the forms that nearly all clients write. Returns undefined for any other list, right or
+ * wrong.
  */
 export function readParams(params: Method['params'], start: number, end: number): unknown[] | undefined {
   const args: unknown[] = new Array(params.length)

@@ -66,7 +66,7 @@ export interface Network extends JobNetwork {
   readonly clientVersion: string
 }
 
-/** As {@link defineMethod}, for a network of blocks. */
+/** Like {@link defineMethod}, but for a network of blocks. */
 export function chainMethod<const P extends readonly Param<unknown>[]>(
   definition: MethodDefinition<Network, P>,
 ): Method<Network> {

@@ -11,8 +11,8 @@ export interface ChainRequest {
   /** The transactions whose receipts are sent, one message for each block; absent for heads and logs. */
   readonly receipts?: WantedReceipts | 'all'
   /**
-   * Number or tag: the first block to send. Hash: the last block that the client has. Undefined: only new blocks, and
-   * no removed heads, as in go-ethereum.
+   * Number or tag: the first block to send. Hash: the last block that the client has. If undefined, only new blocks,
+   * and no removed heads, as in go-ethereum.
    */
   readonly from: BlockId | undefined
   /** Numbers of the blocks whose logs are sent; undefined for all. Does not apply to heads. */

@@ -114,7 +114,7 @@ export class FilterIndex<T> {
   }
 
   /**
-   * The restricted position whose buckets have the fewest groups so far: of a thousand filters on one token with
+   * The restricted position whose buckets have the fewest groups so far. Of a thousand filters on one token with
    * different receivers, nearly all are registered under their receiver. Undefined for a filter that only requires a
    * number of topics.
    */

@@ -1,6 +1,6 @@
 /**
  * The live subscriptions of one network, and the events of a step that each gets. Owns the order of a step's events,
- * and the points where delivery may pause: after a number of visited subscriptions, whether or not they get an event.
+ * and the pauses of delivery. A pause comes after a number of visited subscriptions, with or without events.
  */
 import type { ChainStep } from '../../data/chain/chainSteps.js'
 import type { LogFilter } from '../../data/chain/logFilter.js'

@@ -88,8 +88,8 @@ export class NetworkStreams {
   }
 
   /**
-   * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions, too much memory for them, a
-   * block from which nothing can be replayed, or logs of a network without receipts.
+   * Subscribes to heads, logs or receipts. Throws FaultError for too many subscriptions or too much memory for them.
+   * Also for a block that cannot be replayed, and for logs of a network without receipts.
    */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const { filter, receipts } = request
@@ -256,7 +256,7 @@ export class NetworkStreams {
     }
   }
 
-  /** As {@link #takeSteps}; a step that cannot be rendered ends the subscription. */
+  /** Like {@link #takeSteps}, but a step that cannot be rendered ends the subscription. */
   #replay(follower: Follower): void {
     try {
       this.#takeSteps(follower)

@@ -48,7 +48,7 @@ export class Subscriber implements Work {
   /** Memory of {@link #subscriptions}. */
   #bytes = 0
   #isClosed = false
-  /** Subscriptions of all connections of the key; undefined: no limit. */
+  /** Subscriptions of all connections of the key; if undefined, no limit. */
   ofKeyMax: number | undefined
 
   /** `key` is the id of the connection's API key, undefined if no keys are needed. */
@@ -95,7 +95,7 @@ export class Subscriber implements Work {
   }
 
   /**
-   * Must be called when the connection is gone: stops sending; every subscription ends soon after. Further calls do
+   * Must be called when the connection has ended: stops sending; every subscription ends soon after. Further calls do
    * nothing.
    */
   close(): void {

@@ -34,8 +34,8 @@ interface SlowSubscriber extends Work {
 export const subscriptionBytes = 2_000
 
 /**
- * Bytes counted for an address or topic of a filter: up to 32 in the filter itself, up to 56 in an index of filters,
- * and 6 for blooms.
+ * Bytes counted for an address or topic of a filter. Up to 32 are in the filter itself, up to 56 in an index of
+ * filters, and 6 for blooms.
  */
 export const filterKeyBytes = 100
 

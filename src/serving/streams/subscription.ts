@@ -85,7 +85,7 @@ export class Subscription<O extends EventOrigin = EventOrigin> {
   readonly #delivery: Delivery
   readonly #events: SubscriptionEvents<O>
 
-  /** `bytes` is its memory, including the data of the producer of its events. */
+  /** `bytes` is the memory of the subscription, including the data of the producer of its events. */
   constructor(
     subscriber: Subscriber,
     delivery: Delivery,

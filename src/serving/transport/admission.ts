@@ -44,9 +44,9 @@ export interface Allowed extends Identity {
   readonly ok: true
   /** The credentials by which {@link AdmissionOptions.authorize} knows the presented keys and tokens. */
   readonly credentials: readonly Credential[]
-  /** The places where the key may be used; absent: all. */
+  /** The places where the key may be used; if absent, all. */
   readonly scope?: UseScope | undefined
-  /** End of the key, or of the token that stands for it; absent: never. */
+  /** End of the key, or of the token that stands for it; if absent, never. */
   readonly untilMs?: number | undefined
 }
 
@@ -89,7 +89,7 @@ export interface AdmissionOptions {
   /** The first is the default network. The names `v3`, `ws` and `health` are reserved. */
   readonly routes: readonly Route[]
   /**
-   * Whether a key is accepted, or an accepted credential still is; throws if the keys cannot be read. `reason`
+   * Whether a key is accepted, or an accepted credential is still valid. Throws if the keys cannot be read. `reason`
    * completes `unauthorized: …` and must not contain the key. `from`: the place of use.
    */
   authorize(key: string | Credential, from: KeyUse): AccessDecision
@@ -98,7 +98,7 @@ export interface AdmissionOptions {
   readonly logDefect: DefectLog
   /** No key is needed, and one in the path is ignored. */
   readonly noAuth: boolean
-  /** The allowance that all callers share if no key is needed; absent: no limit. */
+  /** The allowance that all callers share if no key is needed; if absent, no limit. */
   readonly anonymousAllowance?: Allowance | undefined
 }
 
@@ -110,7 +110,7 @@ export class Admission {
   readonly #default: Route | undefined
   readonly #options: AdmissionOptions
   readonly #anonymous: Allowed
-  /** Key of the only caller; undefined: the keys of clients count. */
+  /** Key of the only caller; if undefined, the keys of clients count. */
   #onlyKey: string | undefined
 
   /** Throws RangeError if two networks have the same name, or one has a reserved name. */
@@ -139,7 +139,10 @@ export class Admission {
     this.#hosts = routes
   }
 
-  /** Admits only requests with this key in their path, as {@link ownCaller}; undefined: those of clients again. */
+  /**
+   * Admits only requests with this key in their path, as {@link ownCaller}; if undefined, requests with keys of clients
+   * again.
+   */
   admitOnly(key: string | undefined): void {
     this.#onlyKey = key
   }
@@ -252,7 +255,7 @@ export const foreignHost: Refusal = {
   why: 'host name',
 }
 
-/** The caller while a server serves itself alone: no key of the store, without limits. */
+/** The caller of a server's calls to itself: no key of the store, without limits. */
 const ownCaller: Allowed = { ok: true, credentials: [], key: { id: ownCallerId }, allowance: undefined }
 
 const notYet: Refusal = {

@@ -83,7 +83,7 @@ export function lastingPieces(body: AnswerBody): Uint8Array[] {
   return pieces
 }
 
-/** What is left to send of an answer in parts. Joins short pieces when their turn comes: a batch has up to 25 MB. */
+/** The unsent rest of an answer in parts. Joins short pieces when their turn comes: a batch has up to 25 MB. */
 export class BodyParts {
   readonly #pieces: Pieces
   /** Of {@link #pieces}, and within the first that is left. */

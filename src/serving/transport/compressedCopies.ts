@@ -32,7 +32,7 @@ const brotliOptions: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PAR
 
 const deflateRaw = promisify<Uint8Array, Buffer>(zlib.deflateRaw)
 const brotliCompress = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress)
-/** Since Node.js 22.15. */
+/** Function of Node.js 22.15 and later. */
 const { zstdCompress } = zlib as {
   zstdCompress?: (bytes: Uint8Array, done: (error: Error | null, result: Buffer) => void) => void
 }

@@ -79,7 +79,7 @@ const gzipHeaders: ExtraHeaders = [
 ]
 
 export class Exchange extends RequestContext implements BodyReceiver, Linked<Exchange> {
-  /** For {@link TimeSlices}. */
+  /** Place of the exchange in {@link TimeSlices}. */
   place: Place | undefined
   list: LinkedList<Exchange> | undefined
   previous: Exchange | undefined

@@ -56,8 +56,8 @@ export class FloodPenalties {
   }
 
   /**
-   * The refusal for a request of this key, after a random delay of 1 to 2 s: many refused clients must not return at
-   * the same moment. Undefined if the key is not held off.
+   * The refusal for a request of this key, after a random delay of 1 to 2 s. Without it, many refused clients would
+   * return at the same moment. Undefined if the key has no penalty.
    */
   refusalOf(keyId: string): Promise<Answer> | undefined {
     const answer = this.#answerOf(keyId)

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 /**
  * Decides by the Host header which requests are answered. A web page can make its own host name resolve to this
  * server's address (DNS rebinding). The browser then takes the server for the page's own and lets the page read its
- * answers, but the Host header still has the page's name. Addresses and `localhost` cannot be a page's own name, so
+ * answers. But the Host header still has the page's name. Addresses and `localhost` cannot be a page's own name, so
  * they always pass. Requests without the header also pass: no browser sends them.
  */
 export class HostGate {

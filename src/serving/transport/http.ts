@@ -34,7 +34,7 @@ export interface HttpLimits {
   /** Maximum wait of {@link HttpServer.close} for unfinished answers. */
   readonly closeMsMax: number
   /**
-   * Maximum connections, WebSockets included; absent: no limit. At a process's limit of open files, the listener can
+   * Maximum connections, WebSockets included; if absent, no limit. At a process's limit of open files, the listener can
    * neither accept a waiting connection nor drop it, and would retry without end.
    */
   readonly connectionsMax?: number
@@ -63,7 +63,7 @@ export interface HttpServerOptions extends AdmissionOptions, HttpRoutesOptions {
   readonly trustedProxies?: readonly string[]
   /** Called at most once a minute, with the number of connections closed since because of `connectionsMax`. */
   logFull?(ended: number): void
-  /** Absent: requests are not logged. */
+  /** Options of the request log; if absent, requests are not logged. */
   readonly requestLog?: Omit<RequestLogOptions, 'routes'> | undefined
   /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
   readonly clockMs?: () => number
@@ -207,9 +207,9 @@ export class HttpServer {
   }
 
   /**
-   * Before {@link listen}: serves `work` alone, on a port of the loopback address that the system chooses. Only requests
-   * with `key` in their path are admitted. They belong to no key of a client, and are neither logged nor traced. Rejects
-   * as `work`, and with OperatorError if there is no loopback address.
+   * Before {@link listen}: serves only `work`, on a port of the loopback address that the system chooses. Only requests
+   * with `key` in their path are admitted. They belong to no key of a client, and are neither logged nor traced.
+   * Rejects as `work`, and with OperatorError if there is no loopback address.
    */
   async serveAlone(work: (own: OwnAddress) => Promise<void>): Promise<void> {
     const key = randomBytes(keyBytes).toString('hex')

@@ -333,7 +333,7 @@ export interface ServerSettings {
   readonly cors: CorsOrigins
   /** Network → host names that address it; see {@link Route.hosts}. */
   readonly hosts: ReadonlyMap<string, readonly string[]>
-  /** Allowed host names besides addresses and `localhost`, in lower case; undefined: all. */
+  /** Allowed host names besides addresses and `localhost`, in lower case; if undefined, all. */
   readonly allowedHosts: readonly string[] | undefined
   /** IP addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]

@@ -7,11 +7,11 @@
  * first counts; an absent one is the empty text.
  */
 export class RequestHead {
-  /** In upper case. */
+  /** The method in upper case. */
   method = ''
-  /** Without the query. */
+  /** The path without the query. */
   path = ''
-  /** Without its question mark; only for GET and HEAD. */
+  /** The query without its question mark; only for GET and HEAD. */
   query = ''
   host = ''
   contentLength = ''
@@ -23,7 +23,7 @@ export class RequestHead {
   /** The text after `Bearer ` in Authorization; empty for another scheme. */
   bearer = ''
   apiKey = ''
-  /** All lines of this header, joined; so is the next. */
+  /** All lines of this header, joined; the next member has the same form. */
   acceptEncoding = ''
   ifNoneMatch = ''
   /** X-Request-Id as the client wrote it; see requestLog.ts. */

@@ -23,7 +23,7 @@ export interface RequestLine {
   readonly status: number
   /** Compute units spent; 0 if nothing is counted. */
   readonly units: number
-  /** From the end of the body to the answer, whose sending may take longer. */
+  /** Time from the end of the body to the answer, whose sending may take longer. */
   readonly microseconds: number
   /** Id of the trace that the request is in. */
   readonly trace?: string
@@ -39,7 +39,7 @@ export interface TraceContext {
 
 /** Chooses the requests that are traced, and takes their records. Never throws. */
 export interface RequestTracer {
-  /** `traceParent` is the client's header as written, empty for none. Undefined: the request is not traced. */
+  /** `traceParent` is the client's header as written, empty for none. If undefined, the request is not traced. */
   begin(traceParent: string): TraceContext | undefined
   end(context: TraceContext, line: RequestLine): void
 }
@@ -49,7 +49,7 @@ export interface RequestLogOptions {
   readonly methods: ReadonlySet<string>
   readonly settings: RequestLogSettings
   write(line: RequestLine, isSampled: boolean): void
-  /** Absent: nothing is traced. */
+  /** Traces requests; if absent, nothing is traced. */
   readonly tracer?: RequestTracer | undefined
 }
 

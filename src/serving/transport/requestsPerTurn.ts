@@ -13,7 +13,7 @@ export const requestsOfKeyMax = 1_024
 /** Requests of one address without a valid key, for pages and refusals: balancers check health a few times. */
 export const keylessMax = 256
 
-/** Sweeps for which a key counts as active after a request. */
+/** Number of sweeps for which a key counts as active after a request. */
 const presentTicks = 1
 
 export class RequestsPerTurn {

@@ -34,23 +34,26 @@ export class SendSlices {
     share: { worksMax: Number.POSITIVE_INFINITY, costMax: sentBytesPerTurn },
   })
 
-  /** Sends a part now if this turn has room for it and nobody waits; otherwise in a later turn. */
+  /** Sends a part now if this turn has room for it and no other answer waits; otherwise in a later turn. */
   send(send: LongSend, bytes: number): void {
     if (this.take(bytes)) send.sendOn()
     else this.#slices.wait(send)
   }
 
-  /** Counts a part that is about to be sent; false, and it is not counted, where somebody waits or it has no room. */
+  /**
+   * Counts a part that is about to be sent. Returns false, without counting, if another answer waits or the turn has no
+   * room.
+   */
   take(bytes: number): boolean {
     return this.#slices.isEmpty && this.#slices.take(this.#share, Math.min(bytes, sentBytesMax))
   }
 
-  /** Has a part sent in a later turn. */
+  /** Sends a part in a later turn. */
   sendLater(send: LongSend): void {
     this.#slices.wait(send)
   }
 
-  /** Ends its wait, if it waits. */
+  /** Removes an answer that waits. */
   forget(send: LongSend): void {
     this.#slices.forget(send)
   }

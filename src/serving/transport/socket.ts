@@ -104,7 +104,7 @@ const pingsRecentMax = 1024
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
-  /** For {@link TimeSlices}. */
+  /** Place of the socket in {@link TimeSlices}. */
   place: Place | undefined
   readonly keyId: string | undefined
   readonly route: SocketData['route']
@@ -400,7 +400,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#endIfDrained()
   }
 
-  /** Sends a message; what is not passed on in this turn, or not accepted, waits. */
+  /** Sends a message. Bytes that do not fit this turn, or that the system does not accept, wait. */
   #deliver(message: AnswerBody | Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return
     const { unsentBytesMax, bufferedBytesMax } = this.#pool.limits

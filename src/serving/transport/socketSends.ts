@@ -1,9 +1,8 @@
 /**
  * The messages of one WebSocket that wait to be passed to the library, in their order. A message longer than
- * {@link sentBytesMax} goes in fragments (RFC 6455, section 5.4), each in a turn of {@link sendSlices}, as parts of
- * answers over HTTP do; no other message comes between them. So one long answer delays no other connection, and the
- * library copies one fragment at a time. Owns the order; what a client may leave unread is limited by its
- * {@link Socket}.
+ * {@link sentBytesMax} goes in fragments (RFC 6455, section 5.4), with no other message between them. Each is sent in a
+ * turn of {@link sendSlices}, like parts of answers over HTTP. So one long answer delays no other connection, and the
+ * library copies one fragment at a time. Owns the order; {@link Socket} limits the unread bytes of a client.
  */
 import { Fifo } from '../../primitives/fifo.js'
 import type { Place } from '../../primitives/timeSlices.js'
@@ -12,13 +11,13 @@ import { BodyParts, lengthOf, longBytesMin } from './answerBytes.js'
 import { type LongSend, sendSlices, sentBytesMax } from './sendSlices.js'
 import type { SocketWire } from './wire.js'
 
-/** Longest answer that is passed on whatever the turn has sent, as over HTTP. */
+/** Longest answer that is passed on regardless of the bytes sent in this turn, as over HTTP. */
 const shortBytesMax = 16 * 1024
 
 /** Memory of a waiting message besides its bytes. */
 const waitingBytes = 256
 
-/** What a message counts in a turn at least: a frame and a system call take as long as 4 KiB. */
+/** Minimum count of a message in a turn: a frame and a system call take as long as 4 KiB. */
 const costMin = 4 * 1024
 
 interface WaitingMessage {
@@ -27,14 +26,14 @@ interface WaitingMessage {
 }
 
 export class SocketSends implements LongSend {
-  /** For a turn of the event loop ({@link sendSlices}). */
+  /** Place in the turns of the event loop ({@link sendSlices}). */
   place: Place | undefined
   readonly #wire: SocketWire
   readonly #onSent: () => void
   readonly #waiting = new Fifo<WaitingMessage>()
   #waitingBytes = 0
 
-  /** `flow`: the id of the connection's key. `onSent` is called after each turn that passed messages on. */
+  /** `flow` is the id of the connection's key. `onSent` is called after each turn that passed messages on. */
   constructor(
     wire: SocketWire,
     readonly flow: string,
@@ -49,11 +48,12 @@ export class SocketSends implements LongSend {
     return this.#waitingBytes + this.#wire.unsentBytes
   }
 
-  /** Passes a message on, now or in later turns. `message` may change after the call where it is an event's. */
+  /** Passes a message on, now or in later turns. The `message` of an event may change after the call. */
   send(message: AnswerBody | Uint8Array): void {
     const isEvent = message instanceof Uint8Array
     const bytes = isEvent ? message.length : lengthOf(message)
-    // An event that waited for its turn would count as unread, and cost a subscriber with a short queue the next one.
+    // An event that waits for its turn would count as unread. A subscriber with a short queue would then lose the next
+    // one.
     if (this.#waiting.length === 0 && (isEvent || this.#mayPass(bytes))) return this.#wire.send(message)
     const parts = new BodyParts(isEvent ? [new Uint8Array(message)] : message)
     if (parts.bytesLeft === 0) return
@@ -62,7 +62,7 @@ export class SocketSends implements LongSend {
     this.goOn()
   }
 
-  /** Has waiting messages go on where the operating system has accepted those before. */
+  /** Continues with waiting messages once the operating system has accepted the earlier ones. */
   goOn(): void {
     if (this.#waiting.length > 0 && this.#wire.unsentBytes === 0) sendSlices.sendLater(this)
   }
@@ -86,14 +86,14 @@ export class SocketSends implements LongSend {
     return bytes <= shortBytesMax || (bytes <= sentBytesMax && sendSlices.take(bytes))
   }
 
-  /** Whether a turn that has room for so many bytes more sends anything more. */
+  /** Whether a turn with room for this many further bytes sends another part. */
   #hasNext(bytes: number): boolean {
     if (this.#waiting.length === 0) return false
     const { parts, isBegun } = this.#waiting.oldest
     return parts.bytesLeft <= bytes || (isBegun && bytes >= longBytesMin)
   }
 
-  /** Sends what comes next of the oldest message, and returns its bytes. */
+  /** Sends the next part of the oldest message, and returns its length. */
   #sendPart(bytesMax: number): number {
     const message = this.#waiting.oldest
     const part = message.parts.next(bytesMax)

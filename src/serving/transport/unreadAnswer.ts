@@ -44,7 +44,7 @@ export class UnreadAnswer {
     rest?.stream.countWaiting((change) => this.#add(change))
   }
 
-  /** Removes its bytes from the count: the answer is read, or the connection is over. */
+  /** Removes the answer's bytes from the count: the answer is read, or the connection is over. */
   over(): void {
     this.#isOver = true
     this.#pool.bufferedBytes.add(-this.#bytes)

@@ -171,8 +171,8 @@ export interface SocketHandler {
   /** Called when some unsent bytes were sent. */
   onDrain(): void
   /**
-   * Called when the connection is over, whichever side ended it. `isTooBig`: the library ended it because a message was
-   * too long, and the client got no reason.
+   * Called when the connection is over; either side may have ended it. `isTooBig`: the library ended it because a
+   * message was too long, and the client got no reason.
    */
   onClose(isTooBig?: boolean): void
 }

@@ -148,7 +148,7 @@ export function readUpdate(network: ConsensusNetwork, kind: UpdateKind, encoded:
   }
 }
 
-/** As {@link readUpdate}. */
+/** Like {@link readUpdate}. */
 export function readBootstrap(network: ConsensusNetwork, encoded: Encoded): LightClientBootstrap {
   const raw = readForm(
     network,

@@ -19,7 +19,7 @@ export function participantsOf(bits: Uint8Array): number[] {
  * state.
  */
 export class SyncCommittee {
-  /** Decoded keys, only those that were needed: 1.5 ms each. */
+  /** Decoded keys. Only needed keys are decoded, because each takes 1.5 ms. */
   readonly #keys = new Map<number, Key>()
   #whole: Key | undefined
 

@@ -2,9 +2,11 @@
  * Block diffs as bytes, for stores on other machines. Owns the encoding with its version and checksum, and reading a
  * block diff back from a store. verifyBlockDiff.ts verifies the content.
  *
- * version (1 byte) ‖ SHA-256 of the rest (32) ‖ MessagePack of a list: hash, header, body, senders (20 bytes each),
- * receipts, accounts, slots, code, and from Amsterdam on the block access list. Accounts and slots are lists of key,
- * value, key, value …
+ *   bytes  version (1 byte) ‖ SHA-256 of the rest (32) ‖ MessagePack of the list
+ *
+ *   list   hash, header, body, senders (20 bytes each), receipts, accounts, slots, code; since Amsterdam the access list
+ *
+ * Accounts and slots are lists of key, value, key, value …
  *
  * Derived data are left out: number and parent, hashes of transactions, the total difficulty, hashes of code, and trie
  * nodes. A reader computes all of them anyway to check the block diff, and trie nodes would be most of the bytes.

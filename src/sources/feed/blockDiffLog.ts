@@ -41,7 +41,7 @@ export interface FeedFigures {
   readonly hasLease: boolean
   /** Newest entry that the store has, or that this process appended. */
   readonly sequence: number
-  /** What the store still lacks of the log; for a writer, what the log lacks of its store. */
+  /** Entries of the log that the store lacks; for a writer, entries of its store that the log lacks. */
   readonly entriesBehind: number
   readonly blocksBehind: number
 }
@@ -51,7 +51,10 @@ export class TrimmedError extends Error {
   override readonly name = 'TrimmedError'
 }
 
-/** The log has another newest entry than its writer knows: one whose answer was lost came in after all. */
+/**
+ * The newest entry of the log is not the one that its writer knows. An append whose answer was lost was stored after
+ * all.
+ */
 export class MovedError extends Error {
   override readonly name = 'MovedError'
 }

@@ -2,8 +2,8 @@
  * A log of block diffs in PostgreSQL. Owns the statements, compression and splitting of block diffs. A lost connection
  * ends a PostgresLog; its user makes another one.
  *
- * The database decides who writes. Each writing statement first changes the one row of `feed`, on condition that its
- * epoch is the writer's and the newest entry is the one it knows. Without such a row the statement does nothing.
+ * The database decides who writes. Each writing statement first changes the one row of `feed`. The row must have the
+ * writer's epoch and the newest entry that the writer knows. Otherwise the statement does nothing.
  */
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
@@ -67,10 +67,10 @@ const readBytesMax = 16 * 2 ** 20
 /** A longer block diff is split into several rows, because a row is in memory several times on its path. */
 const partBytesMax = 2 ** 20
 
-/** What the operator reads if the database of a feed does not answer. */
+/** Messages for the operator if the database of a feed does not answer. */
 export const feedOutage = { begins: 'the feed does not answer', ends: 'the feed answers again' } as const
 
-/** What the process with the lease does. */
+/** The role of the process with the lease, for messages. */
 const role = 'writes the feed'
 
 export class PostgresLog {
@@ -163,9 +163,9 @@ export class PostgresLog {
   }
 
   /**
-   * The position from which a store continues whose newest canonical blocks have these hashes: the entry of the highest
-   * of them that is in the log. Undefined if the log has none of them and its first block is not a child of one. A log
-   * with only safe and finalized blocks accepts any store, as an empty one does.
+   * The position from which a store continues. `hashes` are its newest canonical blocks; the position is the entry of
+   * the highest of them in the log. Undefined if the log has none of them and its first block is not a child of one. A
+   * log with only safe and finalized blocks accepts any store, as an empty one does.
    */
   async findPosition(hashes: readonly Uint8Array[]): Promise<number | undefined> {
     const [row] = await this.#connection.query(

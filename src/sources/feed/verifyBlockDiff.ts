@@ -69,8 +69,10 @@ export class BlockDiffVerifier {
 
   /**
    * The whole block diff for these `parts`. Throws {@link BlockDiffError} that names the block and the difference:
-   * number or parent; root of transactions, uncles, withdrawals or receipts; bloom; an account, slot or code that is
-   * missing, superfluous or out of order; the state root; a sender.
+   *
+   * - number, parent, or a sender
+   * - the root of transactions, uncles, withdrawals or receipts; the bloom; the state root
+   * - an account, slot or code that is missing, superfluous or out of order
    */
   verifyBlockDiff(previous: PreviousState, parts: BlockDiffParts): BlockDiff {
     const name = { text: `the block after ${previous.number}` }
@@ -196,7 +198,7 @@ class BelievedSenders implements Pick<RecoveredKeys, 'senderOf'> {
     this.#checkedMax = checkedMax
   }
 
-  /** Begins a block. */
+  /** Begins a block, with its addresses and accounts. */
   expect(addresses: Uint8Array, accounts: ReadonlyMap<string, ChangedAccount>): void {
     this.#addresses = addresses
     this.#accounts = accounts

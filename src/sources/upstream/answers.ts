@@ -12,7 +12,7 @@ const busyWords = /\b(rate[- ]?limit|too many requests|throttled)/i
 
 /** JSON-RPC codes of nodes that do not have a method. */
 const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004, -32604])
-/** Words of these refusals with other codes. */
+/** Words of these refusals under other codes. */
 const refusal =
   /\bmethod\b.*\b(not|isn't|unknown|un\w+|no longer|restricted|disabled|denied|blocked|forbidden)\b|\b(unknown|unsupported|invalid|no such|disabled|restricted|forbidden) (\w+ )?method\b|\bnot (supported|allowed|enabled|permitted|whitelisted|authorized|implemented)\b|\b(unsupported|unauthori[sz]ed|forbidden)\b|\bupgrade\b/i
 

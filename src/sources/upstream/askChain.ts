@@ -46,7 +46,7 @@ export interface ReportedChainId {
   readonly id: number | undefined
   /**
    * The reason if `eth_chainId` gives no chain id. `id` is then the network id, which is the same on nearly all chains;
-   * Ethereum Classic is recognised by a block. Absent: `id` is the chain id.
+   * Ethereum Classic is recognised by a block. If absent, `id` is the chain id.
    */
   readonly why?: string
 }

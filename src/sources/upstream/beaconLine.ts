@@ -6,6 +6,12 @@ export type BeaconBody = { readonly ssz: Uint8Array } | { readonly json: unknown
 
 /** SSZ is half as long; not every node supports it for every path. */
 const accept = 'application/octet-stream;q=1.0,application/json;q=0.9'
+const acceptJson = 'application/json'
+
+export interface BeaconLineOptions extends HttpConnectionOptions {
+  /** Whether SSZ is not wanted, for answers whose SSZ is not read here. */
+  readonly isJsonOnly?: boolean | undefined
+}
 
 /** GET requests of the Beacon API. The method of a call is its path, and the result a {@link BeaconBody}. */
 export class BeaconLine implements Line {
@@ -14,11 +20,13 @@ export class BeaconLine implements Line {
   readonly #base: string
   /** Query parameters of the URL: some services take a key there. */
   readonly #search: URLSearchParams
+  readonly #accept: string
 
-  constructor(options: HttpConnectionOptions) {
+  constructor(options: BeaconLineOptions) {
     this.#connection = new HttpConnection(options)
     this.#base = options.url.pathname.replace(/\/$/, '')
     this.#search = options.url.searchParams
+    this.#accept = options.isJsonOnly === true ? acceptJson : accept
   }
 
   exchange(calls: readonly Call[], signal: AbortSignal): Promise<unknown> {
@@ -30,13 +38,14 @@ export class BeaconLine implements Line {
   }
 
   /**
-   * The answer in the form of JSON-RPC. If the node does not have the data, an error with the HTTP status as its code.
+   * The answer in the form of JSON-RPC. If the node does not have the data, it is an error with the HTTP status as its
+   * code.
    */
   async #get({ id, method: path }: Call, signal: AbortSignal): Promise<unknown> {
     const { status, headers, body } = await this.#connection.request({
       method: 'GET',
       path: this.#withSearch(`${this.#base}${path}`),
-      headers: { accept },
+      headers: { accept: this.#accept },
       signal,
     })
     if (status >= 400 && status < 500)

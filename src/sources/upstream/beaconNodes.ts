@@ -2,7 +2,7 @@ import { type BeaconBody, BeaconLine } from './beaconLine.js'
 import { UpstreamFailure } from './line.js'
 import { bestFirst, type LastError } from './nodePolicy.js'
 import { NodeError, namesOf, Upstream, type UpstreamOptions } from './upstream.js'
-import type { UpstreamFigures } from './upstreams.js'
+import { NoAnswerError, type UpstreamFigures } from './upstreams.js'
 
 /** Before the names of beacon nodes in sentences and figures. */
 export const beaconPrefix = 'beacon node '
@@ -30,6 +30,8 @@ interface BeaconNodesOptions {
   readonly isLie: (error: unknown) => error is Error
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
+  /** As of a line. */
+  readonly isJsonOnly?: boolean
 }
 
 /** Nodes with the Beacon API (ethereum/beacon-APIs), asked one after the other until an answer is usable. */
@@ -40,9 +42,10 @@ export class BeaconNodes {
 
   constructor(nodes: readonly UpstreamOptions[], options: BeaconNodesOptions) {
     this.#options = options
+    const { isJsonOnly } = options
     this.#nodes = namesOf(nodes).map(([node, name]) => {
       const { headers = {}, answerBytesMax, proxy } = node
-      const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax, proxy })
+      const line = new BeaconLine({ url: new URL(node.url), headers, answerBytesMax, proxy, isJsonOnly })
       return new Upstream(node, `${beaconPrefix}${name}`, options.log, { line })
     })
   }
@@ -72,7 +75,7 @@ export class BeaconNodes {
   /**
    * The result of `read` for the first usable answer; undefined if no answer was usable. `read` returns undefined for
    * an unusable answer and throws for a wrong one: its node lied and rests for a while. Nodes that answer well are
-   * asked first. If none answered, throws an Error that names each node and the reason. `claim` takes the head that an
+   * asked first. If none answered, throws a NoAnswerError that names each node and the reason. `claim` takes the head that an
    * answer reports.
    */
   async ask<T>(
@@ -95,7 +98,7 @@ export class BeaconNodes {
       }
     }
     if (hasAnswer) return undefined
-    throw new Error(reasons.length === 0 ? 'every beacon node lied' : reasons.join('; '))
+    throw new NoAnswerError(reasons.length === 0 ? 'every beacon node lied' : reasons.join('; '))
   }
 
   close(): void {
@@ -103,7 +106,7 @@ export class BeaconNodes {
   }
 }
 
-/** As {@link Upstream.ask}, twice: a front may have several nodes, and another one may answer the second time. */
+/** Like {@link Upstream.ask}, twice: a front may have several nodes, and another one may answer the second time. */
 async function askTwice(node: Upstream, path: string): Promise<BeaconBody> {
   const deadline = performance.now() + node.options.timeoutMs
   const ask = () => node.ask(path, [], deadline) as Promise<BeaconBody>

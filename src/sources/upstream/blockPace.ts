@@ -1,7 +1,7 @@
 /**
  * Decides when to ask a node for its next head: near the time of the next block, if blocks come at regular times. Owns
- * the interval learned from the timestamps of blocks, or else from the times at which heads were heard. A busy machine
- * hears of heads late, and timestamps do not change by that. Only their differences are used: their clock may differ.
+ * the interval learned from the timestamps of blocks, or else from the arrival times of heads. On a busy machine heads
+ * arrive late, but timestamps do not change. Only their differences are used: their clock may differ.
  */
 
 /** Intervals between heads that must agree. */
@@ -10,10 +10,10 @@ const intervalsMin = 6
 const toleranceMax = 1 / 5
 /**
  * The same for the mean interval of heads whose timestamps are regular. On a busy machine the first or the last of them
- * is heard up to two intervals late. Developer nodes give blocks of one moment timestamps a second apart.
+ * arrives up to two intervals late. Developer nodes give blocks of one moment timestamps a second apart.
  */
 const stampedToleranceMax = 1 / 3
-/** Rare polls hear of heads late. Tolerated delay, as shares of the time between two polls, and of an interval. */
+/** With rare polls heads arrive late. Tolerated delay, as shares of the time between two polls, and of an interval. */
 const lateShareOfPoll = 0.6
 const lateShareOfInterval = 1 / 3
 /** Maximum slots without a block among the intervals: more mean intervals that are half as long by chance. */
@@ -26,8 +26,8 @@ const retryShareMax = 1 / 4
 /** Early polls in a row after which the wait doubles: the slot may have no block. */
 const retriesMax = 2
 /**
- * The next poll comes earlier by this share of a retry. One of so many polls is then too early, and a head is heard
- * half a retry late on average. If the lag is large, the poll comes earlier by a larger share of the lag.
+ * The next poll comes earlier by this share of a retry. One of so many polls is then too early, and a head arrives half
+ * a retry late on average. If the lag is large, the poll comes earlier by a larger share of the lag.
  */
 const earlierShare = 1 / 16
 const laggingShare = 1 / 3
@@ -44,7 +44,7 @@ interface Heard {
 
 export class BlockPace {
   readonly #pollMs: number
-  /** Heads in the order in which they were heard, each higher than the one before. */
+  /** Heads in the order of their arrival, each higher than the one before. */
   #heard: Heard[] = []
   #intervalMs: number | undefined
   /** Polls since the last head. */

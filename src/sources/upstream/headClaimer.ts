@@ -10,7 +10,7 @@ const hashesMax = 128
 const voteMsMax = 1_000
 /**
  * Time for which a node's last claim counts: more than two polls beside a subscription, or three polls if these are
- * rarer. A node that was never heard counts for less time, so that one that is down at the start causes little delay.
+ * rarer. A node without any claim counts for less time, so that one that is down at the start causes little delay.
  */
 const heardMsMin = 10_000
 const unheardMs = 3_000
@@ -46,13 +46,13 @@ export class HeadClaimer {
     return this.#claim
   }
 
-  /** Whether it claimed a head recently, or may be about to claim its first. */
+  /** Whether the node claimed a head recently, or may be about to claim its first. */
   get counts(): boolean {
     const { isQuarantined, isRefused } = this.upstream.policy
     return performance.now() < this.#countsUntil && !isQuarantined && !isRefused
   }
 
-  /** Whether its claim takes part in a choice. */
+  /** Whether the node's claim takes part in a choice. */
   get isVoting(): boolean {
     return this.#claim !== undefined && this.counts && this.upstream.policy.isAnswering !== false
   }
@@ -87,12 +87,12 @@ export class HeadClaimer {
     this.upstream.policy.failed()
   }
 
-  /** Whether it claimed that its chain has this block. */
+  /** Whether the node claimed that its chain has this block. */
   claims(number: number, hash: string): boolean {
     return this.#hashes.get(number) === hash
   }
 
-  /** Whether its chain has this block, as it reports. Asks it if its claims do not show that. */
+  /** Whether the node's chain has this block, by its report. Asks the node if its claims do not show that. */
   async has(number: number, hash: string): Promise<boolean> {
     const claim = this.#claim
     if (claim === undefined || claim.number < number) return false

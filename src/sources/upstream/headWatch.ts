@@ -188,7 +188,7 @@ function socketUrls({ options: { url, socketUrl } }: Upstream): URL[] {
   return paths.map((each) => Object.assign(new URL(same), { pathname: each }))
 }
 
-/** Undefined if it is no header. */
+/** The claim of a header; undefined if the block is no header. */
 function readClaim(block: unknown): HeadClaim | undefined {
   const { number, hash, parentHash } = (block ?? {}) as Record<string, unknown>
   if (!isHex(number) || !isHex(hash) || !isHex(parentHash)) return undefined

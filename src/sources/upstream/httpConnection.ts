@@ -65,7 +65,7 @@ export interface HttpConnectionOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Maximum bytes of one HTTP answer, packed and unpacked. */
   readonly answerBytesMax: number
-  /** URL of a proxy; absent: the environment decides. */
+  /** URL of a proxy; if absent, the environment decides. */
   readonly proxy?: string | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * All that is known of one node: whether it is in service, why and until when it is not asked, its batch size, the
- * methods that it lacks, its budget, its lies, and its rank among other nodes. Callers report outcomes. Owns neither
- * connections nor retries.
+ * The state and policy of one node. Is it in service, when may it be asked again, and how large are batches? Which
+ * methods does it lack, what are its budget, lies and rank? Callers report outcomes. Owns neither connections nor
+ * retries.
  */
 import { putNewest } from '../../primitives/putNewest.js'
 import { Budget } from './budget.js'
@@ -14,8 +14,9 @@ const restMs = { first: 200, max: 5_000 }
 /** Pause after a node asks for fewer requests without a time; doubled by each in a row. */
 const pauseMs = { first: 250, max: 4_000 }
 /**
- * Accepted pause with a time from the node: for the first request in a row, and then four times as long each. Some
- * fronts give the time until the end of their daily quota, and yet answer the next request.
+ * Longest accepted pause when a node reports a time: `first` for its first such report in a row. Each further report in
+ * a row may have four times as long. Some fronts give the time until the end of their daily quota, and yet answer the
+ * next request.
  */
 const reportedPauseMs = { first: 1_000, max: 30_000 }
 /** Time for which a node is not asked after a lie; doubled by each further lie. */
@@ -46,8 +47,8 @@ const hedgeMsDefault = 250
  */
 const batchSizes = [1, 3, 10, 100, 1_000] as const
 /**
- * Time after which a refused batch size is tried again, and a refused method, which is avoided meanwhile: the node's
- * operator may have changed the limit, or upgraded the node.
+ * Time after which a refused batch size or method is tried again. The node's operator may have changed the limit, or
+ * upgraded the node.
  */
 const refusedMs = 600_000
 /**
@@ -85,7 +86,9 @@ function grown({ first, max }: Growth, times: number, factor = 2): number {
 }
 
 export class NodePolicy {
-  /** Whether it is in service: false after several failed requests in a row; undefined before the first outcome. */
+  /**
+   * Whether the node is in service: false after several failed requests in a row; undefined before the first outcome.
+   */
   isAnswering: boolean | undefined
   /** How often it stopped answering. */
   outages = 0
@@ -124,7 +127,7 @@ export class NodePolicy {
 
   readonly #latencies: number[] = []
   #nextLatency = 0
-  /** From 0 to 1; recent outcomes count most. */
+  /** Share of errors from 0 to 1; recent outcomes count most. */
   #errorShare = 0
 
   #sizeAt = batchSizes.length - 1
@@ -157,7 +160,7 @@ export class NodePolicy {
     return Math.max(this.#pausedUntil - performance.now(), this.#budget.waitMs(), 0)
   }
 
-  /** Whether it rests after several failures in a row. */
+  /** Whether the node rests after several failures in a row. */
   get isResting(): boolean {
     return performance.now() < this.#restsUntil
   }
@@ -166,12 +169,12 @@ export class NodePolicy {
     return performance.now() < this.#quarantinedUntil
   }
 
-  /** Whether it is not asked for a while, because it has another chain. */
+  /** Whether the node is not asked for a while, because it has another chain. */
   get isRefused(): boolean {
     return performance.now() < this.#otherChainUntil
   }
 
-  /** Whether its chain was found correct since it last stopped answering: another node may have replaced it. */
+  /** Whether the node's chain was found correct since it last stopped answering: another node may have replaced it. */
   get hasChain(): boolean {
     return this.#chainCheckedAt === this.outages
   }
@@ -189,7 +192,7 @@ export class NodePolicy {
     this.#chainFault = fault
   }
 
-  /** Records an exchange that brought so many answers. */
+  /** Records an exchange with this number of answers. */
   answered(latencyMs: number, answers: number): void {
     this.#latencies[this.#nextLatency] = latencyMs
     this.#nextLatency = (this.#nextLatency + 1) % latenciesMax
@@ -207,7 +210,7 @@ export class NodePolicy {
     if (answers >= this.#busyBatch) this.#busyBatch = 0
   }
 
-  /** Records a failed exchange, or an answer that helped nobody: other nodes are asked before it. */
+  /** Records a failed exchange, or a useless answer: other nodes are asked before it. */
   failed(): void {
     this.#errorShare += newestShare * (1 - this.#errorShare)
     this.totals.failed++
@@ -289,7 +292,7 @@ export class NodePolicy {
     while (this.#sizeAt > 0 && (batchSizes[this.#sizeAt] as number) >= calls) this.#sizeAt--
   }
 
-  /** Whether it may have a method: false for ten minutes after a refusal in any form. */
+  /** Whether the node may have a method: false for ten minutes after a refusal in any form. */
   mayHave(method: string): boolean {
     return performance.now() >= (this.#methods.get(method)?.lackedUntil ?? 0)
   }
@@ -319,8 +322,8 @@ export class NodePolicy {
   }
 
   /**
-   * The cost of asking this node; the lowest is best. Its median latency in ms, times 1 to 21 for its errors, times one
-   * plus the number of blocks that its head is behind, times ten for each unforgiven lie.
+   * The cost of asking this node; the lowest is best. It is the median latency in ms, times 1 to 21 for errors. That is
+   * multiplied by one plus the number of blocks behind, and by ten for each unforgiven lie.
    */
   cost(blocksBehind: number): number {
     const latencyMs = this.#latency(0.5) ?? unknownLatencyMs

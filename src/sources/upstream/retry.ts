@@ -45,7 +45,7 @@ export class Retry {
   }
 }
 
-/** As {@link Upstream.ask}, repeated until the deadline while the node is in service, and `mayRepeat` is true. */
+/** Like {@link Upstream.ask}, repeated until the deadline while the node is in service, and `mayRepeat` is true. */
 export async function askPatiently(
   upstream: Upstream,
   method: string,
@@ -64,7 +64,7 @@ export async function askPatiently(
   }
 }
 
-/** As {@link askPatiently}, for a method that some nodes lack; undefined if the node refuses it in any form. */
+/** Like {@link askPatiently}, but for a method that some nodes lack; undefined if the node refuses it in any form. */
 export async function askIfKnown(
   upstream: Upstream,
   method: string,

@@ -36,7 +36,7 @@ export async function sendRawTransaction(
   if (upstream !== undefined) await accepted(Promise.resolve(result), upstream, hash)
 }
 
-/** As {@link sendRawTransaction}, to one node, once. */
+/** Like {@link sendRawTransaction}, to one node, once. */
 export function sendTo(upstream: Upstream, raw: string, hash: string, deadline: number): Promise<void> {
   return accepted(upstream.ask(method, [raw], deadline), upstream, hash)
 }

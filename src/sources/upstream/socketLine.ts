@@ -28,7 +28,7 @@ interface SocketLineOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Maximum bytes of one message. */
   readonly answerBytesMax: number
-  /** URL of a proxy; absent: the environment decides. */
+  /** URL of a proxy; if absent, the environment decides. */
   readonly proxy?: string | undefined
   /** Called with the parameters of each notification. */
   readonly onNotification: (params: unknown) => void

@@ -1,7 +1,7 @@
 /**
  * Asks one node, without trusting it. Owns its connection, the batches of a turn, and whether a failed call is sent
- * again in another form; {@link NodePolicy} has what is known of the node. Does not own the truth: the caller checks the
- * answers and reports lies ({@link NodePolicy.accuse}).
+ * again in another form. {@link NodePolicy} owns the state of the node. Callers check the answers and report lies
+ * ({@link NodePolicy.accuse}).
  */
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { textOf } from '../../primitives/jsonType.js'
@@ -13,11 +13,11 @@ import { NodePolicy } from './nodePolicy.js'
 import { SocketLine } from './socketLine.js'
 
 export interface UpstreamOptions extends LineOptions {
-  /** WebSocket for head subscriptions of a node with an HTTP URL; absent: the same address is tried. */
+  /** WebSocket for head subscriptions of a node with an HTTP URL; if absent, the same address is tried. */
   readonly socketUrl?: string | undefined
   /** Maximum time of one attempt, in ms. */
   readonly timeoutMs: number
-  /** Maximum requests per second; absent: no limit. */
+  /** Maximum requests per second; if absent, no limit. */
   readonly requestsPerSecond?: number | undefined
 }
 
@@ -34,12 +34,12 @@ export class NodeError extends Error {
   }
 }
 
-/** Reads, which may be asked again after an error that says nothing about the question. */
+/** Reads, which may be asked again after an error that is not about the question. */
 const askedAgain =
   /^(eth_(get(?!Filter)|blockNumber$|chainId$|config$|createAccessList$)|(admin|anvil)_nodeInfo$|net_|web3_|debug_(get|chainConfig$|executionWitness|accountRange|storageRangeAt))/
 /** JSON-RPC codes of such errors: the server's own, and an internal error. */
 const vagueCodes: ReadonlySet<number> = new Set([-32000, -32603])
-/** Words with which nodes answer under these codes: about what they do not have, and about calls that failed. */
+/** Words of answers under these codes: about data that a node lacks, and about failed calls. */
 const answerWords = /not found|unknown|missing|pruned|unavailable|no state|revert|gas\b|funds/i
 
 interface Waiting extends Call {
@@ -49,7 +49,7 @@ interface Waiting extends Call {
   readonly timer: NodeJS.Timeout
   /** Whether this call checks if the node refuses everything. */
   readonly isProbe: boolean
-  /** Whether it was asked again after such an error. */
+  /** Whether the call was sent again after such an error. */
   isRepeated: boolean
   isSettled: boolean
 }
@@ -59,18 +59,18 @@ const chainTriesMax = 3
 
 export type Ask = (method: string, params: readonly unknown[]) => Promise<unknown>
 
-/** What a comparison of chains shows; the node is the subject of both texts. */
+/** The result of a comparison of chains; the node is the subject of both texts. */
 export interface ChainCheck {
   /** Undefined if the chain is correct. */
   readonly fault?: string | undefined
-  /** What it does not report, and what identifies its chain instead. */
+  /** The part that the node does not report, and the part that identifies its chain instead. */
   readonly notice?: string
 }
 
 interface UpstreamParts {
-  /** Compares the chain of the node with the one that it must have; absent: it may have any. */
+  /** Compares the chain of the node with the required one; if absent, the node may have any chain. */
   readonly check?: (ask: Ask) => Promise<ChainCheck>
-  /** Absent: JSON-RPC over the protocol of the URL. */
+  /** The connection; if absent, it is JSON-RPC over the protocol of the URL. */
   readonly line?: Line
 }
 
@@ -83,7 +83,7 @@ export class Upstream {
   readonly #notice: (text: string) => void
   readonly #check: UpstreamParts['check']
   #checking: Promise<string | undefined> | undefined
-  /** The last notice about what it does not report of its chain. */
+  /** The last notice about parts that the node does not report of its chain. */
   #chainNotice = ''
   readonly #waiting: Waiting[] = []
   #hasRepeated = false
@@ -118,7 +118,7 @@ export class Upstream {
     return this.askUnchecked(method, params, deadline)
   }
 
-  /** As {@link ask}, whatever its chain is. */
+  /** Like {@link ask}, whatever its chain is. */
   askUnchecked(method: string, params: readonly unknown[], deadline: number): Promise<unknown> {
     const refusal = this.policy.admit()
     if (refusal !== undefined) return Promise.reject(refusal)
@@ -248,8 +248,8 @@ export class Upstream {
   }
 
   /**
-   * Why an exchange of so many calls, which began at `start`, brought no answer. One that the caller gives up early does
-   * not count against the node.
+   * Why an exchange of this many calls, which began at `start`, had no answer. An exchange that the caller ends early
+   * does not count against the node.
    */
   #failureOf(error: unknown, calls: number, start: number, { aborted }: AbortSignal): UpstreamFailure {
     const failure = asFailure(error)
@@ -460,7 +460,7 @@ interface LineOptions {
   readonly url: string
   /** Headers of every request, for example with a key. Never shown. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** URL of a proxy, which may contain secrets; absent: the environment decides. */
+  /** URL of a proxy, which may contain secrets; if absent, the environment decides. */
   readonly proxy?: string | undefined
   /** Maximum bytes of one answer; of a batch, of all its answers together. */
   readonly answerBytesMax: number

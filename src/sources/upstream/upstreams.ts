@@ -31,7 +31,7 @@ interface UpstreamsOptions {
   readonly chain: ChainName
   /** Time between two polls of a node without a WebSocket for its head. */
   readonly pollMs: number
-  /** The number of nodes that must have a head before it is followed; absent: see {@link HeadChoice.quorum}. */
+  /** The number of nodes that must have a head before it is followed; if absent, see {@link HeadChoice.quorum}. */
   readonly quorum?: number | undefined
   /** Whether {@link HeadChoice.sign} sets the head instead of the nodes. */
   readonly isSigned?: boolean
@@ -73,7 +73,7 @@ export class NoAnswerError extends Error {
 export interface UpstreamState {
   readonly name: string
   readonly isAnswering: boolean
-  /** Because it lied, or has another chain. */
+  /** Whether the node is not asked because it lied, or has another chain. */
   readonly isQuarantined: boolean
   /** Number of the head it claims; undefined before the first answer. */
   readonly head: number | undefined

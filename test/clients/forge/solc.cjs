@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** What forge asks of a Solidity compiler, by the one of the tests; its own would be fetched from elsewhere. */
+/** Answers forge's calls to a Solidity compiler, by the compiler of the tests; forge would download its own. */
 const { readFileSync } = require('node:fs')
 const { createRequire } = require('node:module')
 

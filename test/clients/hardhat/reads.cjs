@@ -1,4 +1,4 @@
-/** What a script of a Hardhat project reads first, as one line of JSON. */
+/** The first reads of a script of a Hardhat project, as one line of JSON. */
 const { ethers } = require('hardhat')
 
 async function read({ tide, hash, bea }) {

@@ -1,4 +1,4 @@
-/** What a script of a project does whose network signs: `accounts: 'remote'`. Prints what it found as JSON. */
+/** The calls of a script of a project whose network signs: `accounts: 'remote'`. Prints the results as JSON. */
 import { network } from 'hardhat'
 
 const { ethers, provider } = await network.create()

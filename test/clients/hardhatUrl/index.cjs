@@ -1,6 +1,6 @@
 /**
- * Stands for the package `hardhat` (68 MB), of which the network helpers use the provider of the chosen network alone:
- * here a network with a `url`. A test sets it before the first call.
+ * Stands for the package `hardhat` (68 MB), of which the network helpers use only the provider of the chosen network.
+ * Here it is a network with a `url`. A test sets it before the first call.
  */
 const network = {
   name: 'tidegate',

@@ -67,13 +67,13 @@ t.test('an instruction that fails has the cost and refund that go-ethereum compu
   for (const [block, gas, code, ...want] of [
     [264, 44_000, '0x60006000556001600155', 'SSTORE', 22_100, 'out of gas', 4_800],
     [264, 44_400, '0x600160015560016002555f5f55', 'SSTORE', 0, sentry, undefined],
-    // What a call asks for counts, unless that is no number of 64 bits.
+    // The gas that a call asks for counts, unless it has more than 64 bits.
     [15, 30_000, '0x60006000600060006000610bad6207ff60f1', 'CALL', 549_168, 'out of gas', undefined],
     [15, 30_000, '0x60016000600060006000610bad67fffffffffffffffff1', 'CALL', 40, tooMuch, undefined],
     [45, 30_000, '0x60006000600060006000610bad62ffffff5af1', 'CALL', 700, partly, undefined],
     [264, 28_000, '0x5f5f5f5f60015f5ff1', 'CALL', 100, partly, undefined],
     [264, 22_000, '0x5f5f5f5f60bb5afa', 'STATICCALL', 100, partly, undefined],
-    // Not yet instructions.
+    // Opcodes that are not yet instructions.
     [15, 30_000, '0x600060006000600060bb61ea60fa', 'STATICCALL', 0, undefined, undefined],
     [5, 30_000, '0x600060006000600060bb61ea60f4', 'DELEGATECALL', 0, undefined, undefined],
     [264, 22_000, '0x60bb31', 'BALANCE', 2_600, 'out of gas', undefined],

@@ -38,7 +38,7 @@ t.test('the first message is traced as alone, and later ones on what it left', a
   const [[[first, second]]] = await askResults(service, [
     [method, [[{ transactions: [transfer, transfer] }], place, diff]],
   ])
-  // What one leaves is what the next finds.
+  // Each message begins with the state that the previous one left.
   const slotsOf = (state: Record<string, { storage?: object }>) => state[tide]?.storage
   t.ok(slotsOf(first.post))
   t.match(slotsOf(second.pre), slotsOf(first.post) as object)

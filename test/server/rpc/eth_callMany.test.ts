@@ -20,7 +20,7 @@ const transfer = {
   data: hex(encodeCall('transfer(address,uint256)', [bytesOfCal, 1_000])),
 }
 const read = { to: tide, data: hex(encodeCall('balanceOf(address)', [bytesOfCal])) }
-/** What a call returns: number, time, base fee and coinbase of its block. */
+/** The call returns number, time, base fee and coinbase of its block. */
 const looking = code(
   ...(['NUMBER', 0, 'MSTORE', 'TIMESTAMP', 32, 'MSTORE', 'BASEFEE', 64, 'MSTORE'] as const),
   ...(['COINBASE', 96, 'MSTORE', 128, 0, 'RETURN'] as const),

@@ -34,7 +34,7 @@ t.test('a call of nothing touches nothing', async (t) => {
 t.test('code and slots may be overridden, and nobody has to be able to pay', async (t) => {
   const here = `0x${'77'.repeat(20)}`
   const slot = (digit: string) => `0x${digit.padStart(64, '0')}`
-  // Loads the slot whose number stands in slot 1.
+  // Loads the slot whose number is in slot 1.
   const account = { code: '0x60015454', stateDiff: { [slot('1')]: slot('2a') } }
   const { result } = await ask({ from: `0x${'55'.repeat(20)}`, to: here }, 'latest', { [here]: account })
   t.same(result.accessList, [{ address: here, storageKeys: [slot('1'), slot('2a')] }])

@@ -9,7 +9,7 @@ t.teardown(() => service.stop())
 
 const percentiles = [0, 10.5, 50, 99, 100]
 
-/** What a block says of itself. */
+/** The figures of a block by its own data. */
 async function expectedOf(number: number) {
   const { result: block } = await service.call('eth_getBlockByNumber', [quantity(number), false])
   const { result: receipts } = await service.call('eth_getBlockReceipts', [quantity(number)])

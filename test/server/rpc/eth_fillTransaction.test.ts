@@ -61,7 +61,7 @@ t.test('the bytes are the transaction, and what was missing comes from other met
       ['eth_estimateGas', [{ ...priced, nonce: undefined }, 'latest']],
     ])
     t.equal(tx.gas, each.gas ?? estimate)
-    // The library reads no signature of zeros, except where there is none at all.
+    // The library refuses a signature of zeros, except in legacy transactions, where it is absent.
     if (tx.type !== '0x0') continue
     t.equal(tx.chainId, undefined)
     const own = Transaction.from({

@@ -16,7 +16,7 @@ t.test('an account is what is proved of it', async (t) => {
     const { balance, nonce, codeHash, storageHash } = proof
     const isThere = answers[2 * at] !== null
     if (isThere) t.strictSame(answers[2 * at], { codeHash, storageRoot: storageHash, balance, nonce })
-    // An account that is not there has zeros in a proof, or what an empty one has.
+    // In a proof, an absent account has zeros, or the values of an empty account.
     else t.ok(balance === '0x0' && nonce === '0x0', `${address} after block ${number}`)
     t.strictSame(answers[2 * at + 1], answers[2 * at])
   }

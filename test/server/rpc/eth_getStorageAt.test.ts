@@ -123,7 +123,7 @@ t.test('a slot keeps its value from a change to the next', async (t) => {
 t.test('a contract has no storage before it is made', async (t) => {
   for (const { address, slot, label, contract: name } of examples.slots) {
     const { block, source } = contract(name)
-    // An account that delegates, and what genesis made, may have storage from the beginning.
+    // An account that delegates, and an account of genesis, may have storage from the beginning.
     if (block === 0 || source.includes('Wallet')) continue
     t.equal(await ask(address, slot, quantity(block - 1)), zero, label)
   }

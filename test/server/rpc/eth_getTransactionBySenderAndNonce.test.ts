@@ -29,7 +29,7 @@ t.test('what nobody sent is null', async (t) => {
     [person, next],
     [person, '0xffffffffffffffff'],
     ['0x00000000000000000000000000000000deadbeef', '0x0'],
-    // A contract begins at 1, and what it creates is no transaction.
+    // A contract begins at nonce 1, and its creations are no transactions.
     [creator, '0x0'],
   ]) {
     t.equal((await service.call(method, params)).result, null)

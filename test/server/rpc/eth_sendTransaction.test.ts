@@ -1,7 +1,7 @@
 import { JsonRpcProvider } from 'ethers'
 import t from 'tap'
 import { type Hex, parseEther } from 'viem'
-import { frontierConfig } from '../../ingest/chainMaker.js'
+import { frontierConfig, mergedConfig } from '../../ingest/chainMaker.js'
 import { askResults, checkRefusals } from '../../rpc/questions.js'
 import {
   ada,
@@ -63,6 +63,30 @@ t.test('many at once have a nonce each; one that is given is kept', async (t) =>
     [[{ to: stranger }], -32602, 'invalid argument 0: missing "from", the account that signs'],
     [[{ ...transfer, nonce: '0x0' }], -32000, `nonce too low: next nonce ${before + 21}, tx nonce 0`],
   ])
+})
+
+t.test(
+  "with a block's gas a revert is the answer, and the rest has the most gas of a transaction",
+  async (t) => {
+    const service = await startSigners(t, { ...mergedConfig(), osakaTime: 0 })
+    for (const gas of ['0x1000000', '0x1c9c380']) {
+      const failed = await service.call(method, [{ from: owner.address, data: '0x5f5ffd', gas }])
+      t.match(failed, { error: { code: 3, message: /^execution reverted/ } }, gas)
+      const [hash] = await askResults(service, [[method, [{ ...transfer, gas }]]])
+      const [sent] = await askResults(service, [['eth_getTransactionByHash', [hash]]])
+      t.match(sent, { gas: '0x1000000', blockNumber: /^0x/ }, gas)
+    }
+    const below = await service.call(method, [{ from: owner.address, data: '0x5f5ffd', gas: '0xffffff' }])
+    t.match(await service.call('eth_getTransactionReceipt', [below.result]), { result: { status: '0x0' } })
+  },
+)
+
+t.test('before Osaka a transaction that needs more gas keeps what it names', async (t) => {
+  const service = await startSigners(t)
+  // Passes only with 20,000,000 gas.
+  const data = '0x5a6301312d0010600b57fe5b5f5ff3'
+  const [hash] = await askResults(service, [[method, [{ from: owner.address, data, gas: '0x1c9c380' }]]])
+  t.match(await service.call('eth_getTransactionByHash', [hash]), { result: { gas: '0x1c9c380' } })
 })
 
 t.test('a legacy transaction before EIP-155 has no chain id', async (t) => {

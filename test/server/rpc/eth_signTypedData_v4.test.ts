@@ -82,7 +82,7 @@ t.test('typed data of any size and form is refused briefly, before it is compute
     t.match(error, { code: -32000, message: /^this is no typed data/ })
     t.ok((error?.message.length ?? 0) < 300, `${error?.message.length} characters`)
   }
-  // As much text as fits is signed.
+  // The longest text that is signed.
   const text = { ...typed, message: { ...message, contents: 'x'.repeat(120_000) } }
   t.match(await service.call(method, [owner.address, text]), {
     result: await owner.signTypedData(text as never),

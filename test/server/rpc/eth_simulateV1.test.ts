@@ -63,7 +63,7 @@ t.test('without validation nobody has to own what blobs cost', async (t) => {
     code: -38014,
     message: /have 0 want 1 /,
   })
-  // With a gas price it is no blob transaction.
+  // With a gas price the message is no blob transaction.
   const [legacy] = (await simulate(t, { blockStateCalls: [{ calls: [{ ...blobs, gasPrice: '0x0' }] }] })) as [
     Json,
   ]
@@ -85,7 +85,7 @@ t.test(
   async (t) => {
     const payer = person('6')
     const reader = person('7')
-    // The balance of the caller, and the price that BLOBBASEFEE tells.
+    // The balance of the caller, and the price by BLOBBASEFEE.
     const seen = code('CALLER', 'BALANCE', 0, 'MSTORE', 'BLOBBASEFEE', 32, 'MSTORE', 64, 0, 'RETURN')
     const paid = async (balance: bigint, price: bigint, count: number, more: Json = {}) => {
       const blobVersionedHashes = Array.from({ length: count }, (_, at) => `0x01${`0${at}`.repeat(31)}`)
@@ -197,7 +197,7 @@ t.test('transfers are logged where they happen, and not those of failed frames',
   const heir = person('b')
   const failing = person('c')
   const stateOverrides = {
-    // Logs, sends 5 to the heir, 6 to one who fails, then leaves all to the heir.
+    // Logs, sends 5 to the heir and 6 to a failing contract, then leaves its balance to the heir.
     [payer]: {
       balance: '0x64',
       code: code(0, 0, 'LOG0', sending(heir, 5), sending(failing, 6), BigInt(heir), 'SELFDESTRUCT'),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startService } from '../../service/service.js'
 
-// What it does on a connection stands in test/unit/serving/streams/networkStreams.test.ts.
+// test/unit/serving/streams/networkStreams.test.ts tests the method on a connection.
 t.test('HTTP has no connection that a subscription could be of', async (t) => {
   const service = await startService()
   t.teardown(() => service.stop())

@@ -1,4 +1,4 @@
-/** Tracers that callers write in JavaScript: what they may do, and what ends them. */
+/** Tracers of callers in JavaScript: their functions, and the limits that end them. */
 import { getCreateAddress } from 'ethers'
 import t from 'tap'
 import { addressOf, blockAt, quantity } from '../../rpc/demoChain.js'

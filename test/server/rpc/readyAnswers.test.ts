@@ -1,4 +1,4 @@
-/** Methods that send stored answers, beside those that render the same from the rows of the blocks. */
+/** Methods that send stored answers, compared with those that render them from the rows of the blocks. */
 import t from 'tap'
 import { ChainReader } from '../../../src/data/store/chainReader.js'
 import { blocks, headBlock, type Json, quantity } from '../../rpc/demoChain.js'

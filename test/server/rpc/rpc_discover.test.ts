@@ -6,7 +6,7 @@ import { rollupMethods } from '../../../src/serving/rpc/rollup/rollupRegistry.js
 import { checkRefusals, countRefusals } from '../../rpc/questions.js'
 import { startService } from '../../service/service.js'
 
-/** Its types are of a document and not of the schema. */
+/** The types of the package describe a document, and not its schema. */
 const { openrpcDocument } = createRequire(import.meta.url)('@open-rpc/meta-schema')
 const method = 'rpc_discover'
 const service = await startService()
@@ -14,7 +14,7 @@ t.teardown(() => service.stop())
 
 t.test('the document is what OpenRPC asks for, and lists every method', async (t) => {
   const { result } = await service.call(method)
-  // It refers to another place for JSON Schemas, of which draft 7 is at hand.
+  // The document refers to another address for JSON Schemas; the package has draft 7.
   const text = JSON.stringify(openrpcDocument)
   const draft = 'http://json-schema.org/draft-07/schema'
   const metaSchema = JSON.parse(
@@ -34,7 +34,7 @@ t.test('the document is what OpenRPC asks for, and lists every method', async (t
     t.equal(new Set(params.map((param: { name: string }) => param.name)).size, params.length, name)
     for (const { schema } of params) {
       t.doesNotThrow(() => ajv.compile(schema), name)
-      // What these take depends on one another.
+      // The parameters of these methods depend on each other.
       if (!/_(?:un)?subscribe$/.test(name)) t.ok(Object.keys(schema).length > 0, name)
     }
   }

@@ -66,7 +66,7 @@ t.test('the range stays while blocks come, and branches above the cursor count',
     [2, 2, 3, 3, 4, 4],
   )
   t.equal(rest.next, null)
-  // The second block gives way, the first one stays; the new chain is shorter than the range.
+  // The second block is replaced, the first one stays; the new chain is shorter than the range.
   const branch = growFrom(blocks[0] as never, [byAlice, byAlice])
   forks.write(branch[1] as never)
   forks.chain.refreshHead()

@@ -1,6 +1,6 @@
 /**
- * Every variable of the demo network's contracts, at several blocks, against what their own code returns: the code
- * of the contract runs on storage taken from the store, and its getters know nothing of layouts.
+ * Compares every variable of the demo network's contracts, at several blocks, with the result of its getter. The getter
+ * runs on storage of the store, and does not use layouts.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -62,7 +62,7 @@ function contractAt(address: string, number: number): Promise<RunningContract> |
   return RunningContract.load(bytesOf(address), Uint8Array.from(code), slots)
 }
 
-/** How the word that a getter returns for a type is written. */
+/** The written form of a word that a getter returns for a type. */
 function decodeWord(type: string, word: Uint8Array): unknown {
   if (type.startsWith('uint')) return String(BigInt(hex(word)))
   if (type === 'bool') return word[31] === 1

@@ -41,7 +41,7 @@ t.test('calls are found by their addresses', async (t) => {
   }
   const { from, to } = all.find(({ action }) => action.to !== undefined)?.action ?? {}
   for (const { action, result } of await ask({ ...range, fromAddress: [from], toAddress: [to] })) {
-    // What is created counts as the one to whom a creation goes.
+    // For a creation, the created contract counts as its recipient.
     t.strictSame([action.from, action.to ?? result?.address], [from, to])
   }
 })

@@ -42,7 +42,7 @@ t.test('the changes are those that the prestate tracer tells, of every transacti
     const { result } = trace[0]
     t.equal(output, result?.output ?? result?.code ?? output)
     if (receipts[at].status === '0x1') t.ok(result)
-    // What a transaction removes, or leaves empty, go-ethereum tells in other ways; compared where both are clear.
+    // go-ethereum reports removed and emptied accounts in other forms; compared if both are clear.
     const expected = changesOf(diffs[at])
     const text = JSON.stringify(stateDiff)
     if (text.includes('{"-":')) died++
@@ -58,7 +58,7 @@ const emptyBirth = JSON.stringify({
   storage: {},
 })
 
-/** Whether an account with nothing is there, which it could be until Spurious Dragon, the prestate tracer does not tell. */
+/** Until Spurious Dragon an empty account could exist; the prestate tracer does not report whether it does. */
 function withoutEmpty(changes: object): object {
   return Object.fromEntries(
     Object.entries(changes).filter(([, change]) => JSON.stringify(change) !== emptyBirth),

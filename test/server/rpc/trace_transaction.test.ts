@@ -19,11 +19,11 @@ t.test('calls are listed as flatCallTracer lists them, with the gas of the code 
         const { action: same, result: _, ...other } = flat[index]
         t.strictSame({ ...rest, ...(error === undefined ? {} : { error }) }, other)
         if (index > 0) t.strictSame(action, same)
-        // An intrinsic gas of 21,000 and more is paid before.
+        // Before the call, an intrinsic gas of at least 21,000 is paid.
         else t.ok(BigInt(action.gas) <= BigInt(found.gas) - 21_000n)
         if (error !== undefined) {
           failed++
-          // One that reverted keeps its gas and its reason; an outermost one has used its intrinsic gas besides.
+          // A reverted call keeps its gas and its reason; an outermost one has also used its intrinsic gas.
           if (error !== 'Reverted') t.equal(outcome, undefined)
           else t.match(outcome, index > 0 ? flat[index].result : { output: flat[index].result.output })
         } else t.equal(outcome === null, rest.type === 'suicide')

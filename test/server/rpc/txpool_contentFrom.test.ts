@@ -1,4 +1,4 @@
-/** Its answers are compared in txpool_content.test.ts. */
+/** txpool_content.test.ts compares the answers of this method. */
 import t from 'tap'
 import { addressOf } from '../../rpc/demoChain.js'
 import { checkRefusals, countRefusals } from '../../rpc/questions.js'

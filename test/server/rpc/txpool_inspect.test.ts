@@ -1,4 +1,4 @@
-/** Its answers are compared in txpool_content.test.ts. */
+/** txpool_content.test.ts compares the answers of this method. */
 import t from 'tap'
 import { checkRefusals } from '../../rpc/questions.js'
 import { startService } from '../../service/service.js'

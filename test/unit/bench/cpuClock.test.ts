@@ -5,7 +5,7 @@ import { CpuClock } from '../../../bench/servers/cpuClock.js'
 
 const pid = 7
 
-/** What a system shows of a process: ticks of 10 ms, and nanoseconds of each thread. */
+/** The figures of a process in the system: ticks of 10 ms, and nanoseconds of each thread. */
 function show(proc: string, ticks: number, threads: Readonly<Record<string, number>>): void {
   rmSync(join(proc, String(pid)), { recursive: true, force: true })
   mkdirSync(join(proc, String(pid), 'task'), { recursive: true })
@@ -37,7 +37,7 @@ t.test('what no reading saw of a thread counts in ticks', async (t) => {
   const clock = new CpuClock(pid, proc)
   show(proc, 1, { 7: 10_000_001 })
   t.equal(clock.seconds()?.toFixed(9), '0.010000001')
-  // One began and ended meanwhile, and took between 30 and 50 ms.
+  // A thread that began and ended meanwhile, and took between 30 and 50 ms.
   show(proc, 5, { 7: 20_000_001 })
   t.equal(clock.seconds()?.toFixed(9), '0.050000000')
   show(proc, 5, { 7: 20_000_003 })

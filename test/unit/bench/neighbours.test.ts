@@ -85,12 +85,14 @@ t.test('memory beside attackers is bounded by the sum of the budgets', async (t)
     limits.filterBytesMax,
     limits.logBytesMax,
   ].reduce((sum, bytes) => sum + bytes)
-  // As docs/memory.md has it: the program itself, keys, open WebSockets, arguments of waiting jobs,
-  // requests that wait for their turn, bodies read last, calls tried on the edge, answers that wait to be compressed,
-  // events of recent blocks, announced transactions, and nodes for proofs.
+  // Fixed memory, as docs/memory.md lists it:
+  //
+  // - the program itself, keys, open WebSockets, arguments of waiting jobs, and requests that wait for their turn
+  // - bodies read last, calls tried on the edge, and answers that wait to be compressed
+  // - events of recent blocks, announced transactions, and nodes for proofs
   const fixed =
     160e6 + 10_000 * 600 + limits.socketsMax * 2_500 + (64 + 64 + 16 + 16 + 4 + 32 + 16 + 8) * 2 ** 20
-  // An engine holds rows and code of its own, traced blocks, and nodes for proofs.
+  // An engine has rows and code of its own, traced blocks, and nodes for proofs.
   const thread = (5 * 16 + 16 + 8) * 2 ** 20 + limits.executionMemoryBytesMax + limits.logBytesMax
   const sum = (fixed + edge + 2 * thread) / 1e6
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))

@@ -26,7 +26,7 @@ t.test('parts are chosen by name, and unknown ones are named', async (t) => {
   t.strictSame(namesOf(['--check', '--only', 'gateway']), ['gateway-cached'])
   for (const [args, part] of [
     [['--only', 'logs,nothing'], 'nothing'],
-    // It has no target.
+    // This scenario has no target.
     [['--check', '--only', 'store'], 'store'],
     [['--url', 'http://x', '--only', 'memory'], 'memory'],
   ] as const) {

@@ -4,7 +4,7 @@ import { pricesOutcome } from '../../../bench/scenarios/prices.js'
 import { methods } from '../../../src/serving/rpc/registry.js'
 import { rollupMethods } from '../../../src/serving/rpc/rollup/rollupRegistry.js'
 
-/** Methods whose cost is not what one HTTP request to a network with a chain shows, and why. */
+/** Methods whose cost does not show in one HTTP request to a network with a chain, with the reason. */
 const unmeasured: Readonly<Record<string, string>> = {
   debug_getRawBlockAccessList: 'of blocks since Amsterdam, which the demo chain does not have',
   debug_getModifiedAccountsByHash: 'as debug_getModifiedAccountsByNumber',

@@ -64,7 +64,7 @@ t.test('of sides that took turns the median of their rounds counts', async (t) =
     const rounds = rates.map((rate) => ({ rate, cpuMicros: 1000 / rate }))
     return { rounds, rate: rates[1] as number, rateSpread: 1, cpuMicros: 1000 / (rates[1] as number), busy }
   }
-  // The machine was slow in the first round, for both.
+  // The machine was slow in the first round, for both sides.
   const own = side([10, 40, 90], 1)
   const rival = side([20, 50, 100], 1)
   t.same(compareSides(own, rival), { value: 0.8, by: 'rate', spread: 0.5 })
@@ -237,7 +237,7 @@ t.test('of latencies the median of the rounds counts, each beside the round of t
   t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p99'), 3)
   t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p999'), undefined)
   t.equal(latencyTimes(timed.own, undefined, 'p99'), undefined)
-  // Rounds too short to tell a percentile, all answers together not.
+  // Rounds too short for a percentile; all answers together are enough.
   const short = { ...timed.own, latencyRounds: [{ ...timedRound(9), p99: undefined }] }
   t.equal(latencyTimes(short, timed.rivals.bare, 'p99'), 3)
 })

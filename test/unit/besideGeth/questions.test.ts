@@ -44,7 +44,7 @@ t.test('a seed asks the same each time, and another one something else', async (
 t.test('every method that reads a chain and that go-ethereum has is asked', async (t) => {
   const asked = new Set(questionsOf(1).map(({ method }) => method))
   const asksChain = Object.entries(methodTable).filter(([, { reads }]) => reads !== undefined)
-  // Of other clients, of Tidegate alone, or about the program.
+  // Methods of other clients, of Tidegate alone, or about the program.
   const unknownToGeth =
     /^(tidegate_|ots_|trace_|erigon_|eth_callMany|debug_traceCallMany|debug_getRawBlockAccessList|eth_getBlockAccessList|eth_baseFee$|eth_getTransactionBySenderAndNonce|eth_getAccount$|debug_chainConfig|admin_|rpc_discover|eth_capabilities|web3_clientVersion)/
   const left = asksChain

@@ -1,6 +1,6 @@
 /**
- * The readers of requests beside a plain one that parses the whole body and looks at the values: the same calls, ids
- * and refusals. SEED repeats a run.
+ * The readers of requests, compared with a plain one that parses the whole body and checks the values. Calls, ids and
+ * refusals must be the same. SEED repeats a run.
  */
 import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
@@ -73,7 +73,7 @@ interface Asked {
   readonly params: unknown
 }
 
-/** What was asked before, by its method and parameters. */
+/** Earlier calls, by method and parameters. */
 class Memory implements CallLookup<Asked, string> {
   readonly #known = new Map<string, Asked>()
   #sought = ''
@@ -93,12 +93,12 @@ class Memory implements CallLookup<Asked, string> {
   }
 }
 
-/** Every text is the name of a method here. */
+/** In this test, every text is the name of a method. */
 const names: MethodLookup = {
   find: (start, end) => ({ name: textBetween(start, end), number: 0, params: undefined, isQuick: false }),
 }
 
-/** As {@link plainRequest}, by the readers under test. */
+/** Like {@link plainRequest}, but with the tested readers. */
 function readRequest(body: Uint8Array, memory: Memory): PlainRequest {
   try {
     const usual = readUsualCall(body, memory, names)
@@ -106,7 +106,7 @@ function readRequest(body: Uint8Array, memory: Memory): PlainRequest {
     const reader = new CallReader<Asked, string>(body, limits, names)
     const calls: Plain[] = []
     while (reader.left > 0) {
-      // From the second call on the body is gone, as after a pause.
+      // From the second call on, the body is overwritten, as after a pause.
       if (calls.length === 1) reader.keep()
       calls.push(toPlain(reader.read(memory), memory, body))
     }
@@ -146,7 +146,7 @@ t.test('requests are read as by parsing them whole, the first time and when they
       const plain = plainRequest(padded)
       for (const time of ['first', 'second']) {
         const read = readRequest(padded, memory)
-        // Counting ends at the first call too many, whatever follows.
+        // Counting ends at the first surplus call, for any rest.
         const isCut =
           'fault' in plain &&
           'fault' in read &&

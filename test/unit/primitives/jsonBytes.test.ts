@@ -37,7 +37,7 @@ t.test('whatever is written comes out, from any size expected', async (t) => {
 })
 
 t.test('values are spelled as the rest of the house spells them, wherever they stand', async (t) => {
-  // Zeros and single digits often, so that every way to begin a quantity comes up.
+  // Zeros and single digits often, so that every possible start of a quantity occurs.
   const byte = fc.oneof(fc.constant(0), fc.nat(15), fc.nat(255))
   const source = fc.array(byte, { maxLength: 70 }).map((bytes) => Uint8Array.from(bytes))
   const value = fc.oneof(fc.nat(17), fc.maxSafeNat(), fc.bigInt(0n, 2n ** 80n), fc.constant(2n ** 53n))

@@ -21,7 +21,7 @@ t.test('copies keep what they were made of, whatever is copied after them', asyn
       for (const [index, copy] of copies.entries()) {
         if (copy.length !== lengths[index] || !copy.every((byte) => byte === ((index + 1) & 0xff)))
           return false
-        // Nobody else's bytes may be written through it.
+        // Writing through the copy must not change the bytes of others.
         copy.fill(0)
       }
       return true

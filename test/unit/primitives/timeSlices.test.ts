@@ -22,10 +22,10 @@ const work = (name: string, bytes = 0): NamedWork => ({
   place: undefined,
 })
 
-// Of a thread that is warm; a cold one has a test of its own.
+// Turns of a warm thread; a cold one has a test of its own.
 countTurns(Number.MAX_SAFE_INTEGER)
 
-/** Slices that note what goes on, and what is refused, by turn of the event loop. */
+/** Slices that record their work and refusals, by turn of the event loop. */
 function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
   const done: string[] = []
   const refused: string[] = []
@@ -35,7 +35,7 @@ function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
     ...options,
   })
   const wait = (name: string, bytes?: number) => slices.wait(work(name, bytes))
-  /** What goes on in each turn until nothing waits, without turns that go to others of the process. */
+  /** The work of each turn until none waits, without turns of other parts of the process. */
   const turns = async () => {
     const found: string[][] = []
     while (!slices.isEmpty) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type Deferred, defer } from '../../../src/primitives/deferred.js'
 import { reportTimersTo, setInterval, setTimeout, timerMsMax } from '../../../src/primitives/timers.js'
 
-/** What the next timer reports. */
+/** The next report of a timer. */
 function nextReport(): Promise<unknown> {
   const reported: Deferred<unknown> = defer()
   reportTimersTo(reported.resolve)

@@ -1,4 +1,7 @@
-/** Every type of every family: its JSON becomes RLP and JSON again, and what a node may omit or rename is read alike. */
+/**
+ * Every type of every family: its JSON becomes RLP and JSON again. Members that a node may omit or rename have no
+ * effect.
+ */
 import t from 'tap'
 import { transactionFromJson } from '../../../src/data/chain/blockFromJson.js'
 import {
@@ -69,7 +72,7 @@ function jsonOf({ number, fields, isSigned }: TransactionType, dice: Dice): Json
   return { type: `0x${number.toString(16)}`, ...Object.fromEntries(members), ...signature }
 }
 
-/** RLP as JSON, written here apart from the program's own. */
+/** RLP as JSON, by code that is independent of the program's. */
 const toJson: Conversion<RlpItem, unknown> = {
   leaf: (item, form) => {
     const bytes = rlpBytes(item)

@@ -1,4 +1,4 @@
-/** What is left of objects that were used for a short time, once only young objects were collected. */
+/** The remains of objects that were used for a short time, after a collection of young objects alone. */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

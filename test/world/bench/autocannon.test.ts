@@ -46,7 +46,7 @@ t.test('no question waits for the answer to another', async (t) => {
       return
     }
     held.push(response)
-    // Whoever held back a question until others are answered would never come so far.
+    // A client that waits for earlier answers before it sends more would never send this many.
     if (held.length < together) return
     wereTogether = true
     for (const one of held.splice(0)) one.end('answer')

@@ -1,4 +1,4 @@
-/** Where go-ethereum comes from, with a script in place of Go: the real one builds for minutes. */
+/** The source of go-ethereum's program, with a script in place of Go: a real build takes minutes. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

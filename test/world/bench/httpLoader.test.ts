@@ -127,7 +127,7 @@ t.test('a warm-up lasts as long as the page faults of an answer fall', async (t)
       answers++
       return '{}'
     }
-    // Twice in each piece: before and after. Faults of an answer halve from piece to piece, or never change.
+    // The function is called before and after each piece. Faults of an answer halve from piece to piece, or stay equal.
     const pageFaults = () => {
       const perAnswer = falling ? 4 / 2 ** Math.floor(readings / 2) : 1
       if (readings++ % 2 === 1) faults += answers * perAnswer

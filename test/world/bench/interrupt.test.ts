@@ -1,4 +1,7 @@
-/** A run ends with the status of what it has measured; one that is interrupted at once, with that of what it has until then. */
+/**
+ * A run ends with the status of its measurements. A run that is interrupted at once ends with the status of the
+ * measurements until then.
+ */
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -41,7 +44,7 @@ function start(t: Test, words: readonly string[]) {
   return { cache, out, said, end, status }
 }
 
-/** Whether a process has this in its command line. Linux alone tells. */
+/** Whether a process has these words in its command line. Only Linux reports that. */
 function isRunning(words: string): boolean {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -77,7 +80,7 @@ t.test(title, { skip: process.platform !== 'linux' && 'this needs /proc' }, asyn
   }
 })
 
-/** An endpoint that answers storage reads as `answer` says, and nothing else ever. */
+/** An endpoint that answers storage reads by `answer`, and no other call. */
 async function startEndpoint(t: Test, answer: (body: string) => Promise<string>): Promise<string> {
   const server = createServer(async (request, response) => {
     let body = ''
@@ -114,7 +117,7 @@ t.test('after some scenarios', async (t) => {
     [async () => error, 1],
   ] as const) {
     const url = await startEndpoint(t, answer)
-    // The second scenario never ends: nobody answers.
+    // The second scenario never ends, because it gets no answer.
     const words = ['--url', url, '--only', 'slot-cached,receipts', ...shortly]
     const { out, said, end } = start(t, words)
     await waitFor('the second scenario', () => /^\[2 of 2, about 1 min left\] receipts$/m.test(said.err))

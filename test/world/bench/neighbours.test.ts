@@ -61,7 +61,7 @@ t.test('answers that are wrong, refused or never come are counted as failures', 
   const server = await started(t, ['one'])
   const [url] = server.keyedUrls
   let asked = -1
-  /** Passes the first two on as they are: from them victims learn what is right. */
+  /** Forwards the first two answers unchanged: from them victims learn the right answers. */
   const liar = createServer(async (request, response) => {
     const body = await text(request)
     const answer = await askBody(url as string, body)

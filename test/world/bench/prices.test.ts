@@ -25,7 +25,7 @@ t.test('a key is charged as the price table says, seen from outside', async (t) 
   for (const [at, [name, price]] of Object.entries(expected).entries()) {
     const kind = pricedKinds.find((each) => each.name === name) as (typeof pricedKinds)[number]
     const { answers, units } = await measurePrice(server, server.keyedUrls[at] as string, kind, 0.3)
-    // The last of what fills the bucket, a unit a second, is not seen.
+    // The last units that fill the bucket, one a second, are not visible.
     t.ok(answers > 0 && Math.abs(units - price) < 0.05 * price + 5 / answers, `${name}: ${units}`)
   }
 })

@@ -1,4 +1,4 @@
-/** The chains of the Amsterdam fork, executed: every block has what go-ethereum has. */
+/** The chains of the Amsterdam fork, executed: every block equals that of go-ethereum. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ function requestsHash(requests: readonly string[]): string {
   return bytesToHex(sha256(Buffer.concat(requests.map((request) => sha256(hexToBytes(request))))))
 }
 
-/** Receipts as go-ethereum answers them, without what the data adds. */
+/** Receipts in go-ethereum's form, without additional members. */
 function receiptsOf({ receipts }: AmsterdamBlock): unknown {
   return receipts.map(({ _executionGas, _stateGas, ...receipt }) => receipt)
 }

@@ -17,7 +17,9 @@ import {
   withoutAmsterdam,
 } from '../../ingest/amsterdam.js'
 
-/** What a refusal says: of the block as it is, and where another rule shows first, of the block with its list. */
+/**
+ * The text of a refusal: for the block as it is, and, if another rule is checked first, for the block with its list.
+ */
 const rules: Readonly<Record<string, readonly [RegExp, RegExp?]>> = {
   bal_hash_random: [/blockAccessListHash is 0x3b472c.* after execution/, /hash of the list that came with/],
   slot_number_missing: [/slotNumber is absent, expected it since amsterdam/],

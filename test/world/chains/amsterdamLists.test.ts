@@ -1,6 +1,6 @@
 /**
- * The chains of the Amsterdam fork, as far as they follow from their access lists: blocks are made from the lists, so
- * that no contract runs here. What is kept of the lists, and who checks them.
+ * The chains of the Amsterdam fork, with blocks made from their access lists, so that no contract runs here. Tests
+ * which parts of the lists are stored, and who checks them.
  */
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
@@ -44,7 +44,7 @@ const listOf = (store: ChainReader, number: number) =>
 function wrongLists(store: ChainReader, blocks: readonly AmsterdamBlock[]): number[] {
   return blocks.flatMap(({ blockAccessListRlp }, number) => {
     const list = listOf(store, number)
-    // go-ethereum says nothing of genesis, whose list is empty.
+    // go-ethereum has no list for genesis; here it is empty.
     const wanted = number === 0 && list !== undefined ? '0xc0' : blockAccessListRlp
     return (list && bytesToHex(list)) === wanted ? [] : [number]
   })
@@ -58,7 +58,7 @@ for (const chain of amsterdamChains) {
     const { store, blocks } = await importAmsterdam(t, chain, 'chain-with-bal.rlp.gz')
     t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
     t.strictSame(wrongLists(store, blocks), [])
-    // The other crosses the fork, as the stores below do that are verified.
+    // The other chain crosses the fork, like the stores verified below.
     if (chain === 'a2-genesis') t.strictSame(faultsOf(store), [])
   })
 }

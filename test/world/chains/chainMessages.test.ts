@@ -20,7 +20,7 @@ import {
 } from '../../store/storedMessages.js'
 import { goOn, limits, succeedsWith } from '../../unit/execution/evm/demoExecution.js'
 
-/** What cannot be the same in the block of the parent, by block and index. */
+/** Messages whose results differ in the block of the parent, by block and index. */
 interface Exceptions {
   /** Calls that differ from the receipt, even on the state right before the transaction. */
   readonly calls: ReadonlyMap<string, string>
@@ -96,7 +96,7 @@ async function compareCalls(t: Test, store: ChainReader, exceptions: Exceptions)
   t.ok(compared > 100, `${compared} calls compared`)
 }
 
-/** Before Byzantium a receipt does not say whether a transaction failed, but then all its gas is used. */
+/** Before Byzantium a receipt does not have the status of a transaction, but a failed one uses all its gas. */
 function hasFailed({ hasSucceeded, gasUsed, gas }: StoredMessage): boolean {
   return hasSucceeded === undefined ? gasUsed === gas : !hasSucceeded
 }
@@ -126,7 +126,7 @@ async function compareEstimates(
       message,
       gasDefault,
       gasMax: 300_000_000n,
-      // The first block of a fork may hold messages that the block before it could not.
+      // The first block of a fork may have messages that were invalid in the block before it.
       blockOverrides: { number: BigInt(stored.header.number), time: BigInt(stored.header.timestamp) },
     }
     let estimate: { readonly gas: bigint; readonly runs: number }

@@ -1,4 +1,4 @@
-/** Chains of other families behind a gateway: what is proved, what is told and says so, and extra members. */
+/** Chains of other families behind a gateway: proved parts, parts that are marked as reported, and extra members. */
 import t, { type Test } from 'tap'
 import { type Chain, createPublicClient, http } from 'viem'
 import {
@@ -34,16 +34,16 @@ import { type MadeFamily, madeFamily } from '../../upstream/madeFamilies.js'
 interface Expected {
   readonly fixture: string
   readonly hasRaw?: boolean
-  /** How its blocks are known. */
+  /** Verification of the blocks. */
   readonly blocks: string | undefined
-  /** How a call that reads the block's number is, and one to a precompiled contract of BNB. */
+  /** Verification of a call that reads the block's number, and of a call to a precompiled contract of BNB. */
   readonly calls: readonly (string | undefined)[]
   readonly estimate: string | undefined
-  /** How all its state is. */
+  /** Verification of all state. */
   readonly state?: string
-  /** How a search of logs is. */
+  /** Verification of a search of logs. */
   readonly logs?: string
-  /** How all its receipts are, and all its blocks. */
+  /** Verification of all receipts, and of all blocks. */
   readonly receipts?: string
   readonly every?: string
 }
@@ -122,12 +122,12 @@ function folded(value: unknown): unknown {
   )
 }
 
-/** Of state sync, and types that nobody knows. */
+/** Transactions of state sync, and of unknown types. */
 function isReportedType({ type, from }: { readonly type: string; readonly from: string }): boolean {
   return /^0x0+$/.test(from) || type === '0x70' || type === '0x55'
 }
 
-/** Of a log. */
+/** Place of a log. */
 function placeOf(log: object): unknown[] {
   const { blockHash, logIndex, address, topics, data } = log as Readonly<Record<string, unknown>>
   return [blockHash, Number(logIndex), address, topics, data]
@@ -149,7 +149,7 @@ async function compareBlock(t: Test, index: number, number: number, expected: Ex
     const place = [block.hash, `0x${at.toString(16)}`]
     const found = await ask(index, 'eth_getTransactionByBlockHashAndIndex', place)
     t.strictSame(folded(found.result), folded(transaction))
-    // In samples several blocks have the same one, which is in none of the others by its hash.
+    // In samples several blocks have the same transaction; looked up by its hash, it is in one of them alone.
     if (['0x6a', '0x64', '0x7e'].includes(transaction.type)) continue
     const receipt = await ask(index, 'eth_getTransactionReceipt', [transaction.hash])
     t.strictSame(folded(receipt.result), folded(receipts[at]))
@@ -206,7 +206,7 @@ t.test('members that nothing covers need a quorum of their own', async (t) => {
     return ({ method }, answer) => {
       if (method !== 'eth_getBlockByHash' || !('result' in answer)) return answer
       const block = answer.result as { readonly transactions: readonly object[] }
-      // Of type 0x71, whose bytes are not known here.
+      // Transactions of type 0x71, whose bytes are unknown here.
       const transactions = block.transactions.map((each, index) =>
         index === 1 ? { ...each, maxPriorityFeePerGas: tip } : each,
       )
@@ -312,7 +312,7 @@ t.test("transactions of a family's own types are passed on", async (t) => {
     const { fixture: made } = nodes[index] as FamilyNode
     const { block, rawTransactions } = made.blocks[9] as FamilyFixture['blocks'][number]
     const sent = await ask(index, 'eth_sendRawTransaction', [rawTransactions[at]])
-    // RLP of type 0xff begins like a list's, and nobody sends it.
+    // RLP of type 0xff begins like a list, and no client sends it.
     if (block.transactions[at]?.type === '0xff') t.match(sent, { error: { code: -32000 } })
     else t.match(sent, { result: block.transactions[at]?.hash })
   }

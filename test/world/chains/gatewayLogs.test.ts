@@ -26,7 +26,7 @@ interface Log {
   readonly topics: readonly Hash32[]
 }
 
-/** Every log of a chain, read without what is under test. */
+/** Every log of a chain, read without the tested code. */
 function logsOf(archive: ChainReader, first: number, last: number): Log[] {
   return Array.from(archive.blocksFrom(first, last - first + 1), ({ hash }, index) => {
     const receipts = archive.readReceipts(Uint8Array.from(hash) as Hash32) as Uint8Array
@@ -50,7 +50,7 @@ function madeLog(dice: Dice): Log {
   return { number: 0, address: bytes(20) as Address, topics: dice.times(3, () => bytes(32) as Hash32) }
 }
 
-/** Criteria that some log meets, mostly: parts of it, beside parts of others. */
+/** Criteria that usually match some log: they combine its values with those of other logs. */
 function chooseCriteria(logs: readonly Log[], dice: Dice): LogCriteria {
   const any = () => logs[dice.throw(logs.length)] as Log
   const met = any()
@@ -108,7 +108,7 @@ for (const { name, skip, open } of chains) {
       filler.wake()
       await filler.idle()
       await store.close()
-      // It has nobody to ask: what it lacks throws.
+      // The reader has no upstream: missing data throws.
       const rows = openRows({ path })
       t.teardown(() => rows.close())
       const head = rows.readHead() as BlockName
@@ -118,7 +118,7 @@ for (const { name, skip, open } of chains) {
       t.equal(logs.length === 0, archive.countLogIndex() === 0, `${logs.length} logs`)
       const { numRuns, seed } = propertyRuns(500)
       const dice = new Dice(seed as number)
-      // The blocks of Sepolia that are at hand have transactions and no logs.
+      // The available blocks of Sepolia have transactions and no logs.
       const met = logs.length > 0 ? logs : dice.times(20, () => madeLog(dice))
       let found = 0
       for (let run = 0; run < (numRuns as number); run++) {

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Jobs that others interrupt ask often whether to stop: how much CPU time passes at most between two looks, on real
- * blocks, in everything that a job does, not only while contracts run.
+ * Jobs must often check whether they should stop. Measures the highest CPU time between two checks, on real blocks, in
+ * all parts of a job, also outside contracts.
  */
 import { join } from 'node:path'
 import t from 'tap'
@@ -142,7 +142,7 @@ for (const [network, numbers] of Object.entries(blocks)) {
         if (hash === undefined) throw new Error(`there is no block ${number}`)
         const once = () => longestBetween(work(number, hash))
         let ms = once()
-        // Once more where code was compiled meanwhile.
+        // Measures again, because code may have been compiled meanwhile.
         if (ms > betweenMsMax) ms = Math.min(ms, once())
         longestMs = Math.max(longestMs, ms)
         if (ms > betweenMsMax) found.push(`block ${number}: ${ms.toFixed(0)} ms`)
@@ -152,7 +152,7 @@ for (const [network, numbers] of Object.entries(blocks)) {
   })
 }
 
-/** About as many as the largest body has. */
+/** As many accounts as the largest body has, approximately. */
 const accounts = Array.from({ length: 30_000 }, (_, at) => {
   const address = new Uint8Array(20)
   new DataView(address.buffer).setUint32(12, at + 1)
@@ -172,6 +172,6 @@ t.test('many overridden accounts', async (t) => {
   const rules = { validates: false, tracesTransfers: false, isFull: false, gasMax: 50_000_000n }
   const work: Work = (stop) => simulation.simulateJson({ block, blocks: [simulated], ...rules }, stop)
   const ms = Math.min(longestBetween(work), longestBetween(work))
-  // Sorting the keys of one trie is what takes longest.
+  // Sorting the keys of one trie takes longest.
   t.ok(ms < 2 * betweenMsMax, `at most ${ms.toFixed(1)} ms`)
 })

@@ -1,6 +1,6 @@
 /**
- * Gateways of public chains of the OP Stack beside nodes that report no `config`: calls run by the forks of the chain,
- * which are known by its chain id. Calls of a chain whose forks are not known are passed on where rules differ.
+ * Gateways of public chains of the OP Stack, with nodes that report no `config`. Calls run by the forks of the chain,
+ * which its chain id identifies. Calls of an unknown chain are passed on if rules differ.
  */
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'
@@ -11,7 +11,7 @@ import { startService } from '../../service/service.js'
 import { coded, FamilyNode, plain, reportedCall } from '../../upstream/familyNode.js'
 import { madeFamily } from '../../upstream/madeFamilies.js'
 
-/** OP Mainnet has Karst, World Chain only Jovian; the forks of Fraxtal are not known. */
+/** OP Mainnet has Karst, and World Chain only Jovian. The forks of Fraxtal are not known. */
 const networks = ['optimism', 'worldchain', 'fraxtal'] as const
 
 const addressOf = (number: number) => `0x${number.toString(16).padStart(40, '0')}`

@@ -9,7 +9,7 @@ import { type TracedChain, tracedChains } from '../../chains/tracedChains.js'
 import { LibraryExecutor } from '../../library/executeBlock.js'
 import { someOf } from '../../library/property.js'
 
-/** An instruction as both tell it. */
+/** An instruction in the form of both engines. */
 interface Step {
   readonly pc: number
   readonly op: string
@@ -59,7 +59,7 @@ interface TransactionSteps {
   gas: number
 }
 
-/** The steps of each transaction; none of system calls. */
+/** The steps of each transaction, without those of system calls. */
 async function librarySteps(
   library: LibraryExecutor,
   chain: TracedChain,
@@ -113,7 +113,7 @@ function firstDifference(entries: readonly LoggedStep[], wanted: readonly Step[]
       return `step ${at} is ${JSON.stringify(step)}, expected ${JSON.stringify(want)}`
     }
     const next = wanted[at + 1]
-    // What an instruction costs shows in the gas of the next one.
+    // The cost of an instruction is the difference to the gas of the next one.
     if (next?.depth === depth && !frameOpcodes.includes(op) && next.gas !== gas - step.gasCost) {
       return `step ${at} costs ${step.gasCost}, expected ${gas - next.gas}`
     }

@@ -1,7 +1,7 @@
 // @shares
 /**
- * The EVM of the OP Stack beside anvil's: results and gas of all opcodes and precompiled contracts. anvil 1.7.1 takes the
- * name of each fork up to Jovian, and runs calls by the rules of Isthmus whichever it is.
+ * The EVM of the OP Stack beside anvil's: results and gas of all opcodes and precompiled contracts. anvil 1.7.1 takes
+ * the name of each fork up to Jovian, and runs calls by the rules of Isthmus at every fork.
  */
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'
@@ -55,7 +55,7 @@ interface Probe {
 
 const byte = (value: number) => value.toString(16).padStart(2, '0')
 const push = (value: number) => `63${value.toString(16).padStart(8, '0')}`
-/** Calls a contract with so many zeros, and returns whether that succeeds and how long its answer is. */
+/** Calls a contract with this number of zeros. Returns whether the call succeeds, and the length of its answer. */
 const callOf = (address: number, bytes: number) =>
   `5f5f${push(bytes)}5f5f${push(address)}${push(900_000_000)}f1`.replaceAll('5f', '6000') +
   '6000523d60205260406000f3'

@@ -1,7 +1,7 @@
 // @shares
 /**
- * OP Stack chains that op-geth made: every block is imported, and its header, receipts and JSON are those of op-geth. One
- * has all forks up to Jovian, the other one Karst too. Skipped where they are absent.
+ * OP Stack chains that op-geth made: every block is imported, and its header, receipts and JSON are those of op-geth.
+ * One has all forks up to Jovian, the other one Karst too. Skipped without them.
  */
 import { join } from 'node:path'
 import t from 'tap'

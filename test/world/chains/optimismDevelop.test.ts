@@ -1,7 +1,7 @@
 // @shares
 /**
- * Blocks of the OP Stack that are made here, over many orders of forks: an import takes them, and accounts have got what
- * receipts say of fees. Skipped where the chains of op-geth are absent, whose contracts they need.
+ * Blocks of the OP Stack that are made here, over many orders of forks. An import accepts them, and the balances of
+ * accounts match the fees of receipts. Skipped without the chains of op-geth, whose contracts the test needs.
  */
 import { join } from 'node:path'
 import t from 'tap'
@@ -83,7 +83,7 @@ t.test('a developer chain', { skip: skipsOptimism }, async (t) => {
   const folder = makeFolder(t)
   const layout = layouts.find(({ name }) => name.startsWith('parameters')) as Layout
   const made = JSON.parse(layoutGenesis(layout, await newestContracts(join(folder, 'a'))))
-  // As low as a later block may have it.
+  // As low as the base fee of a later block may be.
   const genesis = { ...made, baseFeePerGas: '0xb2d05e00' }
   const { service, config } = await startDeveloper(t, { genesis })
   const ask = async (method: string, ...params: readonly unknown[]) => {

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Blocks of an OP Stack chain that each break one rule, made from valid ones: all are refused by the name of the rule, and
- * the head does not move. Skipped where the chain is absent.
+ * Blocks of an OP Stack chain that each break one rule, made from valid ones. All are refused by the name of the rule,
+ * and the head does not move. Skipped without the chain.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -74,7 +74,7 @@ class Parts {
     this.transactions[index] = concatBytes(Uint8Array.of(0x7e), encodeRlp(fields))
   }
 
-  /** Its RLP, with the transactions root of what it has. */
+  /** RLP of the block, with the transactions root of its transactions. */
   get rlp(): Uint8Array {
     const items = this.transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item)))
     if (!this.keepsRoot) this.set('transactionsRoot', indexedRoot(items))
@@ -88,7 +88,7 @@ class Parts {
     this.withdrawals = undefined
   }
 
-  /** Takes a transaction away, and leaves the root. */
+  /** Removes a transaction, but keeps the root. */
   popUnseen(): void {
     this.keepsRoot = true
     this.transactions.pop()
@@ -344,7 +344,7 @@ function other(parts: Parts): Uint8Array {
   return concatBytes(Uint8Array.of(0x7e), encodeRlp(fields))
 }
 
-/** The first of those after a block that could be in it too. */
+/** The first transaction after a block that this block could contain too. */
 function laterTransaction(number: number): RlpItem {
   const found = optimismBlocks('a')
     .slice(number + 1)

@@ -1,7 +1,7 @@
 /**
- * A follower and a gateway beside a node that plays an OP Stack chain of op-geth: they cross each fork as it comes, go over
- * to a branch that crosses it too, and back; what they fetched, executed or proved is what op-geth answers. Skipped where
- * the chain is absent.
+ * A follower and a gateway of a node that plays an OP Stack chain of op-geth. They cross each fork, change to a branch
+ * that crosses it too, and return. All fetched, executed and proved data equal op-geth's answers. Skipped without the
+ * chain.
  */
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,6 +1,6 @@
 /**
- * What an OP Stack chain answers that can be checked without it: proofs of deposits, of other transactions and of receipts
- * before and since Canyon; witnesses, simulations and traces. Skipped where the chain is absent.
+ * Answers of an OP Stack chain that can be checked without the chain. Checks proofs of deposits, other transactions and
+ * receipts before and since Canyon, witnesses, simulations and traces. Skipped without the chain.
  */
 import t from 'tap'
 import { decodeHeader } from '../../../src/data/chain/header.js'
@@ -17,15 +17,15 @@ import { type Witness, witnessState } from '../../library/witnessState.js'
 import { storePathOf } from '../../service/program.js'
 
 type Accounts = Readonly<Record<string, { readonly balance?: string }>>
-/** The first block of each. */
+/** The first block of each fork. */
 const forks = [20, 48, 80, 106, 130, 162, 204]
 const quantity = (value: number) => `0x${value.toString(16)}`
-/** Members that follow from other transactions, or from what receipts are kept with. */
+/** Members that follow from other transactions, or from data stored beside receipts. */
 const ofFees = /^(l1|operatorFee|daFootprint|blobGas)/
 const without = (object: Json, left: (name: string) => boolean) =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !left(name)))
 
-/** For L1 and the operator, in wei, as the specification has them and the receipt tells their parameters. */
+/** Fees for L1 and the operator, in wei, by the specification and the parameters of the receipt. */
 function feesOf({ l1Fee, gasUsed, operatorFeeScalar, operatorFeeConstant }: Json, number: number): bigint {
   const [l1, gas, scalar, constant] = [l1Fee, gasUsed, operatorFeeScalar, operatorFeeConstant].map((value) =>
     BigInt(String(value ?? '0x0')),
@@ -134,10 +134,10 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
 
   await t.test('transactions that are simulated use the gas of their receipts', async (t) => {
     let compared = 0
-    // On the first block of Jovian nothing can be simulated, as in op-geth: its attributes do not tell the footprint's price.
+    // On the first block of Jovian nothing can be simulated, as in op-geth: its attributes lack the footprint's price.
     for (const { number, block, receipts } of blocks.slice(1).filter(({ number }) => number !== 205)) {
       const signed = block.transactions.filter(({ type }) => type !== '0x7e')
-      // Other deposits change accounts; of the attributes alone nothing but what reads them depends.
+      // Other deposits change accounts. The deposit of the attributes changes only its own contract.
       if (block.transactions.length - signed.length !== 1 || signed.some(({ type }) => type === '0x4'))
         continue
       const calls = signed.map(({ from, to, gas, value, input, nonce, type, accessList, ...fees }) => {
@@ -188,7 +188,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
         const own = flat.filter(({ transactionPosition }) => transactionPosition === index)
         t.strictSame(own[0]?.traceAddress, [], 'its outermost call comes first')
         const { pre, post } = diffs[index] as (typeof diffs)[number]
-        // What does not change is in neither; what ends has no balance after it.
+        // Unchanged accounts are in neither object; a removed account has no balance afterwards.
         const moved = Object.keys({ ...pre, ...post }).reduce((sum, address) => {
           const isGone = post[address] === undefined
           const after =
@@ -196,7 +196,7 @@ t.test('a chain of the OP Stack', { skip: skipsOptimism }, async (t) => {
           return sum + after - balance(pre, address)
         }, 0n)
         const minted = BigInt(String(transaction.mint ?? '0x0'))
-        // As in op-geth, who gets the fees of L1 and of the operator is not among the accounts.
+        // As in op-geth, the receivers of the fees of L1 and of the operator are not among the accounts.
         t.equal(
           moved,
           minted - feesOf(receipts[index] as Json, number),

@@ -23,7 +23,7 @@ import { propertyRuns } from '../../library/property.js'
 import { differences, dumpStore } from '../../store/storeDump.js'
 
 const mapBytes = 2 ** 30
-/** Longer than any test. */
+/** A time longer than any test. */
 const never = 3_600_000
 
 function taskOf(t: Test, genesisText: string, replay: ReplayPlan): ReplayTask {
@@ -69,7 +69,7 @@ async function play(task: ReplayTask, stopAt = Number.POSITIVE_INFINITY) {
 
 const hashesOf = (blocks: readonly MadeBlock[]) => blocks.map(({ hash }) => bytesToHex(hash))
 
-/** No fault, and the same rows as a store that never saw another block than these. */
+/** Checks that the store has no fault, and the same rows as a store that got only these blocks. */
 async function checkStore(t: Test, { storePath, genesis }: ReplayTask, files: readonly string[]) {
   const plain = join(makeFolder(t), 'plain.mdb')
   await importFiles(
@@ -132,7 +132,7 @@ t.test('reorganisations by any script, past the Merge: every block played is the
   }
 })
 
-/** The chain up to where the last branch leaves it. */
+/** The chain up to the fork point of the last branch. */
 function writeTrunk(t: Test, { blocks }: ReplayedChain, after: number, back: number): string {
   const file = join(makeFolder(t), 'trunk.rlp')
   writeFileSync(file, chainOf(blocks.slice(0, after - back)))
@@ -179,7 +179,8 @@ t.test(
     const rival = await branch(3, 3)
     const plan = task(2, [{ after: 5, back: 2, file: write('rival.rlp', rival) }])
     const at = (number: number) => trunk[number - 1] as MadeBlock
-    // Blocks 4 and 5 of the branch have no more than 5 of the trunk, block 6 of the trunk no more than 6 of the branch.
+    // Blocks 4 and 5 of the branch have no more total difficulty than block 5 of the trunk. Block 6 of the trunk has no
+    // more than block 6 of the branch.
     const expected = hashesOf([at(2), at(3), at(4), at(5), rival[2] as MadeBlock, at(7), at(8)])
     t.strictSame((await play(plan)).heads, expected)
     t.strictSame((await play(plan)).heads, expected)

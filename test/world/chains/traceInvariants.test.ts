@@ -1,5 +1,5 @@
 // @shares
-/** What must hold between the traces of every transaction of two chains, whatever it does. */
+/** Rules that hold between the traces of every transaction of two chains. */
 import t from 'tap'
 import { gasPerBlob } from '../../../src/data/chain/feeMarket.js'
 import { includesFork } from '../../../src/data/chain/forks.js'
@@ -35,7 +35,7 @@ interface Account {
 type Accounts = Readonly<Record<string, Account>>
 
 const watch = new JobWatch(() => false, { timeMsMax: 600_000, memoryBytesMax: 2 ** 28 })
-/** One for all: each has 40 MB, which are many collections of garbage. */
+/** One kernel for all: each has 40 MB, which would mean many garbage collections. */
 const kernel = new Kernel()
 const noOptions = { diffMode: false, disableCode: false, disableStorage: false, includeEmpty: false }
 
@@ -135,7 +135,7 @@ function flowOf(
     if (error !== undefined) return
     if (to !== undefined && !['CALLCODE', 'DELEGATECALL', 'STATICCALL'].includes(type)) {
       add(from, -BigInt(value))
-      // Ether that a contract which is destroyed sends to itself is gone.
+      // A destroyed contract that sends ether to itself burns it.
       if (type !== 'SELFDESTRUCT' || from !== to || includesFork(context.fork, 'cancun'))
         add(to, BigInt(value))
     }
@@ -156,7 +156,7 @@ function changesOf({ pre, post }: { readonly pre: Accounts; readonly post: Accou
   const changes = new Map<string, bigint>()
   for (const address of new Set([...Object.keys(pre), ...Object.keys(post)])) {
     const before = BigInt(pre[address]?.balance ?? 0)
-    // An account that is gone is in `pre` alone; one whose balance stays has none in `post`.
+    // A removed account is in `pre` alone; an account with unchanged balance has none in `post`.
     const after = post[address] === undefined ? 0n : BigInt(post[address].balance ?? before)
     changes.set(address, after - before)
   }

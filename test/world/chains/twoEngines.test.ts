@@ -1,5 +1,5 @@
 // @shares
-/** Chains imported with both engines, the kernel and @ethereumjs: every block has to come out the same. */
+/** Chains imported with both engines, the kernel and @ethereumjs: both must give the same result for each block. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

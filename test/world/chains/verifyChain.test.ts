@@ -27,7 +27,7 @@ type GethGenesis = Parameters<typeof ChainMaker.create>[0]
 
 interface MadeStore {
   readonly store: ChainReader
-  /** To damage it with: each change is a transaction. */
+  /** Tables for damaging the store: each change is a transaction. */
   readonly tables: ChainTables
 }
 
@@ -103,7 +103,7 @@ const checkedTables: readonly TableName[] = [
 ]
 
 t.testdir()
-/** Each test mends what it damages. */
+/** Each test repairs the damage that it makes. */
 const work = await makeStore('work', testGenesis(londonConfig()))
 const merged = await makeStore('merged', testGenesis(mergedConfig(), { difficulty: '0x0' }))
 const cut = await makeStore('cut', testGenesis(londonConfig()), { state: 3, receipts: 2, bodies: 3, trie: 3 })
@@ -148,12 +148,12 @@ for (const [name, { store, tables }, { oldest, transactions }] of [
     const { blocks } = tables
     const unnoticed: string[] = []
     const rows = some(Object.entries(dumpTables(tables).blocks))
-    // One block without its body is enough of these.
+    // One block without its body is enough.
     const lengths = Array.from({ length: 9 * 8 }, (_, at) => 32 * 8 + at)
     for (const [keyHex, valueHex] of oldest > 0 ? rows.slice(0, 1) : rows) {
       const key = Buffer.from(keyHex, 'hex')
       const value = Buffer.from(valueHex, 'hex')
-      // Of the body, the header and the total difficulty, after the hash.
+      // Lengths of the body, the header and the total difficulty, after the hash.
       for (const bit of someOf(lengths, 12)) {
         const damaged = Buffer.from(value)
         damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))
@@ -178,7 +178,7 @@ for (const [name, { store, tables }, { oldest, transactions }] of [
         fc.property(fc.constantFrom(...rows), fc.nat(), fc.nat(7), ([keyHex, valueHex], position, bit) => {
           const key = Buffer.from(keyHex, 'hex')
           const value = Buffer.from(valueHex, 'hex')
-          // What a row of the index has of blocks that were removed is never read.
+          // The part of an index row about removed blocks is never read.
           const at = name === 'logs' && oldest > 0 ? 0 : position % value.length
           const damaged = Buffer.from(value)
           damaged[at] = (damaged[at] as number) ^ (1 << bit)

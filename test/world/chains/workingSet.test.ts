@@ -1,4 +1,7 @@
-/** What a gateway holds stays what the chain has, whichever way it is kept current, through reorganisations and gaps. */
+/**
+ * The stored values of a gateway equal the chain's, with each method of keeping them current, through reorganisations
+ * and gaps.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -41,7 +44,7 @@ function subjectsOf(most: number): Place[] {
 
 const subjects = withoutAmsterdam ? [] : subjectsOf(Math.min(300, 30 * runsFactor))
 
-/** Reads all subjects at the head; whatever is not held is fetched. */
+/** Reads all subjects at the head, and fetches missing ones. */
 async function warmUp(rig: GatewayRig): Promise<void> {
   for (const { address, slots } of subjects) {
     const { number } = rig.rows.readHead() as { number: number }
@@ -60,7 +63,7 @@ interface Compared {
   readonly held: number
 }
 
-/** Compares everything that is held at a block with the archive; nothing is fetched. */
+/** Compares all values stored at a block with the archive; nothing is fetched. */
 function compare(rig: Pick<GatewayRig, 'tryRead'>, archive: ArchiveNode, number: number): Compared {
   const wrong: string[] = []
   let unknown = 0
@@ -107,7 +110,7 @@ const ways: readonly (readonly [name: string, offers: readonly Offer[], way: str
   ['proofs in advance', [], 'proofs'],
 ]
 
-/** Takes in a block, tells the gateway, and waits for it. */
+/** Imports a block, reports it to the gateway, and waits until it has it. */
 async function step(rig: GatewayRig, archive: ArchiveNode, rlp: Uint8Array): Promise<void> {
   await archive.take(rlp)
   archive.tell()
@@ -144,7 +147,7 @@ for (const [name, offers, way] of someOf(ways, 2)) {
       const { archive, rig } = await openRig(t, offers, blocks.slice(0, from))
       await warmUp(rig)
       t.ok(rig.fetched > subjects.length / 2, `${rig.fetched} things were fetched at first`)
-      // The first head tells which methods there are.
+      // The first head shows which methods the node has.
       for (const { rlp } of blocks.slice(from, from + 2)) await step(rig, archive, rlp)
       await warmUp(rig)
       for (const { rlp, number } of blocks.slice(from + 2)) {
@@ -172,8 +175,8 @@ for (const [name, offers, way] of someOf(ways, 2)) {
 }
 
 /**
- * A chain with two reorganisations after block `from`, at which everything is proved, and no deeper. Where transactions
- * cannot be run again on the block that a branch begins at, it begins elsewhere.
+ * A chain with two reorganisations after block `from`, at which everything is proved, and no deeper. If transactions
+ * cannot be run again on the first block of a branch, the branch begins elsewhere.
  */
 async function playReorganisations(t: Test, dice: Dice, from: number) {
   const depthMax = runsFactor > 1 ? 64 : 8
@@ -208,7 +211,7 @@ t.test(
       let stale = 0
       let unknown = 0
       for (const { rlp } of heads.slice(1)) {
-        // Of some blocks it is told only once others follow.
+        // Some blocks are reported only after later ones.
         if (heads.at(-1)?.rlp !== rlp && dice.throw(4) === 0) {
           await archive.take(rlp)
           continue
@@ -286,13 +289,13 @@ t.test(
       return slots.length > 3 && [...archive.store.slotsOfAt(address, 50)].length > 3
     }) as Place
     const watch = [`0x${Buffer.from(pinned.address).toString('hex')}`]
-    // Less than anything takes, so that all else is dropped with each head.
+    // Less than any value takes, so that all other values are dropped with each head.
     const rig = await GatewayRig.open(t, [archive], { workingSet: { watch, maxMB: 0 } })
     const isWhole = () => {
       const reported = rig.messages.findLast((message) => message.type === 'upstream')
       return reported?.type === 'upstream' && reported.state.workingSet?.whole === 1
     }
-    // Each attempt begins with a head, and is made again with the next one where it took longer than a block.
+    // Each attempt begins with a head. If it takes longer than a block, it is repeated with the next head.
     let next = 50
     await waitFor('the pinned contract', async () => {
       if (!isWhole() && next < 56) await step(rig, archive, (blocks[next++] as { rlp: Uint8Array }).rlp)
@@ -351,7 +354,8 @@ t.test(
       await asking
       const rows = openRows({ path: join(folder, 'gateway.mdb'), mapBytes: 2 ** 30 })
       const { number, hash } = rows.readHead() as { number: number; hash: Uint8Array }
-      // It may have been killed before it took the newest blocks in; some of what it had may have left the chain.
+      // The gateway may have been killed before it stored the newest blocks, and some of its blocks may have left the
+      // chain.
       if (archive.store.isCanonical(number, hash)) {
         const read = <T>(of: (reader: typeof rows) => T) => tryWith(rows, of)
         const found = compare({ tryRead: read }, archive, number)

@@ -1,5 +1,5 @@
 // @shares
-/** What users of cast do first. */
+/** The first calls of users of cast. */
 import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { inTime } from '../../library/until.js'
 import { owner, startSigners, stranger } from '../../rpc/signers.js'
 import { startService } from '../../service/service.js'
 
-/** The program of the package for this system; undefined where there is none. */
+/** The program of the package for this system; undefined if there is none. */
 function findCast(): string | undefined {
   const system = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
   try {

@@ -1,6 +1,6 @@
 // @scene ethers
 // @shares
-/** What users of ethers do first, over HTTP and a WebSocket. */
+/** The first calls of users of ethers, over HTTP and a WebSocket. */
 import { Contract, getCreateAddress, JsonRpcProvider, Wallet, WebSocketProvider } from 'ethers'
 import t from 'tap'
 import { facts } from '../../clients/everyday.js'
@@ -53,7 +53,7 @@ for (const [name, connect] of [
     t.ok(logs.length > 100)
     t.equal(await provider.getTransaction(`0x${'12'.repeat(32)}`), null)
     t.equal((await provider.send('eth_accounts', [])).length, 0)
-    // Over HTTP what is asked at once goes out as a batch.
+    // Over HTTP, calls of the same turn are sent as a batch.
     const [again, nonce, supply] = await Promise.all([
       provider.getBalance(facts.bea),
       provider.getTransactionCount(facts.ada),
@@ -65,8 +65,8 @@ for (const [name, connect] of [
 }
 
 /**
- * ethers looks for new blocks from the first look at the head after it asked for the receipt, and of several blocks
- * between two looks it acts on the first alone. So each block comes once it has looked.
+ * ethers begins to look for new blocks at its first read of the head after it asked for the receipt. Of several blocks
+ * between two reads it acts on the first alone. So each block comes after a read of ethers.
  */
 t.test('a payment that comes is waited for', async (t) => {
   const { origin, hash, blockHash, play } = await playPayment(t)
@@ -90,7 +90,7 @@ t.test('a payment that comes is waited for', async (t) => {
 t.test('two payments and a creation in a row, before any block comes', { skip: withoutAnvil }, async (t) => {
   for (const kind of ['archive', 'gateway']) {
     const anvil = await startAnvil(t, makeFolder(t), undefined, ['--no-mining'])
-    // anvil proves nothing of its accounts at its genesis.
+    // anvil cannot prove its accounts at its genesis.
     await anvil.ask('anvil_mine', ['0x1'])
     const { url } = await openBetween(t, anvil)
     const service =

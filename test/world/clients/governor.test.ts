@@ -41,7 +41,7 @@ const abi = parseAbi([
   'error UnexpectedState(uint8 current)',
   'error NotReady(uint256 readyAt)',
 ])
-/** As the contract names them. */
+/** States by their names in the contract. */
 const state = { pending: 0, active: 1, defeated: 2, succeeded: 3, queued: 4, executed: 5 }
 
 t.test(

@@ -1,9 +1,9 @@
 // @shares
 // @installs
 /**
- * What a script of a Hardhat project does first, with the real packages and the network as one with a `url`. Hardhat 2
- * takes 68 MB and Hardhat 3 127 MB, most of it for what such a network does not use, so they are installed into a
- * temporary folder, and only with HARDHAT=1. What it sends stands in hardhat.json, which wireCalls.test.ts replays always.
+ * The first calls of a script of a Hardhat project, with the real packages and the network as one with a `url`. Hardhat
+ * 2 takes 68 MB and Hardhat 3 127 MB, mostly for unused parts. So they are installed into a temporary folder, and only
+ * with HARDHAT=1. Their calls are in hardhat.json, which wireCalls.test.ts always replays.
  */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'

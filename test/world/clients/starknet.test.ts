@@ -1,5 +1,5 @@
 // @shares
-/** What users of starknet.js do first, as far as a rollup network answers. */
+/** The first calls of users of starknet.js that a rollup network answers. */
 import { Account, RpcProvider } from 'starknet'
 import t from 'tap'
 import { startRollup } from '../../rollup/rollupService.js'

@@ -1,8 +1,8 @@
 // @shares
 /**
- * What a script with starknet.py does first: it executes with nothing given, for which it reads the account's class and
- * nonce, a fee and blocks. STARKNETPY=1 installs the package (170 MB) from PyPI into a temporary folder; the calls are
- * those of starknet.js as well, which starknet.test.ts makes always.
+ * The first calls of a script with starknet.py. It executes without options, and so reads the account's class and
+ * nonce, a fee and blocks. STARKNETPY=1 installs the package (170 MB) from PyPI into a temporary folder. starknet.js
+ * makes the same calls, which starknet.test.ts always runs.
  */
 import { join } from 'node:path'
 import t from 'tap'

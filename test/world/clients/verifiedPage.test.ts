@@ -1,4 +1,4 @@
-/** A page that trusts a checkpoint alone, with the example of `package/verified`, and what it refuses. */
+/** A page that trusts only a checkpoint, with the example of `package/verified`, and the answers that it refuses. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -101,7 +101,7 @@ t.test('a proof is refused with a byte changed, of too few, too old, or of anoth
   for (let run = 0; run < numRuns; run++) {
     const name = dice.throw(2) === 0 ? 'bootstrap' : 'update'
     const hex = headProof[name] as string
-    // Nobody signs the last 8 bytes of an update: the slot of the signature, which may be any of its period.
+    // The last 8 bytes of an update are not signed: the slot of the signature, which may be any of its period.
     const end = name === 'update' ? hex.length - 16 : hex.length
     const at = 2 + dice.throw(end - 2)
     const digit = (Number.parseInt(hex[at] as string, 16) ^ (1 + dice.throw(15))).toString(16)

@@ -90,7 +90,7 @@ t.test('it verifies in Chromium', { skip }, async (t) => {
 
 t.test('its types need nothing else', async (t) => {
   const compiler = join(packageRoot(), 'node_modules/typescript/bin/tsc')
-  // As for the package.
+  // Compiles with the options of the package.
   spawnSync(process.execPath, [compiler, '-p', 'src/verify'], { cwd: packageRoot() })
   const folder = makeFolder(t)
   mkdirSync(join(folder, 'node_modules'))

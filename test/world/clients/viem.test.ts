@@ -1,6 +1,6 @@
 // @scene viem
 // @shares
-/** What users of viem do first, over HTTP and a WebSocket. */
+/** The first calls of users of viem, over HTTP and a WebSocket. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createPublicClient, erc20Abi, type Hex, http, webSocket } from 'viem'
@@ -77,7 +77,7 @@ t.test('waitForTransactionReceipt sees a payment come, and how deep it lies', as
     receipt = found
   })
   await play(3)
-  // viem looks again at a new block alone, and misses one that comes while it looks.
+  // viem reads again only at a new block, and misses one that comes during a read.
   for (let more = 0; more < 5 && receipt === undefined; more++) {
     await sleep(500)
     if (receipt === undefined) await play(1)

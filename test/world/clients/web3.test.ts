@@ -1,5 +1,5 @@
 // @shares
-/** What users of web3.js do first, over HTTP and a WebSocket. */
+/** The first calls of users of web3.js, over HTTP and a WebSocket. */
 import t from 'tap'
 import { Web3, WebSocketProvider } from 'web3'
 import { facts } from '../../clients/everyday.js'

@@ -1,8 +1,8 @@
 // @installs
 /**
- * What a script with web3.py does first over a WebSocket, where it sends binary messages: the recorded messages of web3.py
- * 8.0.0 running web3py/reads.py, and the package itself where `python3` has it. WEB3PY=1 installs it (100 MB) from PyPI
- * into a temporary folder.
+ * The first calls of a script with web3.py over a WebSocket, where it sends binary messages. Replays the recorded
+ * messages of web3.py 8.0.0 with web3py/reads.py, and runs the package itself if `python3` has it. WEB3PY=1 installs it
+ * (100 MB) from PyPI into a temporary folder.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

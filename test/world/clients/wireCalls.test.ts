@@ -1,8 +1,8 @@
 // @shares
 /**
- * Calls as clients of other languages put them on the wire, from lists of what their functions send: go-ethereum's
- * ethclient and gethclient, web3.py, Hardhat's network with a url, and of what reads whole chains: ethereum-etl,
- * Blockscout's indexer and Otterscan's pages.
+ * Calls as clients of other languages send them, from lists of their functions. The clients are go-ethereum's ethclient
+ * and gethclient, web3.py, and Hardhat's network with a url. Others read whole chains: ethereum-etl, Blockscout's
+ * indexer and Otterscan's pages.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,11 +17,11 @@ interface WireCall {
   /** The client's function. */
   readonly of: string
   readonly method: string
-  /** Absent where the client leaves it out. Words that begin with `$` stand for members of `facts`. */
+  /** Absent if the client omits it. Words that begin with `$` are names of members of `facts`. */
   readonly params?: readonly unknown[]
-  /** `socket` for what is sent over a WebSocket alone. */
+  /** `socket` for calls that are sent only over a WebSocket. */
   readonly over?: 'socket'
-  /** What comes back, where that is known; `null` for nothing. */
+  /** The expected answer, if it is known; `null` for nothing. */
   readonly gives?: unknown
 }
 

@@ -57,7 +57,7 @@ for (const transport of ['uws', 'node']) {
     t.test('calls are counted by method, over HTTP and WebSocket, single and in batches', async (t) => {
       const balance = ask('eth_getBalance', [`0x${'0'.repeat(40)}`, 'latest'])
       for (let time = 0; time < 5; time++) await service.post('/', balance)
-      // Of two keys, for the pool: a shorter one is made where it is asked for.
+      // A proof of two keys, which the pool makes; the edge makes a shorter one.
       const proof = ask('eth_getProof', [`0x${'0'.repeat(40)}`, ['0x0', '0x1'], 'latest'])
       await service.post('/', `[${proof},${balance},${ask('eth_nothing')}]`)
       const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
@@ -92,7 +92,7 @@ for (const transport of ['uws', 'node']) {
       t.equal((await admin.metrics()).get('tidegate_subscriptions{edge="0"}'), 1)
       await client.ask(ask('eth_unsubscribe', [opened.result]))
       t.equal((await admin.metrics()).get('tidegate_subscriptions{edge="0"}'), 0)
-      // One block by three names, so that no answer is that to the same question before.
+      // One block by three names, so that no question repeats an earlier one.
       const named = [
         ask('eth_getBlockByNumber', ['latest', true]),
         ask('eth_getBlockByNumber', [`0x${headBlock.number.toString(16)}`, true]),
@@ -163,7 +163,7 @@ t.test(
   { skip: process.platform !== 'linux' && 'edges share a port on Linux alone' },
   async (t) => {
     const { service, admin } = await start(t, { edges: 2 })
-    // Connections that come to one edge alone once in two million times.
+    // All connections are of one edge only once in two million runs.
     for (let time = 0; time < 22; time++) await service.post('/', ask('net_version'))
     const found = await admin.metrics()
     t.equal(found.get('tidegate_rpc_calls_total{network="demo",method="net_version"}'), 22)
@@ -183,7 +183,7 @@ t.test('whatever connects and sends nothing that needs an answer, probes get the
         socket.write(text)
         resolve(socket)
       })
-      // What is sent back stays unread.
+      // Answers stay unread.
       socket.on('error', () => undefined).pause()
       t.teardown(() => socket.destroy())
     })
@@ -269,7 +269,7 @@ t.test('a port that was chosen must be free', async (t) => {
 })
 
 t.test('where the default port is taken and none was chosen, the next free one is used', async (t) => {
-  // Whoever else has it, it is taken.
+  // The port is taken, by this server or by another program.
   const holder = createServer().listen(8550, '127.0.0.1')
   await new Promise((resolve) => holder.once('listening', resolve).once('error', resolve))
   t.teardown(() => holder.close())

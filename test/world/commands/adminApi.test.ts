@@ -15,7 +15,7 @@ function serve(t: Test, settings: DemoSettings = {}, flags?: readonly string[]) 
   return serveDemo(t, { demo: { hosts: ['demo.example'] }, networks, ...settings }, flags)
 }
 
-/** For tests of which none changes what another looks at. */
+/** A server for tests that do not change data of each other. */
 const shared = await serve(t)
 
 async function open(t: Test, served: Awaited<ReturnType<typeof serve>>) {
@@ -330,7 +330,7 @@ t.test('a body that is forged, too long or no JSON changes nothing', async (t) =
     return [status, JSON.parse(text).error] as const
   }
   const good = '{"name":"forged"}'
-  // What a form or a script of another origin may send without being asked.
+  // Types that a form or a script of another origin may send without a preflight.
   const simple = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']
   for (const type of [...simple, 'text/plain; application/json', undefined]) {
     const body = type === undefined ? Buffer.from(good) : good
@@ -421,7 +421,7 @@ t.test('keys in the parameters of slow calls are shown to nobody', async (t) => 
   const { admin, service } = await start(t, {}, ['--no-auth'])
   const secret = `tg_${'Ab3'.repeat(16)}z`
   const token = `eyJ${'hbGciOiJIUzI1NiJ9'.repeat(2)}.eyJzdWIiOiIxIn0.c2lnbmF0dXJlc2lnbmF0dXJl`
-  // Slow: a loop without end.
+  // A slow call: a loop without end.
   const loop = '0x5b600056'
   const to = `0x${'ee'.repeat(20)}`
   for (const text of [secret, token, secret.slice(0, 20)]) {

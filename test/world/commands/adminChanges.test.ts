@@ -1,5 +1,5 @@
 // @shares
-/** What the dashboard asks of the admin listener: its files, changes of keys, calls of methods. */
+/** Requests of the dashboard to the admin listener: its files, changes of keys, calls of methods. */
 
 import t from 'tap'
 import { waitFor } from '../../library/until.js'

@@ -43,11 +43,11 @@ function hashOfJson(header: Readonly<Record<string, unknown>>): string {
 }
 
 const reorganisations = [
-  // From the last blocks of BPO2 over the fork, and back.
+  // A reorganisation from the last blocks of BPO2 over the fork, and back.
   { after: 39, back: 2, blocks: 4 },
-  // From Amsterdam back over the fork, to a branch that crosses it again.
+  // A reorganisation from Amsterdam back over the fork, to a branch that crosses it again.
   { after: 41, back: 4, blocks: 3 },
-  // From far above the fork to a branch that ends before it.
+  // A reorganisation from far above the fork to a branch that ends before it.
   { after: 45, back: 8, blocks: 2 },
   { after: 48, back: 2, blocks: 1 },
 ]

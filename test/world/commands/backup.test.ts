@@ -192,7 +192,7 @@ t.test('what a killed run left is named', async (t) => {
 
 t.test('an interrupted backup leaves nothing', async (t) => {
   const { data, backup } = await makeData(t)
-  // Long enough to be met: it has no blocks on the disk.
+  // A long file that is still read: it takes no blocks on the disk.
   writeFileSync(join(data, 'node/admin-token'), new Uint8Array(0), { mode: 0o600 })
   const { truncateSync } = await import('node:fs')
   truncateSync(join(data, 'node/admin-token'), 2 ** 31)

@@ -1,5 +1,5 @@
 // @shares
-/** After a run with keys of every kind, no part of one stands anywhere that a server writes. */
+/** After a run with keys of every kind, no part of a key is in anything that a server writes. */
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -86,7 +86,7 @@ t.test('no part of a key is in a log, a metric, an error, a page or the process 
     }
     seen.push(await raw(service.origin, `POST /v3/${key} HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n`))
   }
-  // What is the client's own is given back to it, and to nobody else.
+  // A text of the client is returned to this client alone.
   const echoed = seen.map((text) =>
     text.replace(/the method \S+ does not exist/g, '').replace(/got \\?"[^"]*"/g, ''),
   )
@@ -129,13 +129,13 @@ t.test('no part of a key is in a log, a metric, an error, a page or the process 
     'list of processes': [...ofProcess, ...names].join('\n'),
     'node store': readFileSync(path, 'latin1'),
   }
-  // Spaces: a letter may happen to be the one that stands beside the part in the key.
+  // There are spaces on both sides, because a neighbouring letter could be equal to that of the key.
   t.equal(partsIn(` ${shop.text.slice(20, 32)} `, canaries).length, 1, 'a part would be found')
   for (const [where, content] of Object.entries(written)) t.strictSame(partsIn(content, canaries), [], where)
   t.equal(partsIn(written['node store'], [secret.toString('latin1')]).length, 0, 'the secret of tokens')
 })
 
-/** The parts of keys that stand in a text; the beginning that all tokens have in common is none. */
+/** The parts of keys in a text; the beginning that all tokens share does not count. */
 function partsIn(content: string, keys: readonly string[]): string[] {
   const parts = keys.flatMap((key) => {
     const secretAt = key.startsWith('eyJ') ? key.indexOf('.') : 0

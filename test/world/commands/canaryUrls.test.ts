@@ -1,5 +1,5 @@
 // @shares
-/** With a secret in every part of every URL of the configuration, no such secret stands anywhere that a server writes. */
+/** With a secret in every part of every URL of the configuration, no secret is in anything that a server writes. */
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -21,7 +21,7 @@ import { startService } from '../../service/service.js'
 
 const closedPort = await freePort()
 const seen: IncomingMessage[] = []
-/** Whoever asks it is refused in each manner in turn. */
+/** Each request is refused in the next of several forms. */
 const front = createServer((request, response) => {
   seen.push(request)
   const { url = '' } = request
@@ -60,7 +60,9 @@ const upstreams = [...nodes('http').map((entry) => ({ ...entry, socketUrl: node(
 const beacon = { nodes: nodes('http'), checkpoint: `0x${'11'.repeat(32)}` }
 const sepolia = { chainId: 11_155_111 }
 
-/** What the networks of a configuration share, with one secret in each URL; each row is a program of its own. */
+/**
+ * Members that the networks of a configuration share, with one secret in each URL. Each row is a program of its own.
+ */
 const rows: Readonly<Record<string, { readonly [name: string]: unknown; readonly networks: object[] }>> = {
   rollups: {
     traces: { endpoint: `http://127.0.0.1:${closedPort}/${secret()}?key=${secret()}`, sample: 1 },
@@ -127,7 +129,7 @@ const rows: Readonly<Record<string, { readonly [name: string]: unknown; readonly
 t.test('every URL that a configuration may have is in one of these', async (t) => {
   const planted = new Set(Object.values(rows).flatMap((row) => urlsIn(row)))
   const listed = urlsOf(configSchema())
-  // A URL may be short for an object that has it.
+  // A URL may be a short form of an object with that URL.
   const known = new Set(listed.filter((path) => !listed.includes(`${path}.url`)))
   t.ok(known.size >= 12)
   t.strictSame([...planted].sort(), [...known, 'traces.endpoint'].sort())
@@ -257,7 +259,7 @@ function urlsOf(schema: unknown, path = ''): string[] {
   })
 }
 
-/** The same of a configuration. */
+/** The URLs in a configuration, by their paths. */
 function urlsIn(value: unknown, path = ''): string[] {
   if (typeof value === 'string') return value.includes('://') ? [path] : []
   if (Array.isArray(value)) return value.flatMap((item) => urlsIn(item, path))

@@ -77,7 +77,7 @@ t.test('a state that only the operator can mend is status 1', async (t) => {
 
 t.test('a data folder that cannot be made ends every command at once, with a sentence', async (t) => {
   const cwd = t.testdir({ file: 'x', chain: '' })
-  // Linux refuses folders in /proc in a way that some take for a missing parent.
+  // Linux refuses folders in /proc with an error that some programs take for a missing parent.
   const folders = process.platform === 'linux' ? ['file/data', '/proc/none/data'] : ['file/data']
   for (const data of folders) {
     for (const line of [
@@ -111,7 +111,7 @@ t.test('what may not be read is not taken for absent', { skip: noOtherUser }, as
 })
 
 t.test('a defect is one line and status 1, and shows its stack on demand', async (t) => {
-  // No defect is known to test with, so one is put in before the program starts.
+  // No real defect is known, so the test inserts one before the program starts.
   const preload = join(
     t.testdir({ 'defect.mjs': 'JSON.parse = () => { throw new Error("boom\\nat night") }' }),
     'defect.mjs',
@@ -167,7 +167,7 @@ t.test(
         () => false,
       ),
     )
-    // It is still there, and stops as it should; of what was lost its status tells.
+    // The server still runs, and stops in order; its status reports the loss.
     server.kill('SIGTERM')
     t.strictSame(await once(server, 'close'), [1, null])
   },

@@ -26,7 +26,7 @@ const to = `0x${'57'.repeat(20)}`
 const store = `0x${'c0de'.repeat(10)}`
 const exchange = `0x${'e0'.repeat(20)}`
 const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
-/** Returns the slot that the call names; with a second word it writes it. */
+/** Returns the slot that the call gives; with a second word it writes the slot. */
 const storeCode = '0x602036116010575f35545f5260205ff35b6020355f355500'
 /** Calls the store with its own data. */
 const exchangeCode = `0x365f5f3760205f365f5f73${store.slice(2)}5af15060205ff3`

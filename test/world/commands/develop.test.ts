@@ -193,7 +193,7 @@ t.test('what a test suite does: mining, snapshots, balances and time', async (t)
   await client.increaseTime({ seconds: 86_400 })
   await client.mine({ blocks: 1 })
   t.ok((await client.getBlock()).timestamp >= timestamp + 91_400n)
-  // Faster than seconds pass.
+  // The blocks come faster than one per second.
   await client.mine({ blocks: 100 })
   const ahead = (await client.getBlock()).timestamp
   await client.increaseTime({ seconds: 60 })
@@ -298,7 +298,7 @@ t.test('transactions wait for their turn, and are refused with a reason', async 
   )
   t.equal(await refusal(await sign(2)), 'nonce too low: next nonce 3, tx nonce 2')
 
-  // Each alone has the funds, both together have not.
+  // Each transaction alone is covered by the funds, but both together are not.
   const balance = await client.getBalance({ address: ada.address })
   const half = { value: (balance * 2n) / 3n }
   const paid = await send(await sign(3, half))

@@ -1,4 +1,7 @@
-/** Methods with which test suites move a developer chain back, dump its state, pace its blocks and clear what waits. */
+/**
+ * Methods by which test suites reset a developer chain, dump its state, set the times of its blocks, and clear waiting
+ * transactions.
+ */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'

@@ -8,7 +8,7 @@ import { mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
 import { startDeveloper } from '../../service/developerChain.js'
 
 const account = privateKeyToAccount(bytesToHex(testKeys[0] as Uint8Array))
-/** Of the polynomial that is zero everywhere: its commitment and its proof are the point at infinity. */
+/** The blob of the zero polynomial: its commitment and its proof are the point at infinity. */
 const infinity = `0xc0${'00'.repeat(47)}` as const
 const sidecar = {
   blob: bytesToHex(new Uint8Array(131_072)),
@@ -18,7 +18,7 @@ const sidecar = {
 const versionedHash = `0x01${hash('sha256', hexToBytes(infinity)).slice(2)}` as const
 
 t.test('a transaction waits until its blobs can be paid, and one with too many is refused', async (t) => {
-  // Far above the target, so that the price of blobs falls with each empty block.
+  // The blob gas is far above the target, so that the price of blobs falls with each empty block.
   const parameters = { target: 1, max: 2, baseFeeUpdateFraction: 3_338_477 }
   const config = { ...mergedConfig(), blobSchedule: { cancun: parameters, prague: parameters } }
   const genesis = testGenesis(config, { excessBlobGas: '0x2000000', blobGasUsed: '0x0' })
@@ -79,6 +79,32 @@ t.test('blobs come with proofs of blobs or of cells, before Osaka and from it on
       const { result: receipt } = await service.call('eth_getTransactionReceipt', [result])
       t.match(receipt, { status: '0x1', type: '0x3' }, `${fork}, version ${nonce}`)
     }
+  }
+})
+
+t.test('a transaction whose block leaves the chain waits again with its blobs', async (t) => {
+  const { service } = await startDeveloper(t, { genesis: testGenesis(mergedConfig()) })
+  const chainId = Number((await service.call('eth_chainId')).result)
+  const raw = await account.signTransaction({
+    type: 'eip4844',
+    chainId,
+    nonce: 0,
+    to: account.address,
+    gas: 21_000n,
+    maxFeePerGas: 10n ** 10n,
+    maxPriorityFeePerGas: 1n,
+    maxFeePerBlobGas: 10n ** 9n,
+    blobVersionedHashes: [versionedHash],
+    sidecars: [sidecar],
+  })
+  const { result: sent } = await service.call('eth_sendRawTransaction', [raw])
+  await service.call('evm_setAutomine', [false])
+  for (const last of [2, 3]) {
+    await service.call('anvil_reorg', [1, []])
+    t.match((await service.call('eth_getTransactionByHash', [sent])).result, { blockNumber: null })
+    await service.call('evm_mine')
+    const { result: receipt } = await service.call('eth_getTransactionReceipt', [sent])
+    t.match(receipt, { status: '0x1', type: '0x3', blockNumber: `0x${last}` })
   }
 })
 

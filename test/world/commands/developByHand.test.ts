@@ -38,7 +38,7 @@ async function healthOf(service: Service): Promise<{ readonly changedByHand?: st
   return networks.dev
 }
 
-/** The proof of an account and a slot has the root that a block says. */
+/** The proof of an account and a slot has the root of a block. */
 async function proofAt(client: Client, address: Hex, blockNumber: bigint) {
   const { stateRoot } = await client.getBlock({ blockNumber })
   const proof = await client.getProof({ address, storageKeys: [word(1n)], blockNumber })

@@ -1,4 +1,6 @@
-/** The block at `pending` of a developer chain has what waits, as anvil's has; and the moved clock. */
+/**
+ * The block at `pending` of a developer chain has the waiting transactions, as anvil's has. Also tests the moved clock.
+ */
 import t, { type Test } from 'tap'
 import { makeFolder } from '../../library/folder.js'
 import { startDev } from '../../service/developerChain.js'
@@ -10,7 +12,7 @@ const [from, other] = [
 ] as const
 const counter = `0x${'c1'.repeat(20)}`
 const clock = `0x${'c2'.repeat(20)}`
-/** Adds one to slot 0, and returns what it was before and the time. */
+/** Adds one to slot 0, and returns the earlier value and the time. */
 const counterCode = '0x5f54806001015f555f525f5f5ff3'
 /** Returns the time. */
 const clockCode = '0x425f5260205ff3'
@@ -21,7 +23,7 @@ const creation = `0x6008600c60003960086000f3${readerCode.slice(2)}`
 
 type Call = (method: string, ...params: unknown[]) => Promise<unknown>
 
-/** What clients see at `pending`, and at `latest`, while transactions wait. */
+/** The answers at `pending`, and at `latest`, while transactions wait. */
 async function scene(call: Call) {
   await call('evm_setAutomine', false)
   await call('anvil_setCode', counter, counterCode)

@@ -9,7 +9,7 @@ import { runHere } from '../../service/program.js'
 
 const to = `0x${'57'.repeat(20)}`
 const hex = (value: number) => `0x${value.toString(16)}`
-/** More than one run has. */
+/** More rows than one run has. */
 const count = 70_000
 
 t.test('a run of blocks is read, subscribed to, taken back and kept', async (t) => {

@@ -1,5 +1,5 @@
 // @shares
-/** The program with two edges: what holds for one holds for both together. */
+/** The program with two edges: all limits apply to both together. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { NodeStore } from '../../../src/data/store/node/nodeStore.js'
@@ -15,7 +15,7 @@ import { copyDemoStore, writeConfig } from '../../service/program.js'
 import { startService } from '../../service/service.js'
 import { refusedUpgrade, SocketClient } from '../../transport/socketClient.js'
 
-/** Connections that come to one edge alone once in two million times. */
+/** All connections are of one edge only once in two million runs. */
 const many = 22
 
 t.test(
@@ -54,7 +54,7 @@ t.test(
       log += chunk
     })
 
-    /** Sends to a network over a connection of its own, which comes to either edge. */
+    /** Sends to a network over a connection of its own, which either edge may get. */
     const call = async (network: string, method: string, params: unknown, key = other.text) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
       const { status, text } = await service.post(`/${network}/v3/${key}`, body, { connection: 'close' })

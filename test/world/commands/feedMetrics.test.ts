@@ -28,7 +28,7 @@ async function startWatched(t: Test, cluster: Cluster, network: Record<string, u
         ([name, value]) => metrics.get(`tidegate_feed_${name}{network="tides"}`) === value,
       )
     })
-  /** Resolves once they say that store and feed are the same. */
+  /** Resolves once the metrics of store and feed are equal. */
   const isLevel = () =>
     waitFor(`${service.origin} to be where the feed ends`, async () => {
       const [row] = await cluster.postgres.query('select sequence::int from tidegate_tides.feed')

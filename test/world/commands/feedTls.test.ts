@@ -65,7 +65,7 @@ t.test('a database with a certificate and a password', { skip }, async (t) => {
     refused.push(service)
     await waitFor(`${how}: a refusal`, () => /the feed does not answer: .*/.test(service.said.err))
     t.match(/the feed does not answer: .*/.exec(service.said.err)?.[0], why, how)
-    // The log comes first.
+    // The log line comes before the answer of /health.
     await waitFor(`${how}: a health of that`, async () => (await healthOf(service)).status === 'failing')
     t.match(await healthOf(service), { networks: { tides: { head: 0 } } }, how)
   }

@@ -1,4 +1,4 @@
-/** The first hour of a user: everything that the first pages of the documentation say to paste is run. */
+/** The first hour of a user: runs every command on the first pages of the documentation. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -12,11 +12,11 @@ import { anvilGenesis } from '../../upstream/anvilNode.js'
 const devnet = (name: string) => join(packageRoot(), 'data/devnet', name)
 const archive = join(packageRoot(), '../shared/data/sepolia-00021-b8814b14.era1')
 
-/** Ports of this run in place of those that the pages name. */
+/** Ports of this run in place of those on the pages. */
 async function portEdits(): Promise<[from: string | RegExp, to: string][]> {
   const [port, admin, node] = (await freePorts(3)) as [number, number, number]
   return [
-    // This copy was installed before.
+    // This copy has its packages already.
     [/npm ci( && )?/g, ''],
     [/^npm start$/g, `npm start -- --port ${port} --admin-port ${admin}`],
     [/( serve )/g, ` serve --port ${port} --admin-port ${admin} `],
@@ -26,7 +26,7 @@ async function portEdits(): Promise<[from: string | RegExp, to: string][]> {
   ]
 }
 
-/** Where it is at hand. */
+/** The archive, if it is available. */
 const archiveFile = existsSync(archive) ? { 'sepolia-00021-b8814b14.era1': archive } : {}
 
 const needsArchive = (command: string) => /sepolia/.test(command) && without(archive)

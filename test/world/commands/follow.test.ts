@@ -16,7 +16,7 @@ import { forwardTo, type NodeCall, WeatherNode } from '../../upstream/weatherNod
 const healthOf = async (service: Service) =>
   JSON.parse(await (await fetch(`${service.origin}/health`)).text())
 
-/** Resolves once the subscriber has been told of this head. */
+/** Resolves once the subscriber has got this head. */
 function reported(listener: HeadListener, hash: string): Promise<unknown> {
   return waitFor(`the news of ${hash}`, () => listener.events.at(-1)?.hash === hash)
 }

@@ -1,4 +1,4 @@
-/** A follower that was given no genesis file: what nodes tell of theirs, and what is said where they do not. */
+/** A follower without a genesis file: the genesis that nodes report, and the error if they report none. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { makeFolder } from '../../library/folder.js'
@@ -56,7 +56,7 @@ t.test('anvil of a genesis file, which it does not tell', { skip: withoutAnvil }
   t.match(err, /has another genesis state .*; name the file of its --init with --genesis/)
 })
 
-/** A node of the demo chain that tells its genesis as go-ethereum does, in pages. */
+/** A node of the demo chain that reports its genesis like go-ethereum, in pages. */
 async function startTelling(t: Test, change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer) {
   const service = await startService()
   t.teardown(() => service.stop())
@@ -87,7 +87,7 @@ function accountRange(start: string): NodeAnswer {
     },
   ])
   const from = start === '0x' ? 0 : Number(start)
-  // go-ethereum before 1.17 writes it as base64, and takes it as hex.
+  // go-ethereum before 1.17 writes this key as base64, and takes it as hex.
   const key = Buffer.from((from + 2).toString(16).padStart(64, '0'), 'hex').toString('base64')
   const next = from + 2 < all.length ? { next: key } : {}
   return { result: { accounts: Object.fromEntries(all.slice(from, from + 2)), ...next } }

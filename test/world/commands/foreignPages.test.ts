@@ -1,6 +1,8 @@
 // @shares
-/** What web pages of other origins can do where no key is needed: nothing, unless the operator
- * names their origin, or the chain is a developer's. */
+/**
+ * Access of web pages from other origins to a server without keys. They can do nothing, unless the operator names their
+ * origin, or the chain is a developer chain.
+ */
 import t from 'tap'
 import { startDeveloper } from '../../service/developerChain.js'
 import { fixtureConfig } from '../../service/fixtures.js'
@@ -16,7 +18,7 @@ const nobody = 'null'
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 const resource = `/block/0x${'12'.repeat(32)}`
 
-/** Whether a page may read what it asks for, in each way in which it can ask. */
+/** Whether a page may read the answers, for each kind of request. */
 async function mayAsk({ origin }: Service, page: string): Promise<boolean[]> {
   const asked = [
     fetch(origin, {

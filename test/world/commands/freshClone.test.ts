@@ -1,5 +1,5 @@
 // @scene a clone, as a newcomer runs it
-/** What `npm start` and `npm run tidegate` do in a fresh copy of the repository, also after they ended uncleanly. */
+/** Runs `npm start` and `npm run tidegate` in a fresh copy of the repository, also after an unclean end. */
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const copied = [
   '.npmrc',
 ]
 
-/** A copy where paths have a blank and a letter that is not ASCII. */
+/** A copy in a folder whose name has a blank and a letter that is not ASCII. */
 function makeCopy(t: Test): string {
   const copy = join(makeFolder(t), 'my clöne')
   mkdirSync(join(copy, 'data'), { recursive: true })
@@ -34,7 +34,7 @@ function makeCopy(t: Test): string {
   return copy
 }
 
-/** A command of the terminal: npm, its shell and the program are one group of processes, as Ctrl-C meets them. */
+/** A command of the terminal: npm, its shell and the program are one group of processes, which gets Ctrl-C together. */
 function inTerminal(t: Test, cwd: string, words: readonly string[]) {
   const child = spawn('npm', words, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const said = { out: '', err: '' }
@@ -80,7 +80,7 @@ async function start(t: Test, copy: string): Promise<Running> {
 const tidegate = (copy: string, ...words: string[]) =>
   run('npm', ['run', '-s', 'tidegate', '--', ...words], { cwd: copy })
 
-/** Every way in which a person, the system or a fault of the program ends it. */
+/** Every signal by which a person, the system or a fault of the program ends it. */
 const ends: readonly (readonly NodeJS.Signals[])[] = [
   ['SIGKILL'],
   ['SIGINT', 'SIGINT'],

@@ -18,7 +18,7 @@ const archive = await startService()
 t.teardown(() => archive.stop())
 const askArchive = forwardTo(`${archive.origin}/`)
 
-/** Methods that answer from what one process or its configuration has. */
+/** Methods that answer from data of one process or its configuration. */
 const ownMethods: readonly string[] = [
   'rpc_discover',
   'eth_capabilities',
@@ -52,12 +52,12 @@ const questions = Object.entries(methodTable)
     reads.map((params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
   )
 const syncing = '"eth_syncing"'
-/** Some of them, with what the archive answers; `rpc/parity` asks all of them. */
+/** Some of them, with the archive's answers; `rpc/parity` compares all of them. */
 const some: Expected[] = []
 for (const body of someOf(questions, 80)) {
   some.push({ body, expected: (await archive.post('/', body)).text })
 }
-/** Those about something that there is, and not about the node: an upstream has to be asked again for anything else. */
+/** Answers about existing data, and not about the node; for anything else the gateway must ask an upstream again. */
 const lasting = some.filter(
   ({ body, expected }) =>
     !body.includes(unknownHash) && !body.includes(syncing) && !/"error":|"result":null/.test(expected),
@@ -89,7 +89,7 @@ t.teardown(() => gateway.stop())
 t.test('code of an account that came in the proof of another is fetched', async (t) => {
   const contract = examples.contracts.find(({ name }) => name === 'Vault')?.address as string
   const { result: proof } = await archive.call('eth_getProof', [contract, [], 'latest'])
-  // Its leaf ends the proof that an account with the same first digits is absent.
+  // The leaf of this account ends the proof that an account with the same first digits is absent.
   const digits = proof.accountProof.length - 1
   const pathOf = (address: string) => keccak(bytesOf(address)).slice(2, 2 + digits)
   let absent = 1n
@@ -142,7 +142,7 @@ t.test('a node that lies is named, and its lies are told to nobody', async (t) =
     hasLied ||= 'result' in answer
     return 'result' in answer ? { result: tellOneLie(answer.result, dice).lie } : answer
   }
-  // The other one has no time until then, so that the liar is asked.
+  // The other node does not answer until then, so that the lying one is asked.
   honest.weather = () => (hasLied ? fine : { kind: 'status', status: 503 })
   await compare(t, gateway, some)
   t.match(gateway.said.err, /127\.0\.0\.1:\d+ lied: .*; it is not asked for 5 s/)
@@ -212,7 +212,7 @@ t.test('where all nodes lie, callers get errors', async (t) => {
   let errors = 0
   for (const { body, expected } of some) {
     const { text } = await gateway.post('/', body)
-    // Whoever waits for a node that does not lie is behind, and says so.
+    // A gateway that waits for an honest node is behind, and reports that.
     if (text === expected || body.includes(syncing)) continue
     errors++
     if (/"error":\{"code":-32000,"message":"no upstream/.test(text)) t.pass()

@@ -1,4 +1,4 @@
-/** A gateway that completes its logs, as a process: what it says of that, whom it asks, and how its answers are trusted. */
+/** A gateway that completes its logs, as a process: its messages, its upstreams, and the trust of its answers. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -22,7 +22,7 @@ async function startNode(t: Test): Promise<WeatherNode> {
   return node
 }
 
-/** Questions besides those for heads and marks, which are asked for ever. */
+/** Questions except those for heads and markers, which never end. */
 function asked(node: WeatherNode): readonly string[] {
   return node.calls
     .filter(({ params }) => !['latest', 'safe', 'finalized'].includes(String(params[0])))
@@ -34,7 +34,7 @@ interface Logs {
   readonly lazy?: boolean
 }
 
-/** A gateway whose headers are linked a few blocks deep, but for its logs. */
+/** A gateway whose headers are linked only a few blocks deep, except for its logs. */
 async function startWith(
   t: Test,
   folder: string,

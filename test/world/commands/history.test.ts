@@ -30,13 +30,13 @@ t.teardown(() => Promise.all([whole.stop(), cut.stop()]))
 const { address: account, slot } = examples.slots[0] as (typeof examples.slots)[number]
 const call = { to: account, data: '0x' }
 const pruned = `pruned history unavailable: the oldest block kept is ${at}`
-/** For what needs the state before a block. */
+/** Calls that need the state before a block. */
 const prunedBefore = {
   code: 4444,
   message: `${pruned}, and the state before a block is kept from ${quantity(oldest + 1)} on`,
 }
 
-/** Of each method the parameters at a block. */
+/** For each method its parameters at a block. */
 const atBlock: Readonly<Record<string, (block: string) => unknown[]>> = {
   eth_getBalance: (block) => [account, block],
   eth_getTransactionCount: (block) => [account, block],
@@ -86,7 +86,7 @@ t.test('what was removed has one error, which names the oldest block', async (t)
   }
 })
 
-/** What is executed again, or needs the state before it, at a block with a transaction of this hash. */
+/** Calls that execute again, or need the state before, at a block with a transaction of this hash. */
 function executing(number: string, blockHash: string, transactionHash: string) {
   const trace = ['trace', 'vmTrace', 'stateDiff']
   return [
@@ -125,7 +125,7 @@ t.test('what needs the state before a block is told what is kept, and from where
         continue
       }
       if (number === oldest) t.strictSame(got.error, prunedBefore, `${method} at ${number}`)
-      // Here the first half says enough, as where a transaction is found no more, wherever it may have been.
+      // The first half is enough, because a removed transaction may have been in any block.
       else t.ok(got.error?.code === 4444 && got.error.message.startsWith(pruned), `${method} at ${number}`)
     }
   }
@@ -140,7 +140,7 @@ t.test('headers stay; a transaction that was removed is not known', async (t) =>
   for (const method of ['eth_getTransactionByHash', 'eth_getTransactionReceipt']) {
     t.equal((await cut.call(method, [hash])).result, null)
   }
-  // What cannot say that there is none.
+  // Methods that cannot report an absence for certain.
   for (const method of ['debug_getRawTransaction', 'eth_getRawTransactionByHash']) {
     t.strictSame((await cut.call(method, [hash])).error, { code: 4444, message: pruned }, method)
     t.strictSame(
@@ -238,7 +238,7 @@ t.test('what is searched for is found as far back as there is state', async (t) 
       else if (result?.hash !== hash) t.equal(result?.hash, hash, `${method} of block ${number}`)
       else found++
       if (number <= oldest + 1) continue
-      // The newest page, which ends before everything that there was.
+      // The newest page, which contains all existing transactions.
       const search = ['ots_searchTransactionsBefore', [from, number + 1, 1]] as const
       const got = await cut.call(...search)
       const want = await whole.call(...search)

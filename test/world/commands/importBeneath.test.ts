@@ -37,7 +37,7 @@ async function startNode(t: Test): Promise<WeatherNode> {
   return node
 }
 
-/** Asks both the same, and compares the texts. */
+/** Sends one request to the service and to its upstream, and compares the texts of the answers. */
 async function compare(t: Test, service: Service, method: string, params: readonly unknown[]): Promise<void> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const [{ text }, { text: expected }] = [await service.post('/', body), await upstream.post('/', body)]

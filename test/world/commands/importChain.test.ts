@@ -84,7 +84,7 @@ t.test('one import at a time; an interrupted one goes on where it stopped', asyn
   const first = startProgram(words)
   const lock = `${folder}/networks/${network}/chain.mdb.writer`
   await waitFor('the first import to open its store', () => existsSync(lock))
-  // It would be done before anybody else has begun.
+  // The first process would finish before the others begin.
   first.process.kill('SIGSTOP')
   const second = await runProgram(words)
   checkFailure(

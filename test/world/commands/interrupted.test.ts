@@ -11,7 +11,7 @@ import { makeFolder } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { runHere, startProgram, storePathOf } from '../../service/program.js'
 
-/** So many that every command reads for far longer than this process needs to notice it. */
+/** Number of blocks with which every command reads for far longer than this process needs to notice it. */
 const blockCount = 8_192
 const accounts = 20_000
 const slots = 4
@@ -58,7 +58,7 @@ function openWriter(network: string) {
     size: () => statSync(path).size,
     /** Processes with a reader slot. */
     pids: () => [...readers().matchAll(/^\s*(\d+) /gm)].map(([, pid]) => Number(pid)),
-    /** Those in the middle of a read. */
+    /** Processes in the middle of a read. */
     reading: () => [...readers().matchAll(/^\s*(\d+) +\w+ +\d+$/gm)].map(([, pid]) => Number(pid)),
   }
 }
@@ -87,7 +87,7 @@ t.test('an interrupted command ends its read, and leaves no file', async (t) => 
   for (const [name, [network, words]] of Object.entries(commands)) {
     const { write, size, pids, reading } = writers[network]
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      // A command that was over before the signal came is run again.
+      // A command that ended before the signal is run again.
       await waitFor(`${name} to be interrupted`, async () => {
         const to = makeFolder(t)
         const run = startProgram([...words(to), '--data', data])

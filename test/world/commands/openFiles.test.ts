@@ -1,4 +1,4 @@
-/** A server whose process may have few open files: it says so, and at the limit it neither spins nor stops. */
+/** A server whose process may have few open files. It reports that, and at the limit it neither spins nor stops. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -42,7 +42,7 @@ for (const { name } of transports) {
     let ended = 0
     for (let count = 0; count < filesMax + 100; count++) {
       const socket = connect(Number(port), '127.0.0.1')
-      // Its head is never whole, so that the connection stays.
+      // The head of this request is never complete, so that the connection stays open.
       socket.on('connect', () => socket.write('POST / HTTP/1.1\r\n'))
       socket.on('error', () => undefined)
       socket.on('close', () => {
@@ -55,7 +55,7 @@ for (const { name } of transports) {
     await waitFor('connections that end', () => ended > 100)
     const files = readFileSync(`/proc/${child.pid}/limits`, 'latin1')
     t.match(files, new RegExp(`Max open files +${filesMax} `))
-    // What is measured is a time in which nothing happens.
+    // The measured time has no requests.
     const before = cpuMs(child.pid)
     await pause(1_000)
     t.ok(cpuMs(child.pid) - before < 500, `${cpuMs(child.pid) - before} ms of CPU in a second`)

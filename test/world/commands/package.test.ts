@@ -1,5 +1,5 @@
 // @installs
-/** The package that `npm pack` makes, installed into an empty folder. npm fetches what it depends on. */
+/** The package that `npm pack` makes, installed into an empty folder. npm fetches its dependencies. */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ t.test('the package runs from an empty folder, and takes less than 200 MB', { sk
   t.notOk(existsSync(join(modules, 'uplot')), 'the page holds it')
   t.equal((await run('npx', ['tidegate', '--version'], { cwd: folder })).stdout.trim(), version)
 
-  // By node itself, so that a signal reaches it.
+  // Started by node itself, so that a signal gets to it.
   const served = spawn(process.execPath, [join(modules, '.bin/tidegate'), 'serve', '--port', '0'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],

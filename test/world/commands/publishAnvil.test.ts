@@ -42,7 +42,7 @@ t.test(
     }
     await atHead([writer, standby])
 
-    // A replica asks no node: alone it has the genesis of the file, with a snapshot that of the chain.
+    // A replica asks no node. Without a snapshot it has the genesis of the file, and with one the genesis of the chain.
     const reading = makeFolder(t)
     const replicated = { source: { type: 'feed', url } }
     const refused = await start(reading, replicated)

@@ -1,5 +1,8 @@
 // @shares
-/** SIGHUP: what a running server takes from its configuration file, what it names, and what changes nothing. */
+/**
+ * SIGHUP: members of the configuration file that a running server applies, those that it reports, and those without
+ * effect.
+ */
 import { join } from 'node:path'
 import t from 'tap'
 import { makeFolder, writeInto } from '../../library/folder.js'
@@ -24,7 +27,7 @@ function linesOf({ said }: Service): Line[] {
   return lines.map((line) => JSON.parse(line) as Line)
 }
 
-/** Sends SIGHUP and returns what is logged about it. */
+/** Sends SIGHUP and returns the log line about it. */
 async function reload(service: Service): Promise<Line> {
   const isAbout = ({ msg }: Line) => msg.startsWith('reloaded') || msg.startsWith('nothing is reloaded')
   const before = linesOf(service).filter(isAbout).length
@@ -82,7 +85,7 @@ for (const [edges, transport] of [
         headers: { 'content-type': 'application/json', connection: 'close' },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'net_version' }),
       }).catch(() => undefined)
-      // Where localhost is ::1 alone, nobody listens there.
+      // If localhost is ::1 alone, no server listens there.
       if (asked !== undefined) t.match(await asked.json(), { result: '77' })
       await service.post('/nowhere', '{}')
       await waitFor('a line of level debug', () => linesOf(service).some(({ level }) => level === 20))

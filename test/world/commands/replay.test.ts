@@ -14,7 +14,7 @@ import { withoutTimes } from '../../service/healthTimes.js'
 import { runHere, runProgram, startProgram, writeConfig } from '../../service/program.js'
 import { type Service, startService } from '../../service/service.js'
 
-/** Longer than any test. */
+/** A time longer than any test. */
 const never = 3_600_000
 
 const hashOf = (block: MadeBlock | undefined) => bytesToHex(block?.hash ?? new Uint8Array())
@@ -27,7 +27,7 @@ async function waitForHead(service: Service, wanted: string): Promise<void> {
   await waitFor(`the head ${wanted}`, async () => (await latest(service)).hash === wanted)
 }
 
-/** Lets each head come once the one before was seen. */
+/** Plays each head once the one before was received. */
 async function playThrough(service: Service, steps: Steps, heads: readonly string[]): Promise<void> {
   await steps.reached()
   const [first = '', ...others] = heads
@@ -147,7 +147,7 @@ t.test('a replay that does not fit is said in one sentence', async (t) => {
   const outcome = await runProgram(['serve', '--config', wrongDepth, '--no-auth', '--port', '0'])
   t.equal(outcome.status, 1)
   t.match(outcome.err, /^tidegate: source\.script\[0\]\.file: \S+ begins with block 3; [^\n]+\n$/)
-  // What shows only on the way is logged, and what was taken in is served.
+  // Errors during the replay are logged, and imported blocks are served.
   const run = startProgram(['serve', '--config', change({ from: 9, script: [] }), '--no-auth', '--port', '0'])
   await waitFor('the fault', () =>
     /"msg":"the source ended: source\.from: [^"]* ends with block 6, before block 9/.test(run.said.err),

@@ -33,7 +33,7 @@ interface LogLine {
   readonly epoch: number
 }
 
-/** What the log has after every head of the chain, one after the other. */
+/** The expected entries of the log after every head of the chain, in order. */
 function expectedLog({ heads, blocks, branches }: ReplayedChain<PlayedBlock>): LogLine[] {
   const made = new Map([...blocks, ...branches.flat()].map((block) => [bytesToHex(block.hash), block]))
   const lines: LogLine[] = []
@@ -102,7 +102,7 @@ t.test(
       const [row] = await postgres.query('select head_number::int from tidegate_tides.feed')
       return row?.head_number === 9
     })
-    // Block 6 comes with what belongs to block 7: whole, with its checksum, and of another block.
+    // Block 6 comes with the part of block 7: complete, with its checksum, but of another block.
     await postgres.query(`update tidegate_tides.part set bytes = (
     select other.bytes from tidegate_tides.part as other join tidegate_tides.entry using (sequence) where number = 7 and kind = 'block'
   ) where sequence = (select sequence from tidegate_tides.entry where number = 6 and kind = 'block')`)

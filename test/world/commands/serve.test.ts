@@ -16,7 +16,7 @@ import { refusedUpgrade, SocketClient } from '../../transport/socketClient.js'
 const keyPattern = /tg_[0-9A-Za-z]{49}/g
 const noCurl = spawnSync('curl', ['--version'], { stdio: 'ignore' }).status !== 0 && 'there is no curl'
 
-/** A server of the demo network ends with 0 on a signal, says so, and leaves a store that opens. */
+/** A server of the demo network ends with 0 on a signal, logs that, and leaves a store that opens. */
 async function checkSignal(
   t: Test,
   { service, log }: Awaited<ReturnType<typeof start>>,
@@ -48,14 +48,14 @@ async function printedRequests(service: Service, count: number): Promise<string[
   return find()
 }
 
-/** Sends what was printed, as a reader would who pastes it, and checks the answers. */
+/** Sends the printed commands, like a reader who pastes them, and checks the answers. */
 async function checkPrinted(t: Test, service: Service): Promise<void> {
   const requests = await printedRequests(service, 4)
   t.equal(requests.length, 4)
   const results = new Map<string, unknown>()
   for (const [line, url, body] of requests as [string, string, string][]) {
     const ask = async () => {
-      // curl below holds this process up, meanwhile the server may close a connection that is kept.
+      // curl below blocks this process; meanwhile the server may close a kept connection.
       const headers = { 'content-type': 'application/json', connection: 'close' }
       const response = await fetch(url, { method: 'POST', headers, body })
       t.equal(response.status, 200, body)
@@ -75,7 +75,7 @@ async function checkPrinted(t: Test, service: Service): Promise<void> {
     results.set(method, JSON.parse(text).result)
   }
   const latest = results.get('eth_getBlockByNumber') as { number: string }
-  // Blocks are made while these are asked.
+  // Blocks are made during these calls.
   const head = Number(results.get('eth_blockNumber'))
   t.ok(head >= headBlock.number && head <= Number(latest.number), `asked at block ${head}`)
   t.match(results.get('rollupx_addInvokeTransaction'), { transaction_hash: /^0x[0-9a-f]{60,63}$/ })
@@ -235,7 +235,7 @@ t.test(
     const folder = makeFolder(t)
     const run = startProgram(['serve', '--data', folder, '--port', '0'])
     await waitFor('blocks', async () => ((await headOf(folder, 'demo').catch(() => undefined)) ?? 0) > 5)
-    // Signals are obeyed once everything listens, the admin listener last.
+    // Signals are obeyed once all listeners are open, the admin listener last.
     await waitFor('the listeners', () => run.said.err.includes('the admin listener has started'))
     run.process.kill('SIGTERM')
     const { status, out, err } = await run.finished

@@ -1,5 +1,5 @@
 // @shares
-/** API keys that three processes share over a real PostgreSQL: made, revoked, and believed while it is gone. */
+/** API keys that three processes share over a real PostgreSQL: created, revoked, and trusted while it is down. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -80,7 +80,7 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
     const response = await fetch(url)
     return { status: response.status, answer: JSON.parse(await response.text()) }
   }
-  /** Resolves once a process says that its copy is current. */
+  /** Resolves once a process reports that its copy is current. */
   const tellsCurrent = ({ origin }: Service) =>
     waitFor(`current keys at ${origin}`, async () => {
       const { status, answer } = await readJson(`${origin}/health`)

@@ -1,5 +1,5 @@
 // @shares
-/** A quota of units that three processes share over a real PostgreSQL, which is killed meanwhile. */
+/** A quota of units that three processes share over a real PostgreSQL, which is killed in between. */
 import t from 'tap'
 import { withoutPostgres } from '../../feed/postgres.js'
 import { payOnce, shareQuota } from '../../feed/sharedQuota.js'
@@ -9,7 +9,9 @@ const unitsPerSecond = 1_000
 const unitsBurst = 25_000
 const lease = unitsBurst / 10
 
-/** Sends batches to all in turn until calls of `units` were paid; what was paid, and in which time at most. */
+/**
+ * Sends batches to all services in turn until calls of `units` were paid. Returns the paid units and the longest time.
+ */
 async function spend(services: readonly Service[], key: string, units: number) {
   const startMs = performance.now()
   let spent = 0
@@ -32,7 +34,7 @@ t.test('three processes share a quota', { skip: withoutPostgres }, async (t) => 
   t.test('it goes on without the database, and with it again', async (t) => {
     await postgres.kill()
     const alone = await spend(services, key, 4_000)
-    // What each had left of its lease, and what flows in.
+    // The rest of each lease, and the units that flow in.
     const allowed = services.length * lease + unitsPerSecond * alone.seconds
     t.ok(alone.spent <= allowed + lease, `${alone.spent} units, ${Math.round(allowed)} are allowed`)
     await postgres.start()

@@ -1,5 +1,5 @@
 // @shares
-/** What an interrupt does while calls run that would never end by themselves. */
+/** The effect of an interrupt while endless calls run. */
 import t, { type Test } from 'tap'
 import { inTime, once } from '../../library/until.js'
 import { endlessCall } from '../../service/fixtures.js'
@@ -35,7 +35,7 @@ for (const edges of [1, 2]) {
     await t.test('a second interrupt ends the process at once', async (t) => {
       const service = await startDemo(t, edges, { requestMsMax: hoursMs, executionMsMax: hoursMs })
       const calls = Array.from({ length: 6 }, () => service.post('/', endlessCall).catch(() => undefined))
-      // Answered by the same threads, so those calls have arrived.
+      // The same threads answer these calls, so the earlier calls have arrived.
       for (let round = 0; round < 10; round++) await service.call('eth_chainId')
       const closed = once(service.process, 'close')
       const stopping = new Promise<void>((resolve) => {

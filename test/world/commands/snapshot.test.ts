@@ -61,7 +61,7 @@ t.test(
   'a replica that the feed no longer reaches starts from a snapshot',
   { skip: withoutPostgres },
   async (t) => {
-    // The fewest blocks that a writer may keep, and as many as it takes until old ones are removed.
+    // The fewest blocks that a writer may keep, and the number of blocks until old ones are removed.
     const retainBlocks = 256
     const length = 400
     const cluster = await startClusterOf(
@@ -71,7 +71,7 @@ t.test(
         from: 4,
         intervalMs: 1,
         reorganisations: [{ after: length - 2, back: 2, blocks: 3 }],
-        // There have to be many, and in most of them nothing happens.
+        // The chain needs many blocks, and most of them are empty.
         planOf: (number, branch) => ({
           transactions:
             number % 32 === 1 ? [{ to: contracts.store, data: storeInput(1n, BigInt(number)) }] : [],
@@ -108,7 +108,7 @@ t.test(
       const [, flag, gone] = remove as string[]
       t.strictSame([flag, gone], ['-r', join(folder, 'data/networks/tides')])
       rmSync(gone as string, { recursive: true })
-      // A copy that is damaged on its way is refused.
+      // A copy that is damaged in transfer is refused.
       const damaged = join(folder, 'damaged')
       cpSync(copy, damaged, { recursive: true })
       damage(storePathOf(damaged, 'tides'))

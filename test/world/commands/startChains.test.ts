@@ -1,6 +1,6 @@
 /**
- * Stores that begin at blocks of other chains than the demo one: a chain of token transfers and exchanges, and an OP Stack
- * chain that op-geth made. From there on they answer as the archive that executed all blocks.
+ * Stores that begin at blocks of other chains than the demo chain: token transfers and exchanges, and an OP Stack chain
+ * of op-geth. From their first block on, they answer like the archive that executed all blocks.
  */
 import { join } from 'node:path'
 import t from 'tap'
@@ -74,7 +74,7 @@ async function blockOf(service: Service, network: string, number: number | 'late
   return { ...block, number: Number(block.number) }
 }
 
-/** Who takes part in a block, and slots of the contracts among them. */
+/** Accounts of a block, and slots of the contracts among them. */
 async function subjectsOf(
   service: Service,
   network: string,
@@ -127,7 +127,7 @@ for (const { name, skip, make } of chains) {
     t.ok(subjects.contracts.length > 0 && subjects.slots.length > 0, 'there is something to ask for')
     for (let number = starts[0] as number; number <= head; number++) {
       const begun = starts.filter((start) => start <= number)
-      // Each start is asked of its first blocks, and all of the head; of every block with BLOCKS=all.
+      // Asks each start about its first blocks and the head; about every block with BLOCKS=all.
       const isChosen = asksAll || number === head
       if (number > (begun.at(-1) as number) + 2 && !isChosen) continue
       const block = await blockOf(service, name, number)
@@ -137,7 +137,7 @@ for (const { name, skip, make } of chains) {
           await askNetwork(service, `${name}${start}`, calls),
           await askNetwork(service, name, calls),
         ]
-        // Nonces of deposits stand in receipts, and those of the first block are not known.
+        // Nonces of deposits are in receipts; those of the first block are unknown.
         const isUnreported = (at: number) =>
           name === 'op' && number === start && got[at]?.error?.code === 4444
         const reported = want.map((answer, at) => (isUnreported(at) ? got[at] : answer)) as typeof want

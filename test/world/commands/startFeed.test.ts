@@ -1,6 +1,6 @@
 // @scene a replica
 // @shares
-/** A feed of a chain that begins at a block: replicas go on from a copy of such a store, and from nothing else. */
+/** A feed of a chain that begins at a block: replicas continue from a copy of such a store, and from nothing else. */
 import { join } from 'node:path'
 import t from 'tap'
 import { startPostgres, withoutPostgres } from '../../feed/postgres.js'

@@ -1,6 +1,6 @@
 /**
- * Networks that begin at a block of the demo chain, with the state after it: whatever is asked of that block and later
- * ones is answered as by the archive that executed all blocks, and what was before has the error of removed history.
+ * Networks that begin at a block of the demo chain, with the state after it. Questions about this block and later ones
+ * are answered as by the archive that executed all blocks. Earlier blocks have the error of removed history.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -80,7 +80,7 @@ const subjects = {
 
 const wants = new Map<string, NetworkAnswer>()
 
-/** What the archive answers. */
+/** The answers of the archive. */
 async function wantedOf(calls: readonly Call[]): Promise<NetworkAnswer[]> {
   const missing = calls.filter((each) => !wants.has(JSON.stringify(each)))
   for (const [at, answer] of (await ask('demo', missing)).entries())
@@ -95,7 +95,7 @@ async function checkSame(t: Test, network: string, calls: readonly Call[], what:
 for (const start of someOf(starts, 1)) {
   t.test(`from block ${start} on, every block is answered as by an archive from the genesis`, async (t) => {
     for (let number = start; number <= headBlock.number; number++) {
-      // What is far from one start is close to another.
+      // Blocks far from one start are close to another.
       if (number > start + 10 && number % 16 > 0) continue
       await checkSame(t, nameOf(start), callsAt(subjects, blockAt(number)), `state after block ${number}`)
       if (number > start)
@@ -104,14 +104,14 @@ for (const start of someOf(starts, 1)) {
   })
 }
 
-/** Whether an answer may differ from the archive's, because it tells of what was before the start. */
+/** Whether an answer may differ from the archive's, because it is about blocks before the start. */
 function mayDiffer(answer: NetworkAnswer, want: NetworkAnswer, start: number): boolean {
   if (answer.error?.code === 4444) return true
   const { blockNumber } = (want.result ?? {}) as { blockNumber?: string }
   return answer.result === null && blockNumber !== undefined && Number(blockNumber) <= start
 }
 
-/** Their answers tell of the whole chain, or of this network. */
+/** Their answers are about the whole chain, or about this network. */
 const ofWhole: ReadonlySet<string> = new Set<AnyMethod>([
   ...(['eth_capabilities', 'ots_searchTransactionsAfter', 'ots_searchTransactionsBefore'] as const),
   'rpc_discover',
@@ -146,7 +146,7 @@ t.test('no method says anything else than the archive, or that it is from before
   }
 })
 
-/** Filters reach down to block `first`, replays to the next, whose parent was seen; below it they have an error. */
+/** Filters work down to block `first`, replays down to the next one. Below these blocks they have an error. */
 async function checkLogsFrom(t: Test, network: string, first: number, error: object): Promise<void> {
   const [made, refused] = await ask(network, [
     ['eth_newFilter', [{ fromBlock: quantity(first) }]],

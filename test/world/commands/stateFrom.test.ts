@@ -1,6 +1,6 @@
 /**
- * Stores that begin with a state which nodes tell: page by page, from where a fetch was killed, with all that nodes may
- * tell wrongly refused, and the block vouched for.
+ * Stores that begin with a state from nodes. The state is fetched page by page, and continues after a kill. All wrong
+ * answers of nodes are refused, and the block is confirmed.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -36,7 +36,7 @@ function wordsOf(data: string, nodes: readonly WeatherNode[], block = hash): str
 
 const nodeOf = ({ url }: { readonly url: string }) => ({ url, timeoutMs: 5_000, answerBytesMax: 2 ** 26 })
 
-/** The same in this process. */
+/** Imports the state in this process. */
 function load(
   data: string,
   nodes: StartNodesPlan,
@@ -85,10 +85,10 @@ t.test('a state that a node tells in pages, a fetch of which was killed', async 
   const node = await startPaged(t, service.origin, async (call, answer) => {
     if (!isAccounts(call)) return answer
     asked.push(String(call.params[1]))
-    // go-ethereum before 1.17 writes where the next page begins as base64.
+    // go-ethereum before 1.17 writes the start of the next page as base64.
     const { next, ...page } = (answer as { result: { next?: string } }).result
     const base64 = next && Buffer.from(next.slice(2), 'hex').toString('base64')
-    // Longer than from one note of how far it is to the next.
+    // The pause is longer than the time between two reports of the progress.
     if (asked.length === 3) await pause(1_100)
     if (asked.length === 4) await held.promise
     return { result: { ...page, ...(base64 && { next: base64 }) } }

@@ -1,5 +1,5 @@
 // @shares
-/** What a server says and does between the signal that stops it and its exit, and what systemd hears of it. */
+/** Messages and actions of a server between the stop signal and its exit, and its reports to systemd. */
 import { spawn, spawnSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -116,7 +116,7 @@ while True:
     print(s.recv(4096).decode().replace('\\n', ' ').strip(), flush=True)
 `
 
-/** A socket as systemd has it; `heard` are the messages that arrive. */
+/** A socket like systemd's; `heard` are the messages that arrive. */
 async function listenAsSystemd(
   t: Test,
 ): Promise<{ readonly path: string; readonly heard: readonly string[] }> {
@@ -169,8 +169,8 @@ t.test('a server without the program systemd-notify serves, and says so once', a
 })
 
 /**
- * Runs the program on a terminal, which goes once the server has said all, and prints whether SIGHUP ended it, and whether a
- * line of JSON came.
+ * Runs the program on a terminal, which closes once the server has printed all its lines. Prints whether SIGHUP ended
+ * the program, and whether it wrote a line of JSON.
  */
 const terminal = `
 import os, pty, signal, sys

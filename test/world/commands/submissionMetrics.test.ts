@@ -1,5 +1,5 @@
 // @shares
-/** What the metrics of processes that share a queue of submissions tell, with a real PostgreSQL. */
+/** Metrics of processes that share a queue of submissions, with a real PostgreSQL. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Postgres, startPostgres, withoutPostgres } from '../../feed/postgres.js'

@@ -42,7 +42,7 @@ for (const [transport, edges] of [
       service.lines.some((line) => line.includes(`wss://127.0.0.1:${port}/ws`)),
     )
     t.equal(await shownAt(Number(port)), first.fingerprint)
-    /** Whether all of many connections, which several edges share, get it. */
+    /** Whether all of many connections, which several edges share, get this certificate. */
     const isShown = async (fingerprint: string) => {
       const shown = await Promise.all(Array.from({ length: 16 }, () => shownAt(Number(port))))
       return shown.every((found) => found === fingerprint)

@@ -13,7 +13,7 @@ import { once } from '../../library/until.js'
 import { copyDemo } from '../../service/servedDemo.js'
 import { startService } from '../../service/service.js'
 
-/** So many at once that a server answers them in less time than it takes to make room for as many. */
+/** Number of wrong tokens that a server answers faster than it regains room for them. */
 const floodTokens = 2_000
 const burst = 50
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'

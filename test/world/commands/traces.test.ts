@@ -1,5 +1,7 @@
 // @shares
-/** Traces of a real server, on both transports: what is sent, of which requests, and what a bad collector costs. */
+/**
+ * Traces of a real server, on both transports: the sent spans, the traced requests, and the cost of a bad collector.
+ */
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -137,7 +139,7 @@ t.test('off, nothing of it is loaded', async (t) => {
       200,
     )
     t.equal(await service.stop(), 0)
-    // What V8 counted, by the URL of each script that a thread of the process loaded.
+    // Counts of V8, by the URL of each script that a thread of the process loaded.
     const loaded = readdirSync(coverage)
       .map((file) => readFileSync(join(coverage, file), 'utf8'))
       .join('')

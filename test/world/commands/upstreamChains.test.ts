@@ -22,7 +22,7 @@ async function networksOf(service: Service) {
   return networks
 }
 
-/** How many upstreams each network has, once all of them are known. */
+/** Number of upstreams of each network, once all of them have answered. */
 async function shapeOf(service: Service, count: number) {
   return waitFor('all upstreams', async () => {
     const entries = Object.entries(await networksOf(service)).map(([name, { upstreams = {} }]) => {
@@ -41,7 +41,7 @@ async function startNode(t: Test, name: string, chainId?: number): Promise<Famil
   return node
 }
 
-/** Starts with these nodes and no other network; nodes that are away are waited for shortly, if at all. */
+/** Starts with these nodes and no other network. It waits only shortly for nodes that are away. */
 async function serve(t: Test, data: string, nodes: readonly FamilyNode[], isEarly = false): Promise<Service> {
   const limits = { ...patientLimits, ...(isEarly && { startMsMax: 4_000 }) }
   const config = writeConfig(makeFolder(t), { limits })

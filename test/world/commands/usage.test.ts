@@ -1,5 +1,5 @@
 // @shares
-/** What each key uses, counted by a running server and read by `tidegate usage` and the admin API. */
+/** The usage of each key, counted by a running server and read by `tidegate usage` and the admin API. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { methods } from '../../../src/serving/rpc/registry.js'
@@ -39,7 +39,7 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
     t.teardown(() => service.stop())
     const [alice = '', bob = ''] = keys
     const { path, dataDir } = configOf(service)
-    // Connections that come to one edge alone once in two million times.
+    // All connections are of one edge only once in two million runs.
     let bytes = 0
     for (let time = 0; time < 22; time++) {
       const { text } = await service.post(`/v3/${alice}`, balance)

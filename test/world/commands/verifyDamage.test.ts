@@ -32,12 +32,12 @@ function copyStore(dataDir: string): string {
   return path
 }
 
-/** Reading is left to a child process all the same. */
+/** Runs `verify` in this process; a child process of the command still reads the store. */
 function verifyIn(folder: string, ...flags: string[]): Promise<Outcome> {
   return runHere(['verify', '--data', folder, ...flags])
 }
 
-/** Sentences on standard error, status 1, and nothing that a crash leaves behind. */
+/** Expects sentences on standard error, status 1, and no remains of a crash. */
 function checkDamage(t: Test, { status, err }: Outcome, what: string): void {
   t.equal(status, 1, what)
   const lines = err.trimEnd().split('\n')
@@ -55,7 +55,7 @@ t.test('one changed byte in what a block holds is found', async (t) => {
   const folder = makeFolder(t)
   const path = copyStore(folder)
   const damaged = Buffer.from(bytes)
-  // They stand in the store as they stand in the chain, and perhaps in pages that are free by now, too.
+  // These bytes are in the store as in the chain, and perhaps also in free pages.
   for (const [what, piece] of [
     ['a transaction', blockAt(8).transactions[0]?.bytes.subarray(30, 70) as Uint8Array],
     ['the receipts root of a header', blockAt(16).header[5] as Uint8Array],
@@ -80,7 +80,7 @@ t.test('a page of zeros or of noise anywhere never ends in a crash', async (t) =
   const path = copyStore(folder)
   const bytes = readFileSync(original)
   const pages = Math.floor(bytes.length / 4096)
-  // Both meta pages, then some of everything that lies between.
+  // Both meta pages, then a sample of all pages in between.
   const damages: [page: number, fill: number | undefined][] = [
     [0, 0],
     [0, undefined],
@@ -94,7 +94,7 @@ t.test('a page of zeros or of noise anywhere never ends in a crash', async (t) =
     for (let at = start; at < start + 4096; at++) damaged[at] = fill ?? (at * 131 + page * 17) & 255
     writeFileSync(path, damaged)
     const outcome = await verifyIn(folder, '--blocks', '4', '--seed', '1')
-    // A page that no table refers to any more may hold anything.
+    // A page without a reference from a table may have any content.
     if (outcome.status === 0) t.match(outcome.out, /No fault found/)
     else checkDamage(t, outcome, `page ${page}`)
   }
@@ -104,7 +104,7 @@ t.test('damage to what a page says of itself is found', async (t) => {
   const folder = makeFolder(t)
   const path = copyStore(folder)
   const bytes = readFileSync(original)
-  // Behind a page's number stand its kind and the bounds of its free space.
+  // After a page's number come its kind and the bounds of its free space.
   const step = Math.ceil(bytes.length / 4096 / 8)
   let found = 0
   for (let page = 5; page < bytes.length / 4096 && found < 2; page += step) {

@@ -1,5 +1,5 @@
 // @shares
-/** A server that warms up before it listens: it has answered itself, and nothing shows that. */
+/** A server that warms up before it listens: its calls to itself show in no count. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { waitFor } from '../../library/until.js'
@@ -11,7 +11,7 @@ import { type Service, startService } from '../../service/service.js'
 import { startCollector } from '../../unit/serving/traces/collector.js'
 import { forwardTo, WeatherNode } from '../../upstream/weatherNode.js'
 
-/** So much time that a busy machine gives some answers within it. A quiet one needs a tenth for all. */
+/** A time in which a busy machine gives some answers. An idle one needs a tenth for all. */
 const limits = { warmUpMs: 10_000 }
 const balance = JSON.stringify({
   jsonrpc: '2.0',
@@ -90,7 +90,7 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
   })
 }
 
-/** What a gateway asks its nodes for users, and never by itself. */
+/** Calls that a gateway sends to its nodes for users, and never by itself. */
 const ofUsers = ['eth_getProof', 'eth_call', 'eth_getLogs', 'eth_gasPrice', 'eth_getTransactionReceipt']
 
 t.test('the nodes of a gateway get no question for it', async (t) => {

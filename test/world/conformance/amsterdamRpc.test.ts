@@ -1,7 +1,7 @@
 // @shares
 /**
- * Asks what go-ethereum was asked of the chain a1-cross, where the samples lie beside the package. What comes out
- * otherwise here stands in amsterdamDifferences.json, each with its reason.
+ * Repeats go-ethereum's recorded calls on the chain a1-cross, if the samples are beside the package. Different answers
+ * are in amsterdamDifferences.json, each with its reason.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,13 +16,13 @@ interface Sample {
   readonly response: RpcAnswer
 }
 
-/** By the sample's name. */
+/** Differences by the sample's name. */
 type Differences = Readonly<Record<string, Difference>>
 
 interface Difference {
   /** Why the answer is another. */
   readonly reason: string
-  /** The answer, where it is short and right. */
+  /** The answer, if it is short and right. */
   readonly answer?: unknown
 }
 
@@ -53,7 +53,7 @@ t.test('what go-ethereum was asked of an Amsterdam chain', { skip: withoutAmster
   t.ok(asked > 40)
 })
 
-/** Without the member that only this program adds to blocks. */
+/** Compares without the member that only this program adds to blocks. */
 function comparable(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return result
   const { totalDifficulty, ...rest } = result as Record<string, unknown>

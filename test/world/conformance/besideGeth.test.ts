@@ -1,5 +1,5 @@
 // @shares
-/** The command that compares with go-ethereum, with a Tidegate in its place, and a front that answers otherwise. */
+/** The command that compares with go-ethereum, with a Tidegate in its place, and a front that changes answers. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'

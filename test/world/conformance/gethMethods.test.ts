@@ -1,7 +1,7 @@
 // @shares
 /**
- * Replays what go-ethereum answered of the demo chain to methods that came later than the others: a third of the answers
- * to each method, others in each run, and all of them if `RUNS` asks for more.
+ * Replays go-ethereum's answers about the demo chain for the newest methods. Each run replays another third of the answers
+ * to each method, and all of them if `RUNS` asks for more.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,8 +18,8 @@ const recording = recordingOf('methods.jsonl.gz')
 const { skip } = recording
 
 /**
- * go-ethereum's estimates stop once they are within 1.5% of the least gas, which is what they are here: five of its
- * drafts have more gas.
+ * go-ethereum's estimates stop within 1.5% of the least gas; here they are the least gas. So five of its drafts have
+ * more gas.
  */
 const drafts = 'eth_fillTransaction'
 const otherDrafts = 5

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Replays what go-ethereum answered to reads of the demo chain, where the recording lies beside the package
- * (`../shared/geth`). What comes out otherwise here stands in gethDifferences.json, each with its reason.
+ * Replays go-ethereum's answers to reads of the demo chain, if the recording is beside the package (`../shared/geth`).
+ * Different answers are in gethDifferences.json, each with its reason.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

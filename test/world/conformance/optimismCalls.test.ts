@@ -1,8 +1,8 @@
 // @shares
 /**
- * Asks what op-geth was asked of its OP Stack chains. Estimates are the least gas, and no more than op-geth's, which are
- * within 1.5 %. What comes out otherwise here stands in optimismDifferences.json, each with its reason. Skipped where the
- * chains are absent.
+ * Repeats the recorded calls to op-geth on its OP Stack chains. Estimates are the least gas, and at most op-geth's,
+ * which are within 1.5 %. Different answers are in optimismDifferences.json, each with its reason. Skipped without the
+ * chains.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ for (const name of ['a', 'karst-approx']) {
   })
 }
 
-/** An error is the same where its code and its message are, but for the cap of gas, which op-geth had as a number. */
+/** Two errors are equal if code and message are, except for the gas cap, which op-geth's message has as a number. */
 function isAlike(wanted: OptimismCall, { result, error }: RpcAnswer): boolean {
   if (wanted.error !== undefined || error !== undefined) {
     return isDeepStrictEqual(withoutCap(error), withoutCap(wanted.error))
@@ -80,7 +80,7 @@ function isLeast(wanted: OptimismCall, answer: RpcAnswer): boolean {
 
 type Post = Readonly<Record<string, Record<string, unknown>>>
 
-/** Without what go-ethereum tells otherwise since 1.17.6: that there is no code after a transaction. */
+/** Without entries that go-ethereum changed in 1.17.6: a transaction that leaves no code. */
 function withoutGone(traces: readonly { readonly result: { readonly post: Post } }[]): unknown {
   const noCode = ['0x', `0x${'0'.repeat(64)}`, bytesToHex(emptyCodeHash)]
   return traces.map(({ result, ...trace }) => {
@@ -103,7 +103,7 @@ function withoutCap(error: RpcAnswer['error']): unknown {
   return { ...error, message }
 }
 
-/** Without the member that only this program adds to blocks. */
+/** Compares without the member that only this program adds to blocks. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (value === null || typeof value !== 'object') return value

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Proofs at every block of the chain that the execution-apis project recorded, which lies beside this repository
- * where its maintainers have it (`../shared/conformance/rpc-compat`). Skipped where it is absent.
+ * Proofs at every block of the chain that the execution-apis project recorded. The maintainers have it beside this
+ * repository (`../shared/conformance/rpc-compat`). Skipped without it.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,8 @@
 // @shares
 /**
- * Replays recorded exchanges of other clients against this one, where the recordings lie beside the package
- * (`../shared/conformance`: `run.mjs`, and `rpc-compat` with genesis, chain and one folder of recordings a method).
+ * Replays recorded exchanges of other clients against this server, if the recordings are beside the package
+ * (`../shared/conformance`). These are `run.mjs`, and `rpc-compat` with genesis, chain and one folder of recordings for
+ * each method.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -12,7 +13,7 @@ import { inTime } from '../../library/until.js'
 import { conformanceDir, recordedConfig, recordings, withoutRecordings } from '../../service/fixtures.js'
 import { startService } from '../../service/service.js'
 
-/** Tested where there is a node to send to (test/world/rpc/eth_sendRawTransaction.test.ts). */
+/** Another test has a node to send to (test/world/rpc/eth_sendRawTransaction.test.ts). */
 const passedOn = 'eth_sendRawTransaction'
 const recorded = Object.keys(methods).filter(
   (method) => method !== passedOn && existsSync(join(recordings, method)),

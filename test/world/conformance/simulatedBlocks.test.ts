@@ -1,7 +1,7 @@
 // @shares
 /**
  * Every block of the demo chain and of the recorded chain, simulated on its parent from the messages of its
- * transactions: others made these blocks, so that their roots say what a simulation must come to.
+ * transactions. Other programs made these blocks, so their roots are the expected results of a simulation.
  */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
@@ -27,7 +27,7 @@ import { goOn, limits } from '../../unit/execution/evm/demoExecution.js'
 interface StoredBlock {
   readonly header: Header
   readonly hasUncles: boolean
-  /** Whether its receipts have the types that a simulation gives them: it knows no type 1. */
+  /** Whether the receipts of the block have the types that a simulation gives them: it knows no type 1. */
   readonly hasSameTypes: boolean
   readonly described: BlockStateCalls
 }
@@ -97,7 +97,7 @@ function simulate(simulation: Simulation, base: Header, hash: Uint8Array, blocks
   return JSON.parse(Buffer.from(simulation.simulateJson(request, goOn)).toString())
 }
 
-/** What a block's execution decides of its header, as a simulation shows it. */
+/** Header fields that the execution of a block decides, in the form of a simulation. */
 function outcomeOf({ header, hasSameTypes }: StoredBlock): Record<string, string> {
   const hashes = {
     stateRoot: header.stateRoot,

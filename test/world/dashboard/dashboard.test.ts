@@ -125,7 +125,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.fill('combobox', 'Method', 'eth_getProof')
     await visit.see(/^(?![\s\S]*refused requests)[\s\S]*calls/, '.chart')
     await visit.fill('combobox', 'Time', 'day')
-    // No call of this method failed, so that there is a sentence in place of a chart.
+    // No call of this method failed, so a sentence replaces the chart.
     await waitFor('charts of a day', async () => (await shownCharts(visit)) === 3)
     await end()
     await visit.click('link', 'Health')
@@ -151,7 +151,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.see(/"0x0{16}… 256 bytes|… 256 bytes/, '.answer')
     await visit.click('button', hash)
     await visit.see(`"transactionHash": "${hash}"`, '.answer')
-    // Its parameters are told with it.
+    // The parameters are shown with the call.
     const looping = [{ data: '0x5b5f56', gas: '0x10000000' }, 'latest']
     for (let time = 0; time < 3; time++) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params: looping })
@@ -414,7 +414,7 @@ t.test('a server that goes away is told, and found again', { skip: withoutBrowse
   t.match(await visit.see('live', 'header'), 'Log out')
 })
 
-/** Each view's link, and a text that is there once it is. */
+/** The link of each view, and a text that the view shows. */
 const views = [
   ['Health', 'demo (default)'],
   ['Traffic', 'Refused requests by reason'],
@@ -429,7 +429,7 @@ async function statusOf({ service }: Served, key: string, method: string): Promi
   return (await service.post(`/v3/${key}`, body)).status
 }
 
-/** The error code of each call of a batch; undefined where there is a result. */
+/** The error code of each call of a batch; undefined for a result. */
 async function codesOf(
   { service }: Served,
   key: string,
@@ -449,8 +449,8 @@ async function shownCharts(visit: Visit): Promise<unknown> {
 }
 
 /**
- * In the page: tables that are cut off without a way to scroll and a shadow that says so, cells that hide a part of
- * their text, charts with neither lines nor a sentence.
+ * Finds faults of layout in the page: cut-off tables without a scrollbar and a shadow, cells that hide a part of their
+ * text. Also finds charts with neither lines nor a sentence.
  */
 const misfits = `(() => {
   const found = []
@@ -484,7 +484,7 @@ const misfits = `(() => {
   return found
 })()`
 
-/** In the page: chooses each method, and has what it then says, '' where it has no example. */
+/** In the page: chooses each method, and returns the text then shown; '' for a method without an example. */
 const runEach = `(async () => {
   const input = document.querySelector('input[list=methods]')
   const outcome = document.querySelector('.outcome')

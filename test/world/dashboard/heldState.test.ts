@@ -1,5 +1,5 @@
 // @scene a page of the dashboard
-/** What the dashboard tells of a gateway's held state, in a real browser, while the chain of its upstream grows. */
+/** The dashboard's figures of a gateway's stored state, in a real browser, while the chain of its upstream grows. */
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
@@ -31,7 +31,7 @@ t.test('the way in which held state stays current is shown', { skip: withoutBrow
   const { url, token } = await dashboardOf(service, dataDir)
   const visit = await Visit.open(await openBrowser(t), url)
   await logIn(visit, token)
-  // Where blocks come faster than they are read, a witness may come too late for one.
+  // If blocks come faster than they are read, a witness may come too late for one.
   await visit.see(
     /gate \(default\)\s+ok, for \d+ s\s+Head\s+\d+[\s\S]*Source\s+a gateway to nodes\s+Verification\s+[^\n]+ proved; calls executed\s+Stored state\s+current by (?:witnesses|proofs), [\d.]+ (?:[KM]i)?B\s[\s\S]*Upstreams[\s\S]*answers\s/,
   )

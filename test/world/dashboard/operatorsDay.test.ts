@@ -1,4 +1,4 @@
-/** What an operator sees on a quiet day, in trouble, and of a key over its quota: in Chromium, at three widths. */
+/** The view of an operator on a quiet day, in trouble, and for a key over its quota: in Chromium, at three widths. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
@@ -18,7 +18,7 @@ async function seeAllColumns(t: Test, { page }: Visit, width: number): Promise<v
   t.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
 }
 
-/** Of a phone in light colours, of a wide page in both. */
+/** Pictures of a phone in light colours, and of a wide page in both. */
 async function takePictures({ page }: Visit, name: string, width: number): Promise<void> {
   for (const scheme of width === 390 ? (['phone'] as const) : (['light', 'dark'] as const)) {
     const value = scheme === 'dark' ? 'dark' : 'light'
@@ -34,7 +34,7 @@ t.test(
   async (t) => {
     const archive = await startService()
     t.teardown(() => archive.stop())
-    // Nothing listens there.
+    // No server listens at this address.
     const dead = 'http://127.0.0.1:9/'
     const networks = [{ name: 'main', kind: 'gateway', upstreams: [archive.origin, dead] }]
     const { service, dataDir } = await serveDemo(t, { networks, admin: { port: 0 } }, [])

@@ -1,4 +1,4 @@
-/** Makes the pictures of the documentation anew, of the demo network while it is called. */
+/** Makes the pictures of the documentation again, from the demo network while it gets calls. */
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
@@ -56,7 +56,7 @@ t.test('pictures of the dashboard, light and dark', { skip }, async (t) => {
     t.teardown(load({ service, key }, calls as never))
   }
   const visit = await Visit.open(await openBrowser(t), url)
-  // Of each view all that there is.
+  // The full height of each view.
   await visit.page.setViewport({ width: 1_280, height: 480 })
   await logIn(visit, token)
   await waitFor('a history', async () => {

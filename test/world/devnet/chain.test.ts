@@ -1,7 +1,7 @@
 // @shares
 /**
- * The demo network: its files are what the scripts make, and what they promise is in them. The second half reads the
- * committed bytes with nothing but the RLP decoder and Keccak.
+ * The demo network: its files are the output of the scripts, and have the promised content. The second half reads the
+ * committed bytes with only the RLP decoder and Keccak.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ const folder = join(packageRoot(), 'data/devnet')
 const read = (name: string): Uint8Array => readFileSync(join(folder, name))
 const readJson = (name: string): unknown => JSON.parse(new TextDecoder().decode(read(name)))
 
-/** A transaction as it stands in a block's body: its type, its hash and its fields. */
+/** A transaction in a block's body: its type, its hash and its fields. */
 interface ParsedTransaction {
   readonly type: number
   readonly hash: Hex

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Payloads of Amsterdam, which the recordings of a consensus client lack: each block of go-ethereum's chains is given with
- * its access list and requests, and one is built on the last. Skipped where the chains are absent.
+ * Payloads of Amsterdam, which the recordings of a consensus client lack. Each block of go-ethereum's chains is sent
+ * with its access list and requests, and one is built on the last. Skipped without the chains.
  */
 import t from 'tap'
 import { type ForkName, includesFork } from '../../../src/data/chain/forks.js'

@@ -1,8 +1,7 @@
 // @shares
 /**
- * op-node derives blocks of the OP Stack from L1 and has its engine build each from attributes. Here the blocks of chains
- * that op-geth made are built again from theirs, through all forks: each has the hash of op-geth's. Skipped where they are
- * absent.
+ * op-node derives blocks of the OP Stack from L1, and its engine builds each from attributes. Here op-geth's blocks are
+ * built again from their attributes, through all forks, and have op-geth's hashes. Skipped without these chains.
  */
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-/** What an operator sees of a consensus client: metrics, and its row of the dashboard. */
+/** The view of an operator on a consensus client: metrics, and its row of the dashboard. */
 import t, { type Test } from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { dashboardOf, logIn } from '../../dashboard/servedDashboard.js'
@@ -21,7 +21,7 @@ async function startCalled(t: Test) {
   const node = await startEngine(t, { genesis: path, data, flags: ['--engine-from', 'http://127.0.0.1:9'] })
   for (const made of [one, four])
     await node.call('engine_newPayloadV4', [payloadOf(made), [], `0x${'be'.repeat(32)}`, []])
-  // The newest block came with its payload; the two below it are nowhere.
+  // The newest block came with its payload; no node has the two below it.
   const state = { headBlockHash: bytesToHex(four.hash), safeBlockHash: zero, finalizedBlockHash: zero }
   await node.call('engine_forkchoiceUpdatedV3', [state])
   await node.call('engine_nothing')
@@ -62,7 +62,7 @@ t.test('the dashboard shows the last call and the gap', { skip: withoutBrowser }
   const visit = await Visit.open(await openBrowser(t), url)
   await logIn(visit, token)
   await visit.see(
-    // A browser that starts late meets a silent client.
+    // A browser that starts late sees a silent client.
     /Consensus client\s+(?:called \d+ s ago|has not called for \d+ \w+, since [-\d]+ [:\d]+)\s+Gap to its head\s+up to 4: 0 fetched, 0 executed, 4 left/,
   )
   t.strictSame(visit.faults, [])

@@ -16,6 +16,7 @@ import { makeFolder, writeInto } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { type EngineNode, startEngine } from '../../service/engineNode.js'
 import { get } from '../../service/httpClient.js'
+import { writeConfig } from '../../service/program.js'
 import { type FrontAnswer, type FrontCall, json, openFront } from '../../upstream/front.js'
 
 const beaconRoot = `0x${'be'.repeat(32)}`
@@ -70,7 +71,7 @@ t.test('a fresh node comes to the chosen head, and passes over a node that lies 
     lies++
     return typeof block === 'string' ? withoutTransactions(block) : { ...(block as object), transactions: [] }
   })
-  // Until the other one has lied, it has no block.
+  // Until the other node has lied, this one has no block.
   const honest = await front((block) => (lies > 0 ? block : null))
   const flags = ['--engine-from', liar, '--engine-from', honest]
   const fresh = await startEngine(t, { genesis: path, flags })
@@ -100,4 +101,24 @@ t.test('without a node the head stays, and the health report says what is missin
   for (const made of blocks) t.equal(await give(node, made), 'VALID')
   t.equal(await choose(node, head), 'VALID')
   await waitFor('the end of the trouble', async () => (await health(node)).trouble === undefined)
+})
+
+t.test('limits.engineReceivedMax bounds the payloads that wait for their parents', async (t) => {
+  const genesis = testGenesis(mergedConfig(), { difficulty: '0x0' })
+  const maker = await ChainMaker.create(genesis)
+  const blocks = await maker.extendBy(maker.genesis, [{}, {}, {}, {}])
+  const [first, second, ...others] = blocks as [MadeBlock, MadeBlock, ...MadeBlock[]]
+  const folder = makeFolder(t)
+  const path = writeInto(folder, 'genesis.json', genesis)
+  const limits = { engineReceivedMax: 2, engineMissingMs: 100, engineRetryMs: 10, fetchMsMax: 100 }
+  const flags = ['--config', writeConfig(folder, { limits }), '--engine-from', 'http://127.0.0.1:9']
+  const node = await startEngine(t, { genesis: path, flags })
+  for (const made of [second, ...others]) t.equal(await give(node, made), 'SYNCING')
+  t.equal(await give(node, first), 'VALID')
+  const head = blocks.at(-1) as MadeBlock
+  t.equal(await choose(node, head), 'SYNCING')
+  const trouble = await waitFor('the trouble', async () => (await health(node)).trouble)
+  t.match(trouble, /no node sends the header of block 2/, 'the oldest one was forgotten')
+  t.equal(await give(node, second), 'VALID')
+  await waitFor('the head', async () => (await choose(node, head)) === 'VALID')
 })

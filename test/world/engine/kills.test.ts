@@ -1,7 +1,7 @@
 // @alone it kills processes
 /**
- * A node under a consensus client is killed at random moments between a block and the choice of it: the chain stays
- * whole, its head is one that was chosen, and the client goes on. `KILLS=200` for a longer run.
+ * A node under a consensus client is killed at random moments between a block and its choice as head. The chain stays
+ * whole, its head is a chosen block, and the client continues. `KILLS=200` for a longer run.
  */
 import { join } from 'node:path'
 import t from 'tap'
@@ -54,7 +54,7 @@ t.test(`after each of ${kills} kills the head is one that was chosen`, async (t)
   const chosen = [parents[0] as MadeBlock]
   let last = parents[0] as MadeBlock
 
-  /** One call; what it asked for may be on disk before its answer. */
+  /** One call; its effect may be on disk before its answer. */
   const step = async (node: EngineNode): Promise<void> => {
     const ready = all.filter((made) => !given.has(made) && given.has(parentOf(made)))
     const isNew = ready.length > 0 && dice.throw(2) === 0
@@ -83,7 +83,7 @@ t.test(`after each of ${kills} kills the head is one that was chosen`, async (t)
     t.equal(result.hash, bytesToHex(last.hash), 'the node goes on from the last head')
     const calls = 1 + dice.throw(callsMax)
     for (let count = 0; count < calls; count++) await step(node)
-    // The last call is under way when the process is killed.
+    // The process is killed during the last call.
     const ended = once(node.service.process, 'exit')
     const underWay = step(node).catch(() => undefined)
     await new Promise((resolve) => setTimeout(resolve, dice.throw(20)))
@@ -91,7 +91,7 @@ t.test(`after each of ${kills} kills the head is one that was chosen`, async (t)
     await ended
     await underWay
     const head = await checkedHead(t, join(data, 'networks/engine/chain.mdb'), chosen)
-    // Only the choice that was under way may be missing, or be there without its answer.
+    // Only the last choice may be missing, or be stored without its answer.
     const allowed = [last, chosen.at(-1) as MadeBlock].map(({ hash }) => bytesToHex(hash))
     t.ok(allowed.includes(head?.hash as never), `kill ${kill}: head ${head?.number}`)
     last = chosen.findLast(({ hash }) => bytesToHex(hash) === head?.hash) as MadeBlock

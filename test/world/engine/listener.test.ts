@@ -1,5 +1,7 @@
 // @scene a node under a consensus client, over its own listener
-/** The listener for a consensus client: tokens, limits, what it answers, and what the public one does not. */
+/**
+ * The listener for a consensus client: tokens, limits, its answers, and the methods that the public listener refuses.
+ */
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -21,7 +23,7 @@ const chainIdCall = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}
 
 const genesis = testGenesis(mergedConfig(), { difficulty: '0x0' })
 
-/** The status for a body whose length is not said before. */
+/** The status for a body without an announced length. */
 async function sendInChunks({ url, tokenNow }: EngineNode, bytes: number): Promise<number | undefined> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenNow()}` }
   const sent = request(url, { method: 'POST', headers, agent: false })

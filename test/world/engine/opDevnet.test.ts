@@ -111,7 +111,7 @@ for (const data of ['calldata', 'blobs'] as const) {
       t.ok(Number((await blockAt(engine.origin, 'finalized')).number) > 0)
     }
     await mustAgree(t, rollup, Number(number))
-    // The origin of the newest blocks leaves L1, and op-node builds them again on another.
+    // L1 unwinds the origin of the newest blocks, and op-node builds them again on another origin.
     const { head_l1, unsafe_l2: origin } = await call(sequencer.node, 'optimism_syncStatus')
     await call(l1.origin, 'anvil_reorg', [head_l1.number - origin.l1origin.number + 2, []])
     await waitFor(

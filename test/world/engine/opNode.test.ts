@@ -1,19 +1,20 @@
 /**
- * What op-node asked its engine, op-geth, while a rollup began (`../shared/engine/op-node`), replayed to this one as far as
- * the recording has no gap: a sequencer, and a verifier that hears blocks before their parents. Skipped where the
- * recordings are absent.
+ * Replays the calls of op-node to its engine, op-geth, at the start of a rollup (`../shared/engine/op-node`), up to the
+ * first gap of the recording. One is a sequencer. The other is a verifier that gets blocks before their parents.
+ * Skipped without the recordings.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isObject } from '../../../src/primitives/jsonType.js'
+import { engineRecordings } from '../../consensus/engineRecordings.js'
 import { optimismGenesis, skipsOptimism } from '../../ingest/optimismChain.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
-import { engineRecordings, startEngine } from '../../service/engineNode.js'
+import { startEngine } from '../../service/engineNode.js'
 
 interface Exchange {
   readonly side: 'sequencer' | 'verifier'
-  /** Place in its recording. */
+  /** Place of the exchange in its recording. */
   readonly n: number
   readonly method: string
   readonly params?: readonly unknown[]
@@ -81,7 +82,7 @@ for (const side of ['sequencer', 'verifier'] as const) {
     const folder = makeFolder(t)
     const genesis = writeInto(folder, 'genesis.json', genesisAt(Number(first.timestamp)))
     const node = await startEngine(t, { genesis })
-    // Recorded payload id → ours.
+    // The service's payload id for each recorded one.
     const ids = new Map<unknown, unknown>()
     for (const { n, method, params = [], result, error } of exchanges) {
       const answer = await node.call(
@@ -101,7 +102,7 @@ for (const side of ['sequencer', 'verifier'] as const) {
   })
 }
 
-/** A result without what clients are free to choose: payload ids, sentences, and members that only one of both has. */
+/** A result without values that clients may choose: payload ids, sentences, and members that only one of both has. */
 function comparable(result: unknown): unknown {
   if (!isObject(result)) return result
   const { payloadId, payloadStatus, validationError: _, totalDifficulty: __, size: ___, ...rest } = result

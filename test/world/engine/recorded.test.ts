@@ -1,20 +1,20 @@
 // @alone it starts a server of twenty networks
 /**
- * Replays what a scripted consensus client asked go-ethereum over the Engine API (`../shared/engine`), file by file
- * against a new network of one server. Skipped where the recordings are absent.
+ * Replays the calls of a scripted consensus client to go-ethereum over the Engine API (`../shared/engine`), file by
+ * file against a new network of one server. Skipped without the recordings.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { engineRecordings, withoutEngineRecordings } from '../../consensus/engineRecordings.js'
 import { makeFolder, writeInto } from '../../library/folder.js'
 import { inTime, waitFor } from '../../library/until.js'
-import { engineRecordings, withoutEngineRecordings } from '../../service/engineNode.js'
 import { writeConfig } from '../../service/program.js'
 import { startService } from '../../service/service.js'
 
-/** go-ethereum ends the search for an estimate when it is 1.5 % too high; ours goes on to the exact gas. */
+/** go-ethereum ends the search for an estimate when it is 1.5 % too high; ours continues to the exact gas. */
 const otherwise = [/ eth_estimateGas /]
 
 const files = existsSync(engineRecordings)

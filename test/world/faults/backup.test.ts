@@ -11,7 +11,7 @@ import { chainPath, genesisPath } from '../../rpc/demoChain.js'
 import { fixtureDir } from '../../service/fixtures.js'
 import { copyDemoStore, runHere, startProgram, storePathOf } from '../../service/program.js'
 
-/** `KILLS=50` for a longer run. */
+/** `KILLS=50` makes a longer run. */
 const kills = Number(process.env.KILLS ?? 2)
 
 t.test(

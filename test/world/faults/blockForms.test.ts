@@ -83,7 +83,7 @@ store.begin(demoStore.readIdentity() as ChainIdentity)
 
 type Parts = 'block' | 'receipts'
 
-/** What becomes of an answer of an upstream: right, an accusation, or neither. */
+/** The outcome of an upstream's answer: right, an accusation, or neither. */
 async function judge(parts: Parts, hash: Hash32, upstream: OneUpstream): Promise<string> {
   const fetcher = new ProofFetcher(store, upstream, { schedule, fetchMsMax: 60_000 })
   const header = decodeHeader(demoStore.readHeader(hash) as Uint8Array)

@@ -1,4 +1,4 @@
-/** A follower and a gateway before nodes that disagree: on branches, on the time, on what is safe. */
+/** A follower and a gateway with nodes that disagree about branches, the time, and the safe block. */
 import t, { type Test } from 'tap'
 import { testAddresses } from '../../ingest/chainMaker.js'
 import { makeFolder } from '../../library/folder.js'
@@ -26,7 +26,7 @@ const balance = [String(testAddresses[1]), 'latest']
 
 interface Started {
   readonly services: readonly Service[]
-  /** What a subscriber of each is told. */
+  /** Events of a subscriber of each service. */
   readonly listeners: readonly HeadListener[]
 }
 
@@ -51,7 +51,7 @@ async function startBoth(
   return { services, listeners }
 }
 
-/** Resolves once both serve this head with the state of the node that has it. */
+/** Resolves once both serve this head with the state of its node. */
 async function bothReach({ services }: Started, head: NodeBlock, anvil: AnvilNode): Promise<void> {
   for (const service of services) {
     await reaches(service, head)
@@ -160,7 +160,7 @@ t.test('before one node', { skip }, async (t) => {
       const blocks = ['safe', 'finalized'].map((tag) => service.call('eth_getBlockByNumber', [tag, false]))
       return (await Promise.all(blocks)).map(({ result }) => Number(result?.number)).join()
     }
-    /** Names both at a new head; once that was asked for and the next one is there, the markers are these. */
+    /** Reports both at a new head. Once they were polled and the next head is there, the markers must be these. */
     const name = async (safe: unknown, finalized: unknown, expected: string) => {
       named = { safe, finalized }
       const asked = node.calls.length
@@ -181,7 +181,7 @@ t.test('before one node', { skip }, async (t) => {
     await name({ ...(await block('0x5')), hash: stranger }, { number: '0xffff', hash: stranger }, '3,2')
     await name({ number: 'x' }, null, '3,2')
     await name(await block('0x6'), await block('0x5'), '6,5')
-    // The branch that had the safe block goes; the next one that is named counts, also below it.
+    // The branch with the safe block is removed. The next reported one counts, even if it is lower.
     await anvil.ask('anvil_reorg', [Number((await anvil.head()).number) - 3, []])
     await name(await block('0x4'), await block('0x3'), '4,3')
   })

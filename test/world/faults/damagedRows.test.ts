@@ -1,4 +1,4 @@
-/** Rows of a store that cannot be taken apart: whoever asks for them gets an error, and the server goes on. */
+/** Rows of a store that cannot be decoded: a request for them gets an error, and the server continues. */
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ t.test('a head that cannot be read, and blocks whose rows are damaged or missing
   const putHead = (number: number, header: Uint8Array): Hash32 => {
     const hash = keccak256(concatBytes(header, numberKey(number)))
     environment.transactionSync(() => {
-      // It has one transaction, and a body that is nowhere.
+      // The block has one transaction, and a body that no node has.
       const body = encodeRlp([[], []])
       const senders = new Uint8Array(52)
       const totalDifficulty = new Uint8Array(0)

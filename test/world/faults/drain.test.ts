@@ -1,5 +1,5 @@
 /**
- * SIGTERM under load, at random moments: whatever the server took of a request is answered, and it exits with 0.
+ * SIGTERM under load, at random moments: every request that the server began to read is answered, and it exits with 0.
  * `DRAINS=50` for a longer run.
  */
 import { join } from 'node:path'
@@ -22,9 +22,9 @@ const answersMax = 400
 const chainId = 'SN_SEPOLIA'
 
 interface Load {
-  /** `sender/nonce` of each submission whose answer came. */
+  /** `sender/nonce` of each submission that got an answer. */
   readonly answered: Set<string>
-  /** Answers that came in part. */
+  /** Answers of which only a part arrived. */
   cut: number
   answers: number
 }

@@ -1,4 +1,4 @@
-/** A disk that fails a write takes the process along, in order; what was answered before is there for the next one. */
+/** A disk that fails a write ends the process, in order. Earlier answers are there for the next process. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -17,7 +17,7 @@ const devnet = join(packageRoot(), 'data/devnet')
 const genesis = join(devnet, 'genesis.json')
 const chain = join(devnet, 'chain.rlp')
 
-/** The status with which a service ends by itself, and what it said. */
+/** The status with which a service ends by itself, and its output. */
 async function endOf({ process, said }: Service): Promise<{ status: number | null; err: string }> {
   if (process.exitCode === null) await once(process, 'close')
   return { status: process.exitCode, err: said.err }

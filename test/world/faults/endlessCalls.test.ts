@@ -1,4 +1,4 @@
-/** One key that asks for endless calls over and over, and what the program leaves to the others. */
+/** One key repeats endless calls. Measures the service that other keys still get. */
 import t, { type Test } from 'tap'
 import { until, waitFor } from '../../library/until.js'
 import { startKeyedDemo } from '../../service/keyedDemo.js'
@@ -11,7 +11,7 @@ const endless = '0x5b600056'
 /** PUSH1 7 PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN */
 const seven = '0x600760005260206000f3'
 
-/** A balance that nobody looks at makes each another call, so that none is remembered. */
+/** A balance that no code reads makes each call different, so that no answer is cached. */
 function callOf(code: string, id: number): string {
   const overrides = { [overridden]: { code, balance: `0x${(id + 1).toString(16)}` } }
   return request('eth_call', [{ to: overridden }, 'latest', overrides], id)
@@ -45,10 +45,10 @@ const proofsEach = 10
 
 t.test('victims of endless calls lose nothing, and wait for one of them at most', async (t) => {
   const { attacker, victims } = await startAttacked(t, {})
-  /** Of calls that had a thread to themselves until their time or gas was over. */
+  /** Calls that had a thread to themselves until their time or gas was used up. */
   const aborted: RpcAnswer[] = []
   let sent = 0
-  // More than a request may wait for, one after another.
+  // Sends more calls than one request may wait for, one after another.
   for (; sent < 100; sent++) attacker.send(callOf(endless, sent))
   let isOver = false
   const attack = (async () => {
@@ -58,7 +58,7 @@ t.test('victims of endless calls lose nothing, and wait for one of them at most'
       attacker.send(callOf(endless, sent++))
     }
   })()
-  /** How many of them ended while a call of a victim waited. */
+  /** Number of these calls that ended while a call of a victim waited. */
   const overtaken: number[] = []
   const ask = async (victim: SocketClient, text: string) => {
     const before = aborted.length
@@ -87,7 +87,7 @@ t.test('victims of endless calls lose nothing, and wait for one of them at most'
     }),
   )
   t.strictSame(served, Array(victims.length).fill({ calls: callsEach, proofs: proofsEach }))
-  // One that is about to end when a call arrives, on each thread; what waits behind these comes after the call.
+  // On each thread one call is about to end when another arrives; later calls wait behind it.
   t.ok(Math.max(...overtaken) <= 2, overtaken.join())
   await until(() => aborted.length >= 2)
   isOver = true
@@ -102,7 +102,7 @@ t.test('who pays by time is refused until endless calls are paid for', async (t)
     keyUnitsPerSecond: 1,
     keyUnitsBurst: 25_000,
   })
-  // A call is charged 100 units, and 50,000 for half a second of CPU: fewer where other processes have the core.
+  // A call is charged 100 units, and 50,000 for half a second of CPU; fewer if other processes have the core.
   let refused: RpcAnswer
   let calls = 0
   do {

@@ -1,7 +1,7 @@
 // @shares
 /**
- * Six networks of other families in one process, each before two honest nodes and a liar, over chains that reorganise.
- * `STORM_SECONDS=600` makes it ten minutes.
+ * Six networks of other families in one process, each with two honest nodes and a lying one, over chains that
+ * reorganise. `STORM_SECONDS=600` makes it ten minutes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -55,7 +55,7 @@ class Front {
   readonly nodes: readonly FamilyNode[]
   /** Every block that was ever made, by its hash. */
   readonly made = new Map<string, Json>()
-  /** Answers: right, spoilt by the liar and labelled, and errors. */
+  /** Answers: right, wrong but marked as reported, and errors. */
   readonly counts = { right: 0, spoilt: 0, failed: 0 }
 
   constructor(name: string, chain: MadeChain, dice: Dice) {
@@ -75,7 +75,7 @@ class Front {
     return this.chain.fixture.blocks.at(-1)?.block as Json
   }
 
-  /** All nodes have what the chain has. */
+  /** All nodes have all blocks of the chain. */
   show(): void {
     for (const { block } of this.chain.fixture.blocks) this.made.set(block.hash, block)
     for (const node of this.nodes) node.head = this.chain.fixture.blocks.length - 1
@@ -103,7 +103,7 @@ function sortedLower(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What is wrong with what one network serves: what is no truth has to say that it was told. */
+/** The faults in the answers of one network: an unproved answer must be marked as reported. */
 async function wrongOf(service: Service, { name, made, counts }: Front): Promise<string[]> {
   const block = await ask(service, name, 'eth_getBlockByNumber', ['latest', true])
   const balance = await ask(service, name, 'eth_getBalance', [plain, 'latest'])

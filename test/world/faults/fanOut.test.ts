@@ -10,20 +10,23 @@ import { isHandledAs, loudBlocksMin, planOfLoudness, stoppedStreams } from '../.
 
 const MiB = 2 ** 20
 const readersCount = 450
-/** Of each policy. */
+/** Number of clients of each policy. */
 const stoppedCount = 17
 
-/** Some heads come before the loud blocks, and some more for those who read again. */
+/** Some heads come before the large blocks, and some more for those who read again. */
 const quietBlocks = 4
 const loud = { from: quietBlocks + 1, to: quietBlocks + loudBlocksMin + 4 }
 const length = loud.to + 6
 
 /**
- * What the server may keep for a client that does not read: two events unsent (33 KiB), its share of its socket's and
- * its subscriptions' own state, and nothing of what waits, which all share.
+ * Limit of memory for a client that does not read: two unsent events (33 KiB), and its share of its socket and
+ * subscriptions. Waiting events do not count, because all clients share them.
  */
 const bytesPerStopped = 256 * 1024
-/** For rendering loud blocks and for the blocks' own caches, whoever reads: 16 blocks of 540 KB, several times over. */
+/**
+ * For rendering large blocks and for the blocks' own caches, independent of the readers: 16 blocks of 540 KB, several
+ * times over.
+ */
 const bytesForBlocks = 100 * MiB
 
 t.test(

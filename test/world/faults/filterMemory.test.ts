@@ -1,4 +1,4 @@
-/** Log filters as large as they may be, on as many sockets as it takes, against the program as its operator runs it. */
+/** The largest possible log filters, on as many sockets as needed, on the program as its operator runs it. */
 import t from 'tap'
 import { waitFor } from '../../library/until.js'
 import { startKeyedDemo } from '../../service/keyedDemo.js'
@@ -7,12 +7,12 @@ import { SocketClient } from '../../transport/socketClient.js'
 const sockets = 12
 const addressesPerFilter = 1_000
 
-/** Filters that are asked of one socket: more than its share, and few enough for a test. */
+/** Filters requested on one socket: more than its share, and few enough for a test. */
 const filtersAsked = 50
 
 let serial = 0
 
-/** A subscription whose addresses no other has. */
+/** A subscription with addresses that no other one has. */
 function subscribeToThousand(id: number): string {
   const address = Array.from(
     { length: addressesPerFilter },
@@ -27,7 +27,7 @@ async function connect(origin: string, key: string): Promise<SocketClient> {
   return client
 }
 
-/** Asks for as many filters as a socket gets, and how the first one beyond was refused. */
+/** Requests as many filters as a socket gets. Returns the refusal of the first one beyond. */
 async function fill(client: SocketClient): Promise<{ taken: number; refusal: string | undefined }> {
   let refusal: string | undefined
   let taken = 0

@@ -1,4 +1,4 @@
-/** A follower before nodes of which some lie, lag or die: what one of them does ends nothing, and takes nothing back. */
+/** A follower with nodes of which some lie, lag or die. Their actions end nothing, and unwind no valid block. */
 import t, { type Test } from 'tap'
 import { reachesTip } from '../../faults/storm.js'
 import { type StormBlock, StormChain } from '../../faults/stormChain.js'
@@ -14,14 +14,14 @@ interface Rig {
   readonly chain: StormChain
   readonly honest: readonly HonestNode[]
   readonly liar: LyingNode
-  /** A follower of these nodes, at the newest block, with what a subscriber is told. */
+  /** A follower of these nodes, at the newest block, with the events of a subscriber. */
   follow(
     nodes: readonly { readonly node: WeatherNode }[],
     options?: Partial<FollowOptions>,
   ): Promise<{ readonly service: Service; readonly listener: HeadListener }>
 }
 
-/** Three honest nodes, the last of which is three steps behind, and a liar, which is honest at first. */
+/** Three honest nodes, of which the last is three steps behind, and a lying node, which is honest at first. */
 async function openRig(t: Test): Promise<Rig> {
   const chain = await StormChain.fromSeed(1)
   const honest = [0, 0, 3].map((lagSteps) => new HonestNode(chain, { lagSteps, hasRaw: true }))

@@ -1,11 +1,11 @@
-/** A follower before nodes that lag, lie and reorganise. */
+/** A follower with nodes that lag, lie and reorganise. */
 import t from 'tap'
 import { isLong, nodeMs, Storm } from '../../faults/storm.js'
 import { makeFolder } from '../../library/folder.js'
 import { someOf } from '../../library/property.js'
 import { startFollower } from '../../upstream/followedNode.js'
 
-// Where the operator lets one node of nine lead, four that lie are in the lead for much of a long storm.
+// If the operator lets one node of nine lead, the four lying nodes lead for much of a long storm.
 for (const quorum of isLong ? [undefined] : someOf([undefined, 1], 1)) {
   const by = quorum === undefined ? 'a majority leads' : 'the highest claim leads'
   t.test(`a follower in a storm where ${by} serves what is right, and in time`, async (t) => {
@@ -19,7 +19,7 @@ for (const quorum of isLong ? [undefined] : someOf([undefined, 1], 1)) {
       ...(quorum !== undefined && { quorum }),
     })
     await storm.rage(service, {
-      // Where one node is enough, one that lies may lead for some seconds, a sixth of a short storm.
+      // If one node is enough, a lying one may lead for some seconds, a sixth of a short storm.
       ...(quorum === 1 && { lateShareMax: 0.5 }),
       mayFail: () => false,
       mayRefuseOrphan: (message) => message === 'header for hash not found',

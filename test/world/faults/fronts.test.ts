@@ -1,6 +1,6 @@
 /**
- * Upstreams as they are in the world, by rows, and whatever asks them, by columns: no honest node is called a liar, what
- * it can give is given, and the start takes at most ten seconds where it answers at all.
+ * Upstreams with the faults of real systems, by rows, and the functions that use them, by columns. No honest node is
+ * called a liar, all its available data are served, and the start takes at most ten seconds if it answers.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -59,16 +59,16 @@ import { WeatherNode } from '../../upstream/weatherNode.js'
 
 interface Row {
   readonly front: Front
-  /** What it cannot give: kinds of things that a gateway fetches. */
+  /** Data that the node cannot provide: kinds that a gateway fetches. */
   readonly lacks?: readonly Wanted['kind'][]
-  /** What of its genesis it does not tell: its config alone, or its first block as well; absent: it tells all. */
+  /** Parts of its genesis that the node hides: only its config, or also its first block. If absent, none. */
   readonly hides?: 'config' | 'genesis'
-  /** Whether it gives nothing at all. */
+  /** Whether the node provides no data. */
   readonly isDead?: boolean
 }
 
 const debug = /^(debug|admin|anvil|erigon)_/
-/** What hosted endpoints do not have. */
+/** Methods that hosted endpoints do not have. */
 const unhosted =
   /^(debug|admin|anvil|erigon|trace|txpool)_|^eth_(getBlockReceipts|createAccessList|config|getHeaderBy.*)$/
 const tooMany = 'Batch of more than 3 requests are not allowed on free tier'
@@ -132,7 +132,7 @@ const pruned = { error: { code: 4444, message: 'pruned history unavailable' } }
 const isFirst = ({ method, params }: FrontCall) =>
   /^eth_get(Block|Header)ByNumber$/.test(method) && params[0] === '0x0'
 
-/** An answer with its head. */
+/** The answer with its head. */
 const whole = (line: string, headers: Readonly<Record<string, string>>, body: string) => ({
   body: [line, ...Object.entries(headers).map((each) => each.join(': ')), '', body].join('\r\n'),
   isWhole: true,
@@ -151,7 +151,7 @@ const without = (names: RegExp, value?: unknown) => (body: string) =>
     ),
   )
 
-/** Answers each question so the first time that it is asked. */
+/** Returns this answer for each question the first time. */
 function failsFirst(answer: FrontAnswer): Front {
   const asked = new Set<string>()
   const isFirstTime = ({ method, params }: FrontCall) => {
@@ -167,7 +167,7 @@ function failsFirst(answer: FrontAnswer): Front {
   }
 }
 
-/** What fronts make of each answer without changing what it says. */
+/** Changes of fronts to each answer that keep its meaning. */
 const rewritings: Readonly<
   Record<string, (body: string, reply: FrontReply) => string | Partial<FrontReply>>
 > = {
@@ -227,7 +227,7 @@ const chainIds: Readonly<Record<string, FrontAnswer>> = {
   '-32000 in words of its own': { error: { code: -32000, message: 'we would rather not' } },
 }
 
-/** When the newest block is there for whoever asks by its hash: a second after the first that did. */
+/** Time at which the newest block is available by its hash, which is a second after the first request. */
 let newestAt: number | undefined
 const newestFrom = () => (newestAt ??= performance.now() + 1_000)
 
@@ -448,16 +448,16 @@ const lowArchive = await startNode(({ method, params }) => {
   return answerOf({ method, params: isNamed ? [`0x${low.toString(16)}`, ...params.slice(1)] : params })
 })
 
-/** On a machine that does nothing else; the row without a front, which is the first, tells how slow it is. */
+/** Limit on an idle machine; the first row, without a front, measures how slow this machine is. */
 let startMsMax = 10_000
 const plainStartMs = 1_500
-/** How long nothing may come of a node that gives nothing. */
+/** Time in which a node without data must produce no message. */
 const deadMs = 1_500
 const genesis = { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
 
 const upstreamAt = (url: string): UpstreamOptions => ({ url, timeoutMs: 5_000, answerBytesMax: 2 ** 26 })
 
-/** A source on this thread, and what it told. */
+/** A source on this thread, and its messages. */
 class Run {
   readonly messages: IngestMessage[] = []
   readonly began = performance.now()
@@ -519,7 +519,7 @@ const stateAt = (block: DemoBlock): Wanted => ({
   slots: [slot],
 })
 
-/** What a gateway is asked for: each in its head's chain, or below its headers. */
+/** Data that a gateway fetches: each in its head's chain, or below its headers. */
 const wanted: readonly Wanted[] = [
   stateAt(headBlock),
   { kind: 'code', hash: bytesOf(keccak(bytesOf(codeOfVault.result))) as Hash32 },
@@ -552,7 +552,7 @@ const gatewayTask = (t: Test, url: string, beacon?: BeaconPlan) => ({
   beacon,
 })
 
-/** Each gets a row and the URL of a front of it before the archive. */
+/** A column gets a row and the URL of its front before the archive. */
 type Column = (
   t: Test,
   row: Row,
@@ -615,7 +615,7 @@ const columns: Readonly<Record<string, Column>> = {
     const began = performance.now()
     const deadline = began + (isDead === true ? deadMs : 20_000)
     const learn = () => chainOf(upstream, deadline, () => undefined)
-    // A gateway asks again where it gets no answer.
+    // A gateway asks again if it gets no answer.
     const chain = learn().catch((error) =>
       error instanceof OperatorError || isDead === true ? Promise.reject(error) : learn(),
     )
@@ -629,7 +629,7 @@ const columns: Readonly<Record<string, Column>> = {
     const notice = (line: string) => void said.push(line)
     const found = genesisOfNode(undefined, '', store, [options], { notice, signal })
     if (hides !== undefined) {
-      // What cannot be known of a chain's rules is what nodes tell of its blocks; to execute them takes the rules.
+      // If the rules of a chain are unknown, its blocks are only reported, because execution needs the rules.
       const [gateway, follower] = await Promise.allSettled([chain, found])
       const { genesisHash } = examples
       const refused = { status: 'rejected', reason: { name: 'OperatorError', message: /--genesis/ } }
@@ -646,13 +646,13 @@ const columns: Readonly<Record<string, Column>> = {
   },
 }
 
-/** Gives what is said a while, for a node that gives nothing. */
+/** Waits for messages of a run whose node provides no data. */
 async function staysAway(run: Run): Promise<string> {
   await waitFor('the time', () => performance.now() - run.began > deadMs)
   return run.said
 }
 
-/** `ROW` and `COLUMN` name parts of the rows and columns that are run; absent: all. */
+/** `ROW` and `COLUMN` name parts of the rows and columns that are run; if absent, all. */
 const { ROW = '', COLUMN = '' } = process.env
 
 t.test('how slow this machine is', async (t) => {
@@ -667,8 +667,8 @@ t.test('how slow this machine is', async (t) => {
 })
 
 /**
- * The columns of a row: all where `KILLS` or `ROW` ask for more; else two, in turn. Rows that hide something of the genesis
- * have the column that asks for it, and rows that lack something the one that fetches it.
+ * The columns of a row: all if `KILLS` or `ROW` ask for more, else two, in turn. Rows that hide a part of the genesis
+ * have the column that asks for it. Rows that lack data have the column that fetches it.
  */
 function columnsOf({ hides, lacks }: Row, at: number): [string, Column][] {
   const all = Object.entries(columns)
@@ -679,7 +679,7 @@ function columnsOf({ hides, lacks }: Row, at: number): [string, Column][] {
   return lacks !== undefined || at % 2 === 0 ? all.slice(0, 2) : all.slice(2)
 }
 
-/** The first tells how slow the machine is. */
+/** The first measures how slow the machine is. */
 const [plain, ...others] = [...Object.entries(rows).entries()]
 const isWhole = process.env.KILLS !== undefined || ROW !== ''
 for (const [at, [name, row]] of [plain as (typeof others)[0], ...(isWhole ? others : someOf(others, 12))]) {

@@ -17,7 +17,7 @@ import { onSmallDisk, withoutSmallDisk } from '../../store/smallDisk.js'
 import { dumpStore } from '../../store/storeDump.js'
 
 const isFull = /^the disk that holds .* is full; free some space/
-/** So much more the disk grows each time; the store of the demo chain takes some 8 MB. */
+/** Growth of the disk each time; the store of the demo chain takes some 8 MB. */
 const growthKb = 500
 /** Imported before the disk is full for the first time. */
 const blocksBefore = 20
@@ -28,7 +28,7 @@ t.test(title, { skip: withoutSmallDisk }, (t) =>
     await importHere(folder, [writeInto(makeFolder(t), 'some.rlp', chainOf(1, blocksBefore))])
     const heads: number[] = [blocksBefore]
     for (let isWhole = false; !isWhole; ) {
-      // More each time: what blocks share a transaction is lost together, and how many do depends on the machine.
+      // More each time. Blocks that share a transaction are lost together, and their number depends on the machine.
       leave((heads.length - 1) * growthKb)
       const failure: unknown = await importHere(folder, [chainPath]).then(
         () => undefined,
@@ -101,7 +101,7 @@ t.test(
 t.test('a transaction that fills the disk finds it full, not broken', { skip: withoutSmallDisk }, (t) =>
   onSmallDisk(t, 1_000, async ({ folder, leave }) => {
     const path = join(folder, 'chain.mdb')
-    // As LMDB says it of a write that was cut short.
+    // The error of LMDB for an incomplete write.
     const cut = () => toStoreError(new Error('Input/output error: commit'), {} as RootDatabase, path)
     t.match(cut()?.message, /failed a write \(Input\/output error\); check that disk$/)
     leave(-4)

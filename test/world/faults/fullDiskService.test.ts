@@ -1,4 +1,4 @@
-/** A disk that becomes full under a server: reads go on, also after a restart, and writes once there is room. */
+/** A disk that becomes full under a server: reads continue, also after a restart, and writes once there is room. */
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -22,8 +22,8 @@ const [genesis, chain] = ['genesis.json', 'chain.rlp'].map((name) => join(devnet
 const kilobyte = 1024
 
 /**
- * What a full disk leaves: a little too little to write anything, or nothing at all. What a source that ends gives back,
- * such as its lock's file, does not make room.
+ * Free space of a full disk: a little too little to write anything, or none. Files that a source removes at its end,
+ * such as its lock, do not make room.
  */
 const leftKilobytes = [-256, -freeBytesMin / kilobyte]
 
@@ -43,7 +43,7 @@ async function makeKey(dataDir: string, unitsPerDay: number | null): Promise<str
   return text
 }
 
-/** A server whose disk may be full, with what its clients and its operator ask of it. */
+/** A server whose disk may be full, with the requests of its clients and its operator. */
 class Client {
   constructor(
     readonly service: Service,
@@ -79,14 +79,14 @@ class Client {
     return { status, ...JSON.parse(text) }
   }
 
-  /** Calls that the server has stored, those included that it has not yet. */
+  /** Counted calls, including those that the server has not stored yet. */
   async callsUsed(): Promise<number> {
     const { rows } = JSON.parse((await this.admin.get('/api/usage')).text)
     return rows.reduce((sum: number, { calls }: { calls: number }) => sum + calls, 0)
   }
 }
 
-/** Reads go on, and nothing is written. */
+/** Expects that reads continue, and that no write is accepted. */
 async function checkReadOnly(t: Test, client: Client): Promise<void> {
   t.match(await client.read('kept'), { status: 200, result: '0x108' })
   t.match(await client.read('played'), { status: 200, result: /^0x10/ })

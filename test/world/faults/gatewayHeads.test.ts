@@ -1,4 +1,4 @@
-/** Which head a gateway follows where some of its nodes claim heads that are nowhere, or invalid, or say nothing. */
+/** The head of a gateway if some of its nodes claim heads that do not exist or are invalid, or do not answer. */
 import t, { type Test } from 'tap'
 import { reachesTip } from '../../faults/storm.js'
 import { type StormBlock, StormChain } from '../../faults/stormChain.js'
@@ -10,7 +10,7 @@ import type { Service } from '../../service/service.js'
 import { type GatewayOptions, startGateway } from '../../upstream/followedNode.js'
 import { WeatherNode } from '../../upstream/weatherNode.js'
 
-/** Nodes of one chain: a liar, which is honest at first, and honest ones. */
+/** Nodes of one chain: a lying node, which is honest at first, and honest ones. */
 async function openRig(t: Test, honestCount: number) {
   const chain = await StormChain.fromSeed(1)
   const honest = Array.from(
@@ -31,8 +31,8 @@ async function open(t: Test, node: WeatherNode): Promise<WeatherNode> {
 }
 
 /**
- * No node here is silent: those that stop refuse connections. On a busy machine the answers for a branch of 65 blocks,
- * all of which this process gives, take seconds; with less time each attempt would fail, and the next begin anew.
+ * No node here is silent: stopped nodes refuse connections. This process gives all answers for a branch of 65 blocks,
+ * which take seconds on a busy machine. With less time each attempt would fail, and the next would begin again.
  */
 const nodeMs = 60_000
 

@@ -1,5 +1,5 @@
 // @shares
-/** A gateway before nodes that lag, lie and reorganise. */
+/** A gateway with nodes that lag, lie and reorganise. */
 import { join } from 'node:path'
 import t from 'tap'
 import { ChainReader } from '../../../src/data/store/chainReader.js'
@@ -9,12 +9,12 @@ import { makeFolder } from '../../library/folder.js'
 import { storePathOf } from '../../service/program.js'
 import { startGateway } from '../../upstream/followedNode.js'
 
-/** What a gateway says that has no answer. */
+/** The messages of a gateway without an answer. */
 const clear = /^(no upstream |request timed out|fewer than )/
 
 t.test('a gateway in a storm serves what is right, and in time', async (t) => {
   const storm = await Storm.open(t)
-  // Nodes that make 64 blocks on a slow machine answer nothing meanwhile; those that are silent do so for as long.
+  // Nodes that make 64 blocks on a slow machine do not answer meanwhile; silent nodes stay silent for the same time.
   const folder = makeFolder(t)
   const service = await startGateway(t, folder, { urls: storm.urls, timeoutMs: 30_000, logsFrom: 0 })
   await storm.rage(service, {

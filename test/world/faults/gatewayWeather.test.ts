@@ -1,4 +1,4 @@
-/** A gateway before nodes that fail, err and lie: its clients get a right answer, or an error in time. */
+/** A gateway with nodes that fail, err and lie: its clients get a right answer, or an error in time. */
 import t, { type Test } from 'tap'
 import { testAddresses } from '../../ingest/chainMaker.js'
 import { makeFolder } from '../../library/folder.js'
@@ -18,7 +18,7 @@ import {
 import { badWeathers, fine } from '../../upstream/weatherNode.js'
 
 const skip = withoutAnvil
-/** What a gateway says that has no answer: which nodes it asked and why they did not help, or that time is over. */
+/** The messages of a gateway without an answer: the asked nodes and their failures, or that time is over. */
 const clear = /^(no upstream |request timed out|fewer than )/
 
 /** The answer to a question once it is the node's. */
@@ -36,7 +36,7 @@ async function becomes(
   })
 }
 
-/** Asks; there is a result, which must be anvil's, or an error that says why not. */
+/** Sends a call. A result must be anvil's; an error must give its reason. */
 async function rightOrClear(
   t: Test,
   service: Service,
@@ -61,7 +61,7 @@ t.test('before one node', { skip }, async (t) => {
   await reaches(service, base)
   const listener = await HeadListener.open(t, service)
   const asker = await HeadAsker.open(t, service)
-  /** Each head was told, and no block was taken back. */
+  /** Each head was reported, and no block was unwound. */
   const reportedAll = async (t: Test) => {
     const last = await anvil.head()
     await waitFor('the last head', () => listener.events.at(-1)?.hash === last.hash)

@@ -1,5 +1,5 @@
 // @shares
-/** Helper processes that end in a way that nobody expected: an error says so, and accuses neither a process nor a store. */
+/** Helper processes that end unexpectedly: an error reports that, and accuses neither a process nor a store. */
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -9,7 +9,7 @@ import { makeFolder } from '../../library/folder.js'
 import { copyDemoStore, runProgram, storePathOf } from '../../service/program.js'
 import { mapBytes, writeShrunkStore } from '../../store/shrunkStore.js'
 
-/** What every new process is told to load first, and cannot. */
+/** A module that every new process loads first, and that does not exist. */
 const broken = { NODE_OPTIONS: '--require /there/is/no/such/file.cjs' }
 const printed = /it printed: .*Cannot find module '\/there\/is\/no\/such\/file\.cjs'/
 
@@ -26,7 +26,7 @@ function whileBroken(act: () => void): void {
 
 t.test('the lock of a writer of whom nothing is known is not taken, and names no process', async (t) => {
   const path = join(makeFolder(t), 'chain.mdb')
-  // As a crash leaves it, by this release and by earlier ones.
+  // Files as a crash leaves them, of this release and of earlier ones.
   for (const left of [
     '16654 host 2026-11-29T12:00:00.000Z 0123456789abcdef',
     '16654 host 0123456789abcdef',
@@ -45,7 +45,7 @@ t.test('the lock of a writer of whom nothing is known is not taken, and names no
 t.test('a store that could not be walked is not called damaged', async (t) => {
   const path = join(makeFolder(t), 'store.mdb')
   await writeShrunkStore(path)
-  // Its last pages are free, which only a walk can tell.
+  // The last pages of the store are free, which only a walk can detect.
   truncateSync(path, 100 * 4_096)
   const open = () => openEnvironment({ path, readOnly: true, mapBytes })
   whileBroken(() => {
@@ -58,7 +58,7 @@ t.test('a store that could not be walked is not called damaged', async (t) => {
 t.test('a check of a store that did not run is not a fault of the store', async (t) => {
   const data = makeFolder(t)
   copyDemoStore(data, 'demo')
-  // The program itself starts; what it starts does not.
+  // The program itself starts; its child processes do not.
   const preload = join(data, 'preload.cjs')
   writeFileSync(preload, `process.env.NODE_OPTIONS = ${JSON.stringify(broken.NODE_OPTIONS)}`)
   const { status, err } = await runProgram(['verify', '--network', 'demo', '--data', data], {

@@ -1,6 +1,7 @@
 /**
- * A hostile load against the program as its operator runs it: every method, subscriptions, pages, both transports, all at
- * once, with parameters that are made worse at random. Whatever comes, no turn of the event loop takes long. `HOSTILE_SECONDS=300` makes it longer, `HOSTILE=calls,pages` chooses parts, SEED repeats a run.
+ * A hostile load on the program as an operator runs it. Calls every method, subscriptions and pages over both
+ * transports at once, with parameters that are changed at random. No turn of the event loop takes long.
+ * `HOSTILE_SECONDS=300` makes it longer, `HOSTILE=calls,pages` chooses parts, SEED repeats a run.
  */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -21,18 +22,18 @@ import { waitFor } from '../../library/until.js'
 import { copyDemo } from '../../service/servedDemo.js'
 import { reportsOf, type Service, startService } from '../../service/service.js'
 
-/** Length of a window, and how many there may be until one has only short turns: machines are busy at times. */
+/** Length of a window, and the number of windows until one has only short turns: machines are sometimes busy. */
 const seconds = Number(process.env.HOSTILE_SECONDS ?? 3)
 const windowsMax = 8
-/** node:http parses all requests of a packet at once, before any code of ours runs. */
+/** node:http parses all requests of a packet at once, before any code of the program runs. */
 const turnMsMax = { uws: 50, node: 100 }
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 
-/** Who attacks: says what to do again and again, until the load is over. */
+/** An attacker: repeats actions until the load is over. */
 class Attacker {
   readonly calls: HostileCalls
   isOver = false
-  /** How often it did what it repeats. */
+  /** Number of finished actions. */
   done = 0
   readonly #service: Service
 
@@ -53,7 +54,7 @@ class Attacker {
     return this.calls.pick(['demo', 'dev'] as const)
   }
 
-  /** Repeats `work` in so many lanes; what fails is tried again. */
+  /** Repeats `work` in this number of lanes; failed work is tried again. */
   repeat(lanes: number, work: () => Promise<void>): void {
     const lane = async () => {
       while (!this.isOver) {
@@ -177,7 +178,7 @@ const parts: Readonly<Record<string, (attacker: Attacker) => void>> = {
     })
   },
   readers(attacker) {
-    // Those who ask for much and never read.
+    // Clients that request long answers and never read.
     const much = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockReceipts', params: ['latest'] })
     attacker.repeat(8, async () => {
       const socket = await attacker.socket()

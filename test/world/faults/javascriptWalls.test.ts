@@ -1,5 +1,5 @@
 /**
- * What one key's tracers in JavaScript may do to another key: nothing. Attacks of each kind, and the traces of a victim
+ * JavaScript tracers of one key have no effect on another key. Runs attacks of each kind, and traces of a victim
  * before, during and after them, on every thread of the pool.
  */
 import t from 'tap'
@@ -20,7 +20,7 @@ import { copyDemo } from '../../service/servedDemo.js'
 import { type RpcAnswer, readRssBytes, reportsOf, startService } from '../../service/service.js'
 
 const threads = 3
-/** Most resident memory, whatever callers do. */
+/** Highest resident memory, for any calls. */
 const rssBytesMax = 900 * 2 ** 20
 const { dataDir, config } = copyDemo(t, {
   demo: { javascriptTracers: true },
@@ -65,7 +65,7 @@ async function victimAnswers(): Promise<string[]> {
   return Promise.all(Array.from({ length: threads }, () => ask(victim, victimCalls)))
 }
 
-/** By one method, or by three. */
+/** Attacks by one method, or by three. */
 async function attack(
   { tracer, timeout = '60s' }: ScriptAttack,
   isShort = false,
@@ -135,7 +135,7 @@ t.test('what tracers take has a limit, and is given back', async (t) => {
     }
     t.ok(same(await during), each.name)
   }
-  // Of two keys at once, as many as may run.
+  // Attacks of two keys at once, as many as may run.
   const body = (attack: ScriptAttack) =>
     bodyOf([['debug_traceTransaction', [hash, { tracer: attack.tracer }]]])
   const all = someOf(takingAttacks, 3).flatMap((each) => [ask(attacker, body(each)), ask(other, body(each))])
@@ -159,7 +159,7 @@ t.test('what does not end is ended, its time is counted, and its thread serves o
     t.ok(same(await during) && same(await victimAnswers()), each.name)
   }
   const spent = await cpuSeconds()
-  // Of the first, whose thread was ended, and the others, of 300 ms each.
+  // The CPU time of the first, whose thread was ended, and of the others, 300 ms each.
   t.ok(spent - before >= 1, `${spent - before} s of CPU time are counted`)
 })
 
@@ -181,7 +181,7 @@ t.test('callers who leave take their tracers with them', async (t) => {
     setTimeout(() => controller.abort(), 300 * left)
     t.equal(await sent, 'AbortError')
   }
-  // Other tracers find a place once those are gone.
+  // Other tracers get a place once these have ended.
   const quick = '{ fault: function () {}, result: function () { return 7 } }'
   const body = bodyOf([['debug_traceTransaction', [hash, { tracer: quick }]]])
   t.match(JSON.parse(await ask(attacker, body)), [{ result: 7 }])
@@ -214,7 +214,7 @@ t.test('one key leaves a place to others, and cannot fill all that wait', async 
   t.ok(ended.every((answer) => answer.includes('server busy')))
   const quick = '{ fault: function () {}, result: function () { return 7 } }'
   for (let asked = 0; asked < 3; asked++) t.match(JSON.parse(await ask(other, body(quick))), { result: 7 })
-  // Each of these may have taken the place of one that waited.
+  // Each of these jobs may have run before one that waited.
   t.ok(
     ended.length <= 22 && ended.every((answer) => answer.includes('server busy')),
     `${ended.length} of 40 ended`,

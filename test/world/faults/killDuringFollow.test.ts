@@ -19,12 +19,12 @@ import { once, waitFor } from '../../library/until.js'
 import { checkedHead } from '../../store/checkedStore.js'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../../upstream/anvilNode.js'
 
-/** `KILLS=50` for a longer run: each takes a process that follows, and a check of its store. */
+/** `KILLS=50` makes a longer run: each kill takes a process that follows, and a check of its store. */
 const kills = Number(process.env.KILLS ?? 1)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../../src/sources/ingest/thread/ingestThread.js', import.meta.url).href
 
-/** Follows in a thread, as the program does, and prints each head and what becomes of it. */
+/** Follows in a thread, like the program, and prints each head and the outcome. */
 const childSource = `
   import { readFileSync } from 'node:fs'
   import { startIngest } from ${JSON.stringify(threadUrl)}
@@ -33,11 +33,11 @@ const childSource = `
   thread.finished.then(said('finished'), ({ message }) => console.log('failed', message))
 `
 
-/** A node whose chain moves when the test lets it. */
+/** A node whose chain moves when the test decides. */
 interface MovingNode {
   readonly url: string
   readonly genesisText: string
-  /** Some blocks more, or others; `reported` resolves once a follower said something since. */
+  /** Adds some blocks, or replaces some. `reported` resolves once a follower has sent a message since. */
   move(depth: number, reported: () => Promise<unknown>): Promise<unknown>
   /** Hash of the head, which stays. */
   end(): Promise<string>
@@ -65,7 +65,7 @@ async function startCrossing(
   make: typeof makeAmsterdamReplay,
 ): Promise<MovingNode> {
   const before = fork - 1
-  // Enough for the lines that are waited for before each kill.
+  // The chain is long enough for the lines that are awaited before each kill.
   const length = Math.min(before + 5 + 6 * kills, before + 190)
   const reorganisations = Array.from({ length: Math.floor((length - before) / 4) + 1 }, (_, index) => ({
     after: before + 4 * index,
@@ -97,11 +97,11 @@ const nodes = [
     skip: withoutAmsterdam,
     runs: Math.ceil(kills / 2),
     startNode: (t: Test, kills: number) => startCrossing(t, kills, forkBlock, makeAmsterdamReplay),
-    // A branch that gives way has three blocks.
+    // A replaced branch has three blocks.
     history: { state: 6, receipts: 4, bodies: 8, trie: 5 },
   },
   {
-    // Each kill plays some six blocks on the way to Fjord and Granite.
+    // Each kill plays some six blocks towards Fjord and Granite.
     name: 'a node of the OP Stack that crosses to Ecotone',
     skip: skipsOptimism,
     runs: Math.ceil(kills / 2),
@@ -187,7 +187,7 @@ for (const { name, skip, runs, startNode, history } of oneToKill(nodes)) {
       t.equal(head?.hash, last)
       const kept = ChainReader.open({ path: storePath })
       const oldest = kept.readOldestKept().state
-      // More is removed with one of the next commits.
+      // The next commits remove more history.
       const isCut = history !== undefined && oldest > 0 && oldest <= (head?.number ?? 0) - history.state
       t.ok(history === undefined ? oldest === 0 : isCut, `the oldest state is that of block ${oldest}`)
       await kept.close()

@@ -1,6 +1,6 @@
 // @scene a gateway
 /**
- * A gateway that is killed under questions, and while it completes its logs, keeps nothing wrong and answers as the
+ * A gateway is killed under questions, and while it completes its logs. It stores no wrong data, and answers as the
  * archive does.
  */
 import { join } from 'node:path'
@@ -22,13 +22,13 @@ import { type Service, startService } from '../../service/service.js'
 
 /** `KILLS=50` for a longer run. */
 const kills = Number(process.env.KILLS ?? 2)
-/** Questions under way at a time, and of a whole run of them. */
+/** Number of questions at the same time, and in a whole run. */
 const lanes = 8
 const askedMax = 200
-/** Longest time under questions: until then a gateway has stored most of what they need. */
+/** Longest run with questions: after this time a gateway has stored most of their data. */
 const aliveMsMax = 1_500
 
-/** Methods whose answers are the same for everybody, and quick. */
+/** Quick methods whose answers are the same for every caller. */
 const methods = [
   'eth_getBlockByNumber',
   'eth_getBlockByHash',

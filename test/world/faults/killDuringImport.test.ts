@@ -49,7 +49,7 @@ const momentsOf = ({ last }: Chain, runs: number) => {
   return fc.sample(fc.tuple(moment, fc.boolean()), { seed, numRuns: runs })
 }
 
-/** Imports in a thread, as the program does, and prints what becomes of it. */
+/** Imports in a thread, like the program, and prints the outcome. */
 const childSource = `
   import { readFileSync } from 'node:fs'
   import { startIngest } from ${JSON.stringify(threadUrl)}
@@ -77,7 +77,7 @@ interface Chain {
   readonly last: number
 }
 
-/** Blocks of a file, in which a branch gives way to another. */
+/** Blocks of a file, in which one branch replaces another. */
 interface FileBlocks {
   readonly genesisText: string
   readonly made: readonly PlayedBlock[]
@@ -91,7 +91,7 @@ async function makeBlocks(): Promise<FileBlocks> {
       data: storeInput(BigInt((number * 7 + index) % 40), BigInt(number % 5)),
     })),
   })
-  // Blocks 14 to 23 give way to another branch further on in the file.
+  // Further on in the file, another branch replaces blocks 14 to 23.
   const trunk = await maker.extendBy(
     maker.genesis,
     Array.from({ length: 13 }, (_, index) => plan(index)),
@@ -107,7 +107,7 @@ async function makeBlocks(): Promise<FileBlocks> {
   return { genesisText: maker.genesisText, made: [...trunk, ...old, ...rest] }
 }
 
-/** The fork falls on block `fork`: from the second before it on, eight blocks give way to others. */
+/** The fork is at block `fork`: from the second before it on, eight blocks are replaced. */
 const crossing = (make: typeof makeAmsterdamReplay, fork: number) => {
   return async (t: Test): Promise<FileBlocks> => {
     const length = fork + 5
@@ -134,7 +134,7 @@ function removeStore({ storePath }: Pick<Chain, 'storePath'>): void {
   for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
 }
 
-/** Imports, and stops itself or is killed at a moment. Resolves to what it printed. */
+/** Imports, and stops itself or is killed at a moment. Resolves to its output. */
 async function runChild(
   { taskPath, childPath }: Chain,
   what?: 'stop' | 'kill',
@@ -151,7 +151,7 @@ async function runChild(
   return output
 }
 
-// A kill between two commits leaves the file as it is; those below are killed within one, too.
+// A kill between two commits leaves the file unchanged; other tests kill within a commit.
 t.test('after each commit the file holds a whole block', async (t) => {
   const { genesisText, made } = await makeBlocks()
   const [path, storePath] = ['chain.mdb', 'copy.mdb'].map((name) => join(makeFolder(t), name)) as [
@@ -179,10 +179,10 @@ const chains = [
     skip: false,
     runs: Math.ceil(kills / 5),
     make: makeBlocks,
-    // The branch that gives way has ten.
+    // The replaced branch has ten blocks.
     history: { state: 12, receipts: 11, bodies: 14, trie: 13 },
   },
-  // What it has of its own shows in few.
+  // A few blocks are enough for its differences.
   {
     name: 'a chain that crosses to Amsterdam',
     skip: withoutAmsterdam,
@@ -203,7 +203,7 @@ const [plain, ...others] = chains
 
 for (const { name, skip, runs, make, history } of [plain, ...oneToKill(others)]) {
   t.test(name, { skip }, async (t) => {
-    // One for both tests: it takes longer to make than to import.
+    // One chain for both tests: it takes longer to make than to import.
     const chain = writeChain(t.testdir(), await make(t), history)
     const headNumber = async (t: Test) => (await checkedHead(t, chain.storePath, chain.made))?.number
 
@@ -228,7 +228,7 @@ for (const { name, skip, runs, make, history } of [plain, ...oneToKill(others)])
       },
     )
 
-    // How it stops is the same for all chains.
+    // The stop is the same for all chains.
     if (name !== plain.name) return
     await t.test('an import stopped by message at any moment ends after a whole block', async (t) => {
       removeStore(chain)

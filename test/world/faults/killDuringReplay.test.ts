@@ -19,7 +19,7 @@ const fewRuns = 4
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../../src/sources/ingest/thread/ingestThread.js', import.meta.url).href
 
-/** Plays in a thread, as the program does, and prints what becomes of it. */
+/** Plays in a thread, like the program, and prints the outcome. */
 const childSource = `
   import { readFileSync } from 'node:fs'
   import { startIngest } from ${JSON.stringify(threadUrl)}
@@ -30,13 +30,13 @@ const childSource = `
   thread.finished.then(() => console.log('finished'), ({ name, message }) => console.log('failed', name, message))
 `
 
-/** A moment of a replay: some time after so many of its heads. */
+/** A moment of a replay: some time after a number of its heads. */
 interface Moment {
   readonly heads: number
   readonly afterMs: number
 }
 
-/** Resolves to what it printed, without the heads, and to how many those were. */
+/** Resolves to the output without the heads, and to the number of heads. */
 async function runChild(
   childPath: string,
   taskPath: string,

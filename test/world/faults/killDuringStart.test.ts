@@ -1,6 +1,6 @@
 /**
- * An import of a state that is killed at any moment: there is no store until it is whole, a server takes none, and the next
- * import makes it.
+ * An import of a state is killed at any moment. Until the import is complete there is no store, and a server refuses
+ * it. The next import completes it.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ import { runHere, startProgram, storePathOf } from '../../service/program.js'
 import { startService } from '../../service/service.js'
 import { startPaged } from '../../upstream/pagedNode.js'
 
-/** `KILLS=50` for as many, of loads and of fetches each. */
+/** Number of kills of loads and of fetches; `KILLS=50` for more. */
 const kills = Number(process.env.KILLS ?? 1)
 /** A load takes some 3 s of CPU; for few kills one. */
 const accounts = kills > 2 ? 12_000 : 4_000
@@ -26,7 +26,7 @@ t.test('a load that is killed leaves no store, and the next one makes it', async
   const folder = makeFolder(t)
   const made = makeState(folder, accounts, 12)
   const dice = new Dice(propertyRuns(1).seed as number)
-  /** How long the load took that was the longest so far. */
+  /** The longest duration of a load so far. */
   let longestMs = accounts / 8
   for (let kill = 0; kill < kills; kill++) {
     const data = join(folder, `data${kill}`)
@@ -58,7 +58,7 @@ t.test('a load that is killed leaves no store, and the next one makes it', async
   }
 })
 
-/** How long a node takes for a page, so that kills come between them. */
+/** Time that a node takes for a page, so that kills come between pages. */
 const pageMs = 30
 
 t.test('a fetch of a state that is killed goes on, and ends with the same state', async (t) => {

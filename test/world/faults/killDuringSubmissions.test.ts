@@ -10,10 +10,10 @@ import { type Reaction, startSequencer } from '../../rollup/sequencer.js'
 
 /** `KILLS=50` for a longer run: each takes a start of the program, and load until it is killed. */
 const kills = Number(process.env.KILLS ?? 1)
-/** Submissions under way at the same time. */
+/** Submissions at the same time. */
 const clients = 40
 const senders = 50
-/** Of each start, before it is killed. */
+/** Answers of each start before it is killed. */
 const answersMax = 200
 
 /** One in ten connections is lost, before or after the sequencer has taken the transaction. */
@@ -36,7 +36,7 @@ async function submitNext(service: RollupService): Promise<Answered> {
   return { hash: await service.take(makeTransaction(sender, nonce)), key }
 }
 
-/** Submits until the service is gone; adds what was answered to `answered`. */
+/** Submits until the service is gone; adds the answers to `answered`. */
 async function load(service: RollupService, answered: Answered[]): Promise<void> {
   let isGone = false
   service.process.once('exit', () => {
@@ -46,7 +46,7 @@ async function load(service: RollupService, answered: Answered[]): Promise<void>
     while (!isGone) {
       await submitNext(service).then(
         (one) => void answered.push(one),
-        // The answer was not sent in full: nothing was promised.
+        // The answer was not sent in full, so it acknowledged no submission.
         () => undefined,
       )
     }
@@ -83,7 +83,8 @@ t.test('an answered hash survives kill -9, and reaches the sequencer once', asyn
     const since = answered.slice(alreadyChecked)
     t.notOk((await states(service, since)).includes('missing'), `all of ${since.length} are there`)
     alreadyChecked = answered.length
-    // The threads that hash take a moment to start; what piled up meanwhile would be all that a kill meets.
+    // The threads that hash take a moment to start. Without this wait, a kill would only meet submissions that wait for
+    // them.
     const { hash, key } = await submitNext(service)
     answered.push({ hash, key })
     const loaded = load(service, answered)

@@ -6,17 +6,17 @@ import { batchUnits, callUnits, payOnce, shareQuota } from '../../feed/sharedQuo
 import { once, until, waitFor } from '../../library/until.js'
 import type { Service } from '../../service/service.js'
 
-/** Of a day alone, so that nothing flows in while the test runs. */
+/** A quota of a day alone, so that no units flow in while the test runs. */
 const unitsPerDay = 60_000
 const lease = 1_000
 /** Long enough that a process that lives reports in time on a slow machine, too. */
 const leaseMs = 6_000
 
-/** A client that spends at one process, one batch after the other, until it is stopped or the process is gone. */
+/** A client that spends units at one process, one batch after the other, until it is stopped or the process ends. */
 class Spender {
   /** Units of the calls that were answered. */
   spent = 0
-  /** Batches of which nothing was paid. */
+  /** Batches without a paid call. */
   refused = 0
   readonly #service: Service
   #isStopped = false
@@ -27,7 +27,7 @@ class Spender {
     this.#running = this.#run(key)
   }
 
-  /** Resolves once the last answer came, or none comes. */
+  /** Resolves once the last answer came, or will not come. */
   stop(): Promise<void> {
     this.#isStopped = true
     return this.#running
@@ -79,13 +79,13 @@ t.test(
     for (const one of ofOthers) await one.stop()
     for (const service of others) t.equal(await service.stop(), 0)
 
-    // What the others reported, and the killed one before; what is left of a lease is given back.
+    // The reports of the others, and of the killed one before; the rest of a lease is returned.
     const [quota] = await postgres.query('select day_units::int from tidegate.quota')
     const spentByOthers = ofOthers.reduce((sum, { spent }) => sum + spent, 0)
     const all = spentByOthers + ofVictim.spent
     t.comment(`${all} units were spent of ${unitsPerDay}`)
     t.ok(quota?.day_units > unitsPerDay - others.length * callUnits, `${quota?.day_units} are spent`)
-    // The batch that it was killed over may have been reported.
+    // The batch during which the process was killed may have been reported.
     const charged = quota?.day_units - spentByOthers
     t.ok(
       charged <= ofVictim.spent + batchUnits,

@@ -11,10 +11,10 @@ import { makeTransaction } from '../../rollup/invokeTransactions.js'
 import { type RollupService, startRollup } from '../../rollup/rollupService.js'
 import { type Reaction, startSequencer } from '../../rollup/sequencer.js'
 
-/** `SUBMISSIONS=2000 KILLS=20` for a longer run. */
+/** `SUBMISSIONS=2000 KILLS=20` makes a longer run. */
 const submissions = Number(process.env.SUBMISSIONS ?? 300)
 const kills = Number(process.env.KILLS ?? 1)
-/** Submissions under way at the same time, each of a sender of its own. */
+/** Submissions at the same time, each with its own sender. */
 const senders = 40
 const schema = 'tidegate_queue_roll'
 
@@ -45,7 +45,7 @@ t.test(
     const sides: [RollupService, RollupService] = [await start(0), await start(1)]
     const answered = new Map<string, string>()
 
-    /** Submits to one or the other until one answers. */
+    /** Submits to one server or the other until one answers. */
     const submit = async (sender: number, nonce: number): Promise<void> => {
       const transaction = makeTransaction(sender, nonce)
       for (let attempt = sender + nonce; ; attempt++) {

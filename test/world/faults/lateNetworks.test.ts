@@ -1,4 +1,6 @@
-/** Networks whose source is away at the first start, or ends: the others are served, and it comes back by itself. */
+/**
+ * Networks whose source is down at the first start, or ends: the others are served, and the source recovers by itself.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -24,7 +26,7 @@ async function adminOrigin(service: Service): Promise<string> {
   return waitFor('the admin listener', () => /"admin":"(http:[^"]+)"/.exec(service.said.err)?.[1])
 }
 
-/** A node of a chain that listens when it is told to. */
+/** A node of a chain that begins to listen later. */
 async function nodeOf(t: Test, chain: StormChain): Promise<WeatherNode> {
   const { tip } = chain
   const node = new WeatherNode((call) => answerFrom(chain, { tip, has: () => true }, true, call))
@@ -34,7 +36,7 @@ async function nodeOf(t: Test, chain: StormChain): Promise<WeatherNode> {
   return node
 }
 
-/** As usual, so that the start is as long as it is for operators. */
+/** The usual limits, so that the start is as long as for operators. */
 const limits = { ...patientLimits, startMsMax: 4_000 }
 
 const edgeCounts = process.platform === 'linux' ? [1, 2] : [1]
@@ -145,7 +147,7 @@ t.test('a source that ends by a defect is started again, after longer and longer
   const first = await startFollower(t, folder, { urls: [honest.node.url], genesisPath })
   await reachesTip(first, chain)
   await first.stop()
-  // What the next block reads cannot be taken apart.
+  // The next block reads data that cannot be decoded.
   const path = storePathOf(join(folder, 'data'), 'dev')
   const environment = openEnvironment({ path, readOnly: false, mapBytes: 2 ** 30 })
   t.teardown(() => environment.close())

@@ -1,6 +1,6 @@
 /**
- * Where the text of long answers is made. What the thread that listens makes itself is text (a string); what it only
- * passes on, or keeps, is bytes. So the characters of an answer's text are what it did for it.
+ * Finds the thread that makes the text of long answers. Text made by the listening thread is a string; text that it
+ * only passes on or caches is bytes. So the number of characters measures its work.
  */
 import t from 'tap'
 import { bytesPerUnit } from '../../../src/serving/rpc/contexts/price.js'
@@ -14,12 +14,12 @@ const textMax = 20_000
 const sizes = [1_000, 32 * 1024, 256 * 1024, 2 ** 20, 2 * 2 ** 20]
 const to = `0x${'ee'.repeat(20)}`
 
-/** Code that returns or reverts with so many bytes of memory, after `before`. */
+/** Code that returns or reverts with this number of bytes of memory, after `before`. */
 function ending(bytes: number, opcode: 'f3' | 'fd', before = ''): string {
   return `0x${before}62${bytes.toString(16).padStart(6, '0')}5f${opcode}`
 }
 
-/** Stores the beginning of `Error(string)` with a reason of so many bytes. */
+/** Stores the beginning of `Error(string)` with a reason of this number of bytes. */
 function reasonOf(bytes: number): string {
   const store = (at: number, word: string) => `7f${word}61${at.toString(16).padStart(4, '0')}52`
   const hex = (value: number) => value.toString(16).padStart(64, '0')
@@ -40,7 +40,7 @@ const block = examples.blocks.reduce((a, b) =>
 }
 const number = `0x${block.number.toString(16)}`
 
-/** Method and what makes it long → parameters for a result of about so many bytes, before they are hex. */
+/** Method and the part that makes it long → parameters for a result of about this number of bytes, before hex. */
 const table: Readonly<Record<string, (bytes: number) => readonly unknown[]>> = {
   'eth_call returns': (bytes) => call(ending(bytes, 'f3')),
   'eth_call reverts': (bytes) => call(ending(bytes, 'fd')),
@@ -108,7 +108,7 @@ for (const [name, paramsOf] of Object.entries(table)) {
         if (name === 'eth_call returns') t.equal(result, `0x${'00'.repeat(size)}`)
         if (isError) t.equal(error.data.length, 2 * size + 2)
         if (isError) t.ok(error.message.length < textMax)
-        // Each unit that was paid covers some bytes, the others are charged.
+        // Each paid unit covers some bytes; the other units are charged.
         const units = caller.takeSpent()
         t.ok(units >= Math.floor(bytes / bytesPerUnit) - 1, `${units} units for ${bytes} bytes`)
       }

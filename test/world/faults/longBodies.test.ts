@@ -1,6 +1,6 @@
 /**
- * Long requests over each road: no turn of the listening thread takes long, by the CPU time of that thread, while many
- * connections send bodies of 2 MB at once.
+ * Long requests over each road, while many connections send bodies of 2 MB at once. No turn of the listening thread
+ * takes long, by the CPU time of that thread.
  */
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { inTime, once } from '../../library/until.js'
 import { copyDemo } from '../../service/servedDemo.js'
 import { reportsOf, startService } from '../../service/service.js'
 
-/** As for long answers: usual turns of this load take less than 30 ms. */
+/** Limit as for long answers: usual turns of this load take less than 30 ms. */
 const turnMsMax = 60
 /** Rounds until one has only short turns: machines are busy at times. The first are of a cold process. */
 const roundsMax = 8

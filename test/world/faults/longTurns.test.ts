@@ -1,6 +1,6 @@
 /**
- * Every method with a long answer, over each road: no turn of the listening thread takes long, by the CPU time of that
- * thread, so that its neighbours are served meanwhile. `LONG=eth_getLogs,batch` chooses rows of the table.
+ * Every method with a long answer, over each transport. No turn of the listening thread takes long, by its CPU time, so
+ * that other clients are served meanwhile. `LONG=eth_getLogs,batch` chooses rows of the table.
  */
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { reportsOf, type Service, startService } from '../../service/service.js'
 
 /**
  * Usual turns of this load take less than 30 ms, one of the garbage collector included. A turn that answers all
- * connections takes 100 ms and more, where each answer of 4 MB takes 7.
+ * connections takes 100 ms and more: each answer of 4 MB takes 7.
  */
 const turnMsMax = 60
 /** Rounds until one has only short turns: machines are busy at times. The first are of a cold process. */
@@ -63,7 +63,7 @@ function longGenesis() {
 const rpc = (method: string, params: unknown, id = 1) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
-/** Numbers of the blocks that have much of something. */
+/** Numbers of the blocks with many logs, much call data, and much code. */
 interface Blocks {
   readonly logs: string
   readonly data: string
@@ -77,7 +77,7 @@ interface Blocks {
   readonly filter: string
 }
 
-/** Makes them. */
+/** Makes the blocks with long answers. */
 async function makeBlocks({ call, post }: Developer): Promise<Blocks> {
   const logs = new LogBlocks(post)
   await logs.make()
@@ -104,7 +104,7 @@ async function makeBlocks({ call, post }: Developer): Promise<Blocks> {
   const { hash: paying = '', blockHash: dataHash = '' } = await transactionOf(data)
   const { hash: calling = '' } = await transactionOf(codes)
   const filter = (await call('eth_newFilter', [{ fromBlock: logsAt, toBlock: logsAt }])) as string
-  // These wait for a block.
+  // These transactions wait for a block.
   for (let sent = 0; sent < 17; sent++) await send(anyone, `0x${'00'.repeat(120_000)}`, 1_500_000)
   return { logs: logsAt, data, codes, logging, paying, calling, dataHash, filter }
 }
@@ -134,7 +134,7 @@ const returning = (bytes: number, opcode = 'f3') => [
 const batch = (count: number, method: string, paramsOf: (at: number) => unknown) =>
   `[${Array.from({ length: count }, (_, at) => rpc(method, paramsOf(at), at)).join()}]`
 
-/** What is asked → a request with an answer of about 4 MB. */
+/** Name of a request → a request with an answer of about 4 MB. */
 function longRequests(blocks: Blocks): Readonly<Record<string, string>> {
   const { logs, data, codes, logging, paying, calling } = blocks
   const [message, latest, overrides] = returning(2 ** 21)

@@ -1,5 +1,8 @@
 // @shares
-/** A gateway asked for what left its chain, or is not on it yet: it asks by hash, and nobody is called a liar. */
+/**
+ * A gateway gets requests for blocks that left its chain, or are not on it yet. It asks nodes by hash, and accuses no
+ * honest node.
+ */
 import t, { type Test } from 'tap'
 import { makeFolder } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
@@ -9,7 +12,7 @@ import { fine, type NodeCall } from '../../upstream/weatherNode.js'
 
 const skip = withoutAnvil
 
-/** Accounts that nobody asked for before, so that the gateway has to fetch each. */
+/** Accounts without an earlier request, so that the gateway has to fetch each. */
 let strangers = 0
 const stranger = () => `0x${(++strangers).toString(16).padStart(40, 'c')}`
 
@@ -84,7 +87,7 @@ t.test('a node that is behind did not lie', { skip }, async (t) => {
   const block = await anvil.ask('eth_getBlockByNumber', ['latest', false])
   const [transaction] = block.transactions
   const isAbout = ({ params }: NodeCall, hash: string) => params[0] === hash
-  // One tells where the transaction is, and nothing of the block; the other has neither yet.
+  // One node returns the transaction's location without its block; the other node has neither yet.
   newer.weather = (calls) => (calls.some((call) => isAbout(call, block.hash)) ? { kind: 'drop' } : fine)
   behind.answer = between(anvil, (call, answer) => {
     if (call.params[0] === 'latest') return { result: head }
@@ -100,7 +103,8 @@ t.test('a node that is behind did not lie', { skip }, async (t) => {
   newer.weather = () => fine
   newer.answer = behind.answer
   await waitFor('the word of both', async () => (await receipts()).result === null)
-  // The other says of receipts that it does not have what go-ethereum says. That no one knew is not believed for long.
+  // For missing receipts the other node returns go-ethereum's message. A report that no node has them is not cached for
+  // long.
   newer.answer = between(anvil)
   await waitFor('the block', async () => (await receipts()).result?.[0]?.transactionHash === transaction)
   t.notMatch(service.said.err, 'lied')

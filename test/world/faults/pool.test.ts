@@ -1,4 +1,4 @@
-/** The pool with real threads that crash, spin, swell and are asked too much. */
+/** The pool with real threads that crash, loop, use too much memory and get too many jobs. */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { defer } from '../../../src/primitives/deferred.js'
@@ -36,7 +36,7 @@ async function open(t: Test, options: Parameters<typeof openTestPool>[0] = {}): 
   return opened
 }
 
-/** Waits for jobs to end, one way or the other. */
+/** Waits until jobs have settled, with any outcome. */
 async function ended(...jobs: Promise<unknown>[]): Promise<void> {
   await Promise.allSettled(jobs)
 }
@@ -134,7 +134,7 @@ t.test('a flood of one class delays a job of another by a bounded number of jobs
   )
   const proofs = Array.from({ length: 50 }, () => run(opened, 'fill', { bytes: 1, value: 1 }))
   await run(opened, 'work', { ms: 0 })
-  // One may run already, and one may be taken before it while proofs have their turn.
+  // One job may already run, and one may start before the proof while proofs have their turn.
   t.ok(finishedBefore <= 3, `${finishedBefore} jobs of the flood came first`)
   await Promise.all([...flood, ...proofs])
 })
@@ -182,7 +182,7 @@ t.test(
 t.test(
   'a job that gets no CPU to stop with keeps its thread, and its caller does not wait for it',
   async (t) => {
-    // It sleeps for many times the grace before it looks, as a thread does that gets no core.
+    // The job sleeps for many times the grace before it checks, like a thread without a core.
     const opened = await open(t, { graceMs: 100, classes: { execute: { runMsMax: 500 } } })
     t.equal(await run(opened, 'spin', { ms: 1 }), true, 'its code is loaded')
     const dozing = run(opened, 'doze', { ms: 2_000, times: 10 })
@@ -234,7 +234,7 @@ t.test('a running job whose owner goes stops by itself and keeps its thread', as
   await run(opened, 'work', { ms: 50 })
   owner.finish()
   const outcome = await spinning.catch(() => faultOf(spinning))
-  // On a slow machine it was told before it began.
+  // On a slow machine the owner may leave before the job begins.
   t.ok(outcome === false || isDeepStrictEqual(outcome, { kind: 'RequestTimedOut' }))
   t.match(opened.pool.counts, { cancelled: 1, threadsLost: 0 })
 })
@@ -249,7 +249,7 @@ t.test('short jobs that wait are handed over together, and each is its own', asy
   t.match(opened.pool.counts, { waiting: 1, running: 8 })
   owner.finish()
   const outcomes = await Promise.all(together.map((job) => job.catch(() => faultOf(job))))
-  // Whether it had its turn before its owner went is a race.
+  // The job may or may not have its turn before its owner leaves.
   t.ok(outcomes[5] === 5 || isDeepStrictEqual(outcomes[5], { kind: 'RequestTimedOut' }))
   t.strictSame(outcomes.toSpliced(5, 1), [0, 1, 2, 3, 4, 6, 7, 8])
   t.match(opened.pool.counts, { waiting: 0, running: 0, threadsLost: 0 })
@@ -376,7 +376,7 @@ t.test('300 mixed jobs at once each get their own answer', async (t) => {
       case 3:
         return (await run(opened, 'work', { ms: 0 })) === null
       case 4:
-        // A tenth of these kills its thread.
+        // A tenth of these jobs kill their thread.
         if (i % 100 === 4)
           return run(opened, 'exit', i).then(
             () => false,
@@ -387,7 +387,7 @@ t.test('300 mixed jobs at once each get their own answer', async (t) => {
           (error: Error) => error.message === String(i),
         )
       case 5:
-        // Its owner goes: one that runs by then stops, one that waits never runs.
+        // Its owner leaves: a running job stops, a waiting job never runs.
         return run(opened, 'spin', { ms: 60_000 }, owner).then(
           (hasFinished) => !hasFinished,
           (thrown) => thrown instanceof FaultError && thrown.fault.kind === 'RequestTimedOut',

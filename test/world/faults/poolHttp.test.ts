@@ -1,4 +1,4 @@
-/** The pool behind the real HTTP server: clients that go away, batches, full queues. */
+/** The pool behind the real HTTP server: clients that leave, batches, full queues. */
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import type { Fault } from '../../../src/primitives/faults.js'
@@ -22,7 +22,7 @@ async function post(
   return { status: response.status, headers: response.headers, answer: await response.json() }
 }
 
-/** Sends a request and leaves the connection to the caller. */
+/** Sends a request; the caller gets the connection. */
 async function send({ port }: PoolServer, body: object): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')

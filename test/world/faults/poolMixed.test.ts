@@ -26,7 +26,7 @@ import { demoStorePath, storedMessages } from '../../store/storedMessages.js'
 const jobsAtOnce = 1_000
 const limits = { timeMsMax: 60_000, memoryBytesMax: 2 ** 28 }
 
-/** Of the jobs that an archive network has, but for one that runs in a thread of its own. */
+/** Jobs of an archive network, except those that run in a thread of their own. */
 type ChainJobName = Exclude<JobName, 'invokeHash' | 'headerProof' | 'script'>
 
 type Question = {
@@ -35,7 +35,7 @@ type Question = {
 
 const word = (value: number) => toHash32(padLeft(toMinimalBytes(value), 32))
 
-/** One kind after another, over transactions and blocks of the whole chain. */
+/** One kind of question after another, over transactions and blocks of the whole chain. */
 function makeQuestions(store: ChainReader): Question[] {
   const messages = [...storedMessages(store)]
   return Array.from({ length: jobsAtOnce }, (_, i): Question => {
@@ -98,7 +98,7 @@ function makeQuestions(store: ChainReader): Question[] {
   })
 }
 
-/** What crosses threads may come out as another class of the same content; here it is text. */
+/** A value that crosses threads may have another class with equal content; here it is text. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
   if (value instanceof Uint8Array) return bytesToHex(value)

@@ -1,7 +1,7 @@
 /**
- * One key that asks over and over for what takes most of the pool, and how long proofs of another key wait meanwhile: for
- * a slice of what runs, not for its end. Waits are counted by the CPU time that the server uses meanwhile, so that other
- * programs on the machine do not lengthen them.
+ * One key repeats calls that take most of the pool, while another key asks for proofs. Proofs wait for a slice of a
+ * running job, not for its end. Waits are counted by the server's CPU time, so that other programs on the machine do
+ * not lengthen them.
  */
 import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -16,17 +16,17 @@ import { startService } from '../../service/service.js'
 import { SocketClient } from '../../transport/socketClient.js'
 
 /**
- * Half of all proofs wait no longer than this CPU time of the server: two threads of its pool work meanwhile, and the
- * thread that listens.
+ * Limit of the median wait of proofs, by the CPU time of the server. Two threads of its pool and the listening thread
+ * work meanwhile.
  */
 const medianCpuMsMax = 400
 const proofsEach = 15
-/** Requests that are under way at the same time. */
+/** Requests at the same time. */
 const attackers = 32
 
 const overridden = `0x${'b0'.repeat(20)}`
 const hex = (value: number, bytes = 0) => `0x${value.toString(16).padStart(bytes * 2, '0')}`
-/** Blocks that fill the gas limit, of a chain of 400. */
+/** Blocks that fill the gas limit, in a chain of 400 blocks. */
 const blockOf = (n: number) => hex(41 + (n % 260))
 
 type Call = readonly [method: string, params: readonly unknown[]]

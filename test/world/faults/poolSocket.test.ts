@@ -1,4 +1,4 @@
-/** The pool behind real WebSockets: clients that go away, and what one socket may have under way. */
+/** The pool behind real WebSockets: clients that leave, and the calls of one socket at the same time. */
 import t, { type Test } from 'tap'
 import { until } from '../../library/until.js'
 import type { TestJobs } from '../../pool/poolJobs.js'

@@ -1,4 +1,4 @@
-/** Pool threads on a real store: what they see of it, and that ending them harms neither it nor the process. */
+/** Pool threads on a real store: the data that they read, and that ending them damages neither store nor process. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -12,8 +12,8 @@ import { openTestPool } from '../../pool/poolJobs.js'
 import { fixtureDir } from '../../service/fixtures.js'
 
 /**
- * An unprotected thread took the process with it after a hundred or two, which would take too long here; `KILLS=300`
- * for a longer run.
+ * Number of ended threads. Without protection, one of the first 200 or so ended the process; that number would take too
+ * long here. `KILLS=300` makes a longer run.
  */
 const endings = Number(process.env.KILLS ?? 6)
 

@@ -1,4 +1,4 @@
-/** How real threads are shared out among keys: by time, with turns, whatever one of them asks for. */
+/** Keys share real threads by time, with turns, for any jobs of one key. */
 import t, { type Test } from 'tap'
 import { type Fault, FaultError } from '../../../src/primitives/faults.js'
 import { RequestContext } from '../../../src/serving/rpc/contexts/requestContext.js'
@@ -16,7 +16,7 @@ async function open(t: Test, options: Parameters<typeof openTestPool>[0] = {}): 
 
 class Asker extends RequestContext {
   cpuMs = 0
-  /** Jobs that were told to have run. */
+  /** Jobs that were reported as run. */
   runs = 0
   readonly #opened: OpenPool
 
@@ -42,7 +42,7 @@ async function faultOf(promise: Promise<unknown>): Promise<Fault | undefined> {
   )
 }
 
-/** Longer than any test here takes: such a job ends because somebody leaves. */
+/** Longer than any test here: such a job ends because its owner leaves. */
 const endless = { ms: 60_000 }
 
 t.test('endless jobs hold one thread less than there are, once others come', async (t) => {
@@ -69,7 +69,7 @@ t.test('a job that gave its thread up begins anew and comes to its result', asyn
     isDone = true
     return result
   })
-  // Of a key each, so that none has had time before.
+  // A key for each, so that none has used time before.
   let victims = 0
   while (!isDone && victims < 10) {
     t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)
@@ -88,7 +88,7 @@ t.test('a job that waits has its turn in time, though nothing else comes', async
   const heavy = new Asker(opened, 'heavy')
   const long = heavy.run('execute', { ms: 300 })
   await until(() => performance.now() > startMs + 200)
-  // What it interrupts has used as much time as the other one.
+  // The interrupted job has used the same time as the other one.
   await new Asker(opened, 'victim').run('execute', { ms: 1 })
   t.equal(await long, null)
   t.equal(attacker.runs, 0, 'the other one still runs or waits')
@@ -105,7 +105,7 @@ t.test('one key alone is not interrupted for its own sake', async (t) => {
 })
 
 t.test('between two jobs of one key all others that wait are served, and none loses its place', async (t) => {
-  // A single thread, so that the order is what the queue decides.
+  // A single thread, so that the queue decides the order.
   const opened = await open(t, { threads: 1 })
   const order: string[] = []
   const attacker = new Asker(opened, 'attacker')
@@ -239,7 +239,7 @@ t.test('jobs whose parts nobody takes leave the threads to others', async (t) =>
     t.equal(await victim.run('execute', { ms: 1 }), null)
     t.equal(await victim.run('echo', i), i)
   }
-  // Those that wait to be taken are no more for having begun anew.
+  // The number of untaken parts does not grow when a job begins again.
   for (const { parts } of attackers) t.ok(parts.length <= 5, `${parts.length} parts on their way`)
   for (const attacker of attackers) attacker.finish()
   await Promise.all(reported)

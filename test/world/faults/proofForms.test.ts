@@ -1,4 +1,4 @@
-/** Forms in which nodes write the parts of a proof: what a caller can choose makes no honest node a liar. */
+/** Forms in which nodes write the parts of a proof. Parts that a caller can choose never accuse an honest node. */
 import { join } from 'node:path'
 import t from 'tap'
 import { ForkSchedule } from '../../../src/data/chain/forks.js'
@@ -88,7 +88,7 @@ function withPart(value: unknown, path: Path, part: unknown): unknown {
   return copy
 }
 
-/** The name of what is thrown, or `right`. */
+/** The name of the thrown error, or `right`. */
 function judge(answer: unknown, question: Question, right: unknown): string {
   try {
     return JSON.stringify(checkProof(answer, question).values) === JSON.stringify(right) ? 'right' : 'WRONG'
@@ -153,7 +153,7 @@ t.test('nodes that are left out at the end are a lack, nodes that no root leads 
   t.ok((counts.LieError ?? 0) > 0, JSON.stringify(counts))
 })
 
-/** One upstream that answers as it is told. */
+/** One upstream with given answers. */
 class OneUpstream implements Asking {
   readonly quorum = 1
   readonly count = 1
@@ -198,7 +198,7 @@ t.test('no form of what a caller asks for makes an upstream a liar', async (t) =
       const part = (asked: string, result: unknown) =>
         asked === method && member !== undefined ? { ...(result as object), [member]: form } : result
       for (const answer of method === 'eth_getCode' ? [whole] : [whole, part]) {
-        // No code at all contradicts the hash of the account, and an answer has a result.
+        // Missing code contradicts the hash of the account, and an answer has a result.
         if ((method === 'eth_getCode' && form === '0x') || (answer === whole && form === undefined)) continue
         const upstream = new OneUpstream(answer)
         await new ProofFetcher(store, upstream, options).fetch(thing).catch((error: unknown) => {

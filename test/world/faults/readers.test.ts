@@ -1,4 +1,4 @@
-/** Readers of a store that die while they read, and those of containers, whose processes have the same pid. */
+/** Readers of a store that die during a read, and readers in containers, whose processes have the same pid. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,10 @@ import { once, until } from '../../library/until.js'
 const mapBytes = 2 ** 30
 const moduleUrl = (name: string) => new URL(`../../../src/data/store/lmdb/${name}.js`, import.meta.url).href
 
-/** Opens a store, reads its first row, says so, and stays in the middle of that read; or says why it cannot. */
+/**
+ * Opens a store, reads its first row, prints that, and stays in the middle of that read. On failure it prints the
+ * reason.
+ */
 const readerSource = `
   import { openEnvironment, openTable } from ${JSON.stringify(moduleUrl('environment'))}
   const [path, mode] = process.argv.slice(1)

@@ -1,5 +1,8 @@
 // @shares
-/** A chain that leaves the block at which a store begins: it is refused with its reason, and what is there stays and goes on. */
+/**
+ * A chain that leaves the first block of a store is refused with its reason. The stored blocks stay, and the server
+ * continues.
+ */
 import { join } from 'node:path'
 import t from 'tap'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
@@ -12,7 +15,7 @@ import { startService } from '../../service/service.js'
 
 const from = 4
 const start = 12
-/** The node leaves block 10 after block 16, for eight blocks, and comes back. */
+/** The node leaves block 10 after block 16, for eight blocks, and returns. */
 const reorganisation = { after: 16, back: 6, blocks: 8 }
 const length = 20
 

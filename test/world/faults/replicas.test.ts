@@ -1,7 +1,7 @@
 /**
- * A feed whose writers, replicas and database are killed at random moments, by the signals that a failing machine comes
- * closest to. `KILLS=50` sets how often the writer is, and a replica; `PAUSE_MS=10000` how long the database
- * stays away.
+ * A feed whose writers, replicas and database are killed at random moments, by the signals closest to a failing
+ * machine. `KILLS=50` sets the number of kills of the writer, and of a replica; `PAUSE_MS=10000` the downtime of the
+ * database.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -35,7 +35,7 @@ import { SocketClient } from '../../transport/socketClient.js'
 const killsMax = Number(process.env.KILLS ?? 1)
 const pauseMs = Number(process.env.PAUSE_MS ?? 0)
 const blocksPerKill = 5
-/** Of which a replica keeps the past. */
+/** Number of blocks whose past a replica keeps. */
 const keptBlocks = historyBlocksMin
 
 /** Reorganisations of two blocks, one for about each kill. */
@@ -63,7 +63,7 @@ async function feedOf(postgres: Postgres) {
   }
 }
 
-/** What a process tells its subscribers as new heads, all the while: hashes. */
+/** Collects the new heads that a process sends to its subscribers: hashes. */
 async function followHeads(t: Test, service: Service): Promise<() => string[]> {
   const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
   t.teardown(() => client.cut())
@@ -72,9 +72,9 @@ async function followHeads(t: Test, service: Service): Promise<() => string[]> {
 }
 
 /**
- * Checks every entry of the log against those before it, and its end against the canonical chain: none is lost, doubled
- * or reordered, and none was written by a writer that had been replaced. `reported` are heads of a replica: all of them
- * stand in the log, in this order.
+ * Checks every entry of the log against those before it, and its end against the canonical chain. No entry is lost,
+ * doubled or reordered, and none is of a replaced writer. `reported` are heads of a replica: all of them are in the
+ * log, in this order.
  */
 async function checkLog(
   t: Test,
@@ -156,7 +156,7 @@ for (const played of takenOver) {
         await kill(writer.service)
         const killed = performance.now()
         writers.delete(pid)
-        // Everything may have been published; this one is not.
+        // The other blocks may have been published; this one is not.
         await steps.next()
         await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
         const taken = performance.now()
@@ -213,7 +213,7 @@ for (const played of continued) {
   const kills = played.killsOf(killsMax)
 
   t.test(`a replica that is killed goes on where it was: ${played.name}`, { skip }, async (t) => {
-    // More than the replica keeps, as few as that can be, where the chain crosses to Amsterdam.
+    // More blocks than the replica keeps, but as few as possible, across the fork Amsterdam.
     const length = 32 + kills * blocksPerKill
     const history = { state: keptBlocks, trie: keptBlocks, receipts: keptBlocks, bodies: keptBlocks }
     const reorganisations = reorganisationsUpTo(length)
@@ -286,7 +286,7 @@ t.test('a writer, a standby and replicas outlive their database', { skip: withou
       upstreams: { feed: { trouble: 'no answer' } },
     })
   }
-  // It waits with the block by which it is too far ahead.
+  // The writer waits at the first block that is too far ahead.
   for (const block of chain.blocks.slice(before.number, before.number + 4)) {
     await steps.next()
     await atHead(block, [writer])

@@ -1,6 +1,7 @@
 /**
- * Two servers are restarted in turn while clients ask: behind nginx and HAProxy as the documentation configures them, and
- * by clients that know both and keep their connections. No request fails, and WebSockets end as the documentation says.
+ * Two servers restart in turn while clients send requests, behind nginx and HAProxy as the documentation configures
+ * them. Other clients know both servers and keep their connections. No request fails, and WebSockets end as the
+ * documentation says.
  */
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,16 +18,16 @@ import { type Service, startService } from '../../service/service.js'
 import { transports } from '../../transport/eachTransport.js'
 import { SocketClient } from '../../transport/socketClient.js'
 
-/** Where processes are killed more often, more is asked, and without pauses: that takes all cores. */
+/** With more kills there are more requests, and no pauses: that takes all cores. */
 const isLong = process.env.KILLS !== undefined
 const requestsMin = isLong ? 20_000 : 2_000
-/** Between two requests of a client. An idle connection is what a server may close while a request is on its way. */
+/** Pause between two requests of a client. The server may close an idle connection while a request is being sent. */
 const pauseMs = isLong ? 0 : 10
 const clients = 20
 const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
 /** Several intervals of a balancer's check. */
 const drainDelayMs = 3_000
-/** What a stop may take beyond the delay on a machine that does nothing else; here several times that. */
+/** Limit of a stop beyond the delay on an idle machine, times five for a busy one. */
 const stopMsMax = 2_000 * 5
 
 interface Server {
@@ -56,7 +57,7 @@ const demoConfig = (t: Test, delayMs: number) => () =>
 
 interface Load {
   requests: number
-  /** How often, by what failed. */
+  /** Number of failures, by their cause. */
   readonly failures: Record<string, number>
   isOver: boolean
 }
@@ -65,7 +66,7 @@ function fail(load: Load, why: string): void {
   load.failures[why] = (load.failures[why] ?? 0) + 1
 }
 
-/** One request. Rejects with `isUnsent` where no connection was made, which harms nobody: another server is asked. */
+/** One request. Rejects with `isUnsent` if no connection was made. That is harmless: the client asks another server. */
 function ask(url: string, agent: Agent): Promise<{ readonly status: number; readonly isLast: boolean }> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { agent, method: 'POST', headers: { 'content-type': 'application/json' } })
@@ -80,7 +81,7 @@ function ask(url: string, agent: Agent): Promise<{ readonly status: number; read
   })
 }
 
-/** Asks until the load is over, and takes the next URL where a server says that it ends, or is not there. */
+/** Sends requests until the load is over. Changes to the next URL if a server closes, or is not there. */
 async function askOn(urls: readonly string[], load: Load): Promise<void> {
   const agent = new Agent({ keepAlive: true })
   let at = 0
@@ -104,7 +105,7 @@ async function askOn(urls: readonly string[], load: Load): Promise<void> {
   agent.destroy()
 }
 
-/** Restarts the servers in turn until enough was asked. */
+/** Restarts the servers in turn until there were enough requests. */
 async function restartUnder(t: Test, servers: readonly Server[], urls: readonly string[], delayMs: number) {
   const load: Load = { requests: 0, failures: {}, isOver: false }
   const asking = Promise.all(Array.from({ length: clients }, () => askOn(urls, load)))
@@ -174,7 +175,7 @@ class HeadWatcher {
 
   constructor(readonly url: string) {}
 
-  /** Rejects where an upgrade or a subscription is refused. */
+  /** Rejects if an upgrade or a subscription is refused. */
   async watch(): Promise<void> {
     while (!this.#isOver) {
       const socket = await SocketClient.connect(this.url)
@@ -210,7 +211,7 @@ for (const name of someOf(['nginx', 'haproxy'] as const, 1)) {
     const failed = watching.then(() => {
       throw new Error('a watcher ended')
     })
-    // Blocks that come before a subscription is there are nobody's.
+    // Blocks before the subscription do not count.
     const allGetHeads = async () => {
       const before = watchers.map(({ heads }) => heads)
       await until(() => watchers.every(({ heads }, at) => heads > (before[at] as number) + 1))

@@ -1,6 +1,6 @@
 /**
- * Two keys on the whole program: whatever one asks, however long the answers are and however its calls end, the other gets
- * the same answers as before, byte for byte. `DOSE=20` has more of each attack, SEED repeats a run.
+ * Two keys on the whole program. One sends any calls, with long answers and with all kinds of ends. The other gets the
+ * same answers as before, byte for byte. `DOSE=20` sends more of each attack, and SEED repeats a run.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -19,10 +19,10 @@ import { startService } from '../../service/service.js'
 const dose = Number(process.env.DOSE ?? 4)
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 const questionsMax = 300
-/** Resident memory of the process, with all answers of attacks under way. */
+/** Resident memory of the process, with the answers of all attacks in flight. */
 const residentBytesMax = 900 * 2 ** 20
 
-/** Methods whose answers tell of the process, of time, or of what is asked besides. */
+/** Methods whose answers depend on the process, the time, or other calls. */
 const unsteady = /^(eth_capabilities|rpc_discover|admin_|web3_|txpool_|eth_(new|uninstall|getFilter))/
 
 const to = `0x${'ee'.repeat(20)}`
@@ -31,7 +31,7 @@ const text = (method: string, params: unknown, id = 1) =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 const secret = `tg_${'Zq7'.repeat(16)}z`
 
-/** What a caller may send, by name. */
+/** Attacks of a caller, by name. */
 const attacks: Readonly<Record<string, (dice: Dice) => string>> = {
   'returns 2 MiB': () => text('eth_call', run('0x622000005ff3')),
   'reverts with 2 MiB': () => text('eth_call', run('0x622000005ffd')),

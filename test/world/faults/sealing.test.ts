@@ -1,9 +1,10 @@
 /**
- * What one key does changes nothing of what another one gets: a victim asks a fixed set of calls before, during and after
- * attacks of each kind and of all kinds at once, on every thread of the pool, and is answered the same byte for byte. Its
- * subscriptions get each message once, in order, and its submissions to a rollup keep their statuses. `SEAL_SECONDS=60`
- * makes each attack longer, `SEAL_LANES` stronger, `SEAL=scripts,calls` chooses, `SEAL_EDGES=2` has two threads listen;
- * SEED repeats a run.
+ * Calls of one key never change the answers of another key. A victim sends a fixed set of calls before, during and
+ * after attacks. Attacks are of one kind or of all kinds, on every thread of the pool. Its answers stay the same, byte
+ * for byte. Its subscriptions get each message once, in order. Its submissions to a rollup keep their statuses.
+ *
+ * `SEAL_SECONDS=60` makes each attack longer, `SEAL_LANES` stronger. `SEAL=scripts,calls` chooses attacks,
+ * `SEAL_EDGES=2` starts two edges, SEED repeats a run.
  */
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,14 +31,14 @@ const chosen = (process.env.SEAL?.split(',') as AttackKind[] | undefined) ?? att
 const edges = Number(process.env.SEAL_EDGES ?? 1)
 
 const threads = 3
-/** Calls of the victim that are under way at once: some wait for each thread. */
+/** Calls of the victim at the same time: some wait for each thread. */
 const victimLanes = threads * 2
 /** At least one of each method; more where attacks are long. */
 const questionsMax = process.env.SEAL_SECONDS === undefined ? 100 : 300
-/** Most resident memory of the process, whatever callers do. */
+/** Highest resident memory of the process, for any calls. */
 const rssBytesMax = 900 * 2 ** 20
 
-/** Of every method that reads, as evenly as their examples allow. */
+/** Questions of every method that reads, as evenly as their examples allow. */
 function fixedQuestions(): string[] {
   const left = Object.entries(methodTable).map(([method, { reads = [] }]) => ({ method, asked: [...reads] }))
   const questions: string[] = []
@@ -63,8 +64,8 @@ class Victim {
   }
 
   /**
-   * Asks everything alone, as long as beside an attack: what differs by itself is not taken for an attack, and times
-   * beside one are not those of code that runs for the first time.
+   * Sends all calls without an attack, for as long as an attack lasts. So differences without an attack are known, and
+   * times beside an attack are not those of cold code.
    */
   async learn(t: Test): Promise<void> {
     this.#expected = await this.#askAll([])
@@ -103,7 +104,7 @@ class Victim {
   }
 }
 
-/** Starts an attack in a thread of its own; resolves once it is under way. */
+/** Starts an attack in a thread of its own; resolves once it runs. */
 async function startAttack(
   attack: SealingAttack,
 ): Promise<{ readonly done: number; end(): Promise<unknown> }> {
@@ -133,7 +134,7 @@ async function startSealed(
 ): Promise<{ readonly service: Service; readonly keys: readonly string[] }> {
   const source = { type: 'develop', blockSeconds: 1 }
   const developer = { name: 'dev', genesis: 'genesis.json', source }
-  // Of the victim alone, so that it knows what its subscriptions are to send.
+  // For the victim alone, so that the expected events of its subscriptions are known.
   const own = { name: 'own', genesis: 'genesis.json', source }
   const rollup = { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }
   const copy = copyDemo(t, {
@@ -141,7 +142,7 @@ async function startSealed(
     networks: [developer, own, rollup],
     edges,
     logLevel: 'error',
-    // Times in which a busy machine answers the victim; attackers set shorter ones of their own where they can.
+    // Times in which a busy machine answers the victim; attackers set shorter limits if they can.
     limits: { poolThreads: threads, poolNiceness: 0, requestMsMax: 120_000, startMsMax: 60_000 },
   })
   writeInto(copy.folder, 'genesis.json', testGenesis(mergedConfig()))

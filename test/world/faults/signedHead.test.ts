@@ -1,4 +1,4 @@
-/** What moves the head of a network that knows signatures, and of one that does not, where nodes collude. */
+/** Events that move the head of a network with signatures, and of one without, when nodes collude. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { BeaconServer } from '../../consensus/beaconServer.js'
@@ -17,7 +17,7 @@ import { WeatherNode } from '../../upstream/weatherNode.js'
 /** Blocks below the head that are final. */
 const finalDepth = 20
 
-/** Nodes of one branch, whose newest block is set. */
+/** Nodes of one branch, whose newest block the test sets. */
 class Colluders {
   tip: StormBlock
   readonly nodes: WeatherNode[] = []
@@ -42,7 +42,7 @@ class Colluders {
     return this
   }
 
-  /** Puts blocks on the newest one, or on an older one, that nobody else has. */
+  /** Adds blocks to the newest one, or to an older one; no other node has them. */
   async extend(count: number, from = this.tip): Promise<StormBlock> {
     const { maker, blocks } = this.#chain
     this.tip = from
@@ -126,13 +126,13 @@ for (const kind of someOf(kinds, 1)) {
       const own = await colluders.extend(5)
       const believing = await start(t, kind, { ...rig, folder: makeFolder(t) })
       await reaches(believing, 'latest', own)
-      // The nodes were asked for their heads again and again meanwhile.
+      // The nodes were polled for their heads many times in between.
       t.equal(await hashOf(service, 'latest'), tip.hash)
       const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}'
       const headers = { 'content-type': 'application/json' }
       const { headers: answered } = await fetch(service.origin, { method: 'POST', headers, body })
       t.equal(answered.get('tidegate-trust'), null)
-      // Signatures lead on, also where no node has said so.
+      // Signatures move the head even if no node has reported the block.
       await chain.advance(0)
       colluders.tip = chain.tip
       signed.sign(chain.tip, finalOf(chain.tip))
@@ -164,7 +164,7 @@ for (const kind of someOf(kinds, 1)) {
       signed.sign(chain.tip)
       await reaches(service, 'latest', chain.tip)
       for (let count = 0; count < 40; count++) await chain.advance(0)
-      // Nodes that answer by number have another branch on the way.
+      // Nodes that answer by number have another branch in between.
       const right = chain.tip
       await colluders.extend(30, ancestor(right, right.number - 25))
       signed.sign(right)
@@ -175,7 +175,7 @@ for (const kind of someOf(kinds, 1)) {
     },
   )
 
-  // What it is told of beacon nodes is the same for both.
+  // The messages about beacon nodes are the same for both.
   if (kind === 'follow') continue
   t.test(`${kind}: without beacon nodes the age grows, and answers go on`, async (t) => {
     const rig = await openRig(t, true)
@@ -216,7 +216,7 @@ for (const kind of someOf(kinds, 1)) {
     )
     t.match(network.chain.upstreams[3], { head: slot, blocksBehind: Number }, 'the last slot of the first')
     const labels = `network="dev",upstream="beacon node ${new URL(first.url).host}"`
-    // Figures are published each second; what /health says, at once.
+    // Figures are published each second, the answer of /health at once.
     await waitFor('the figure', async () => {
       return (await admin.metrics()).get(`tidegate_upstream_answering{${labels}}`) === 0
     })

@@ -1,4 +1,7 @@
-/** Clients that ask and never read, against the program as its operator runs it: what they cost, and whom. */
+/**
+ * Clients that send requests and never read, on the program as its operator runs it. Measures their cost, and who pays
+ * it.
+ */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { makeFolder } from '../../library/folder.js'
@@ -38,7 +41,7 @@ t.test(
     let peakBytes = 0
     let slowestMs = 0
     const clients: SocketClient[] = []
-    // Each asks for 87 MB in calls of their own, and for 25 MB in one answer.
+    // Each client requests 87 MB in separate calls, and 25 MB in one answer.
     for (let i = 0; i < 20; i++) {
       const client = await SocketClient.connect(url)
       t.teardown(() => client.cut())
@@ -60,7 +63,7 @@ t.test(
     t.comment(
       `RSS before, during, after: ${shown.join(', ')} MiB; slowest other answer ${slowestMs.toFixed(1)} ms`,
     )
-    // The heap's own growth while it renders 10,000 answers comes on top of what waits.
+    // While it renders 10,000 answers, the heap itself also grows, in addition to waiting bytes.
     t.ok(peakBytes - beforeBytes < (bufferedMiB + 100) * MiB, `${shown.join(', ')} MiB`)
   },
 )

@@ -25,7 +25,7 @@ function loopCall(steps: number): string {
 const small = loopCall(30)
 /** About 20 MB. */
 const long = loopCall(300_000)
-/** About 60 MB, more than any buffer on the way. */
+/** About 60 MB, more than any buffer between. */
 const longer = loopCall(900_000)
 
 const cases = [

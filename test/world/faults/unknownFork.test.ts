@@ -1,5 +1,5 @@
 // @shares
-/** A follower and a gateway before nodes whose chain has a fork that this version does not know. */
+/** A follower and a gateway with nodes whose chain has a fork that this version does not know. */
 import { RLP } from '@ethereumjs/rlp'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import t, { type Test } from 'tap'
@@ -21,7 +21,7 @@ const fields = 15 + appendedFields.length + 2
 const sentence = (number: number) =>
   `this chain has a fork that this version does not know (header of block ${number} has ${fields} fields); update Tidegate`
 
-/** A block on `parent` whose header has fields of the future: hashes and integers in turn. */
+/** A block on `parent` whose header has unknown fields: hashes and integers in turn. */
 async function makeFuture(chain: StormChain, parent: StormBlock): Promise<StormBlock> {
   const made = await chain.maker.extend(parent.made, {
     transactions: [{ from: 0, to: accounts[1] as string, value: 5n }],
@@ -46,7 +46,7 @@ async function makeFuture(chain: StormChain, parent: StormBlock): Promise<StormB
   }
 }
 
-/** Two nodes, and what makes a block their head. */
+/** Two nodes, and a function that makes a block their head. */
 async function openNodes(t: Test, hasRaw: boolean) {
   const chain = await StormChain.fromSeed(3)
   const nodes = [0, 0].map((lagSteps) => new HonestNode(chain, { lagSteps, hasRaw }))
@@ -78,7 +78,7 @@ async function reportedTrouble(service: Service): Promise<unknown> {
   return { status, trouble: networks.dev.trouble }
 }
 
-/** What the log has at level `error`. */
+/** The lines of the log at level `error`. */
 function errorsOf({ said }: Service): string[] {
   const lines = said.err.split('\n').filter((line) => line.includes('"level":50'))
   return lines.map((line) => JSON.parse(line).msg)
@@ -96,7 +96,7 @@ for (const hasRaw of someOf([true, false], 1)) {
     t.strictSame(await reportedTrouble(service), { status: 'failing', trouble: sentence(82) })
     await reachesTip(service, chain)
     turnTo(await makeFuture(chain, first))
-    // It is looked at again, later each time.
+    // The block is checked again, each time after a longer wait.
     await waitFor(
       'the next head',
       async () => (await service.call('eth_syncing')).result.highestBlock === '0x53',

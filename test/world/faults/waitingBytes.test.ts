@@ -1,7 +1,7 @@
 /**
- * What waits for clients that do not read, or do not end what they write, is charged: the memory of the program, as the
- * operating system counts it, grows by no more than the program itself has counted, within 10 %. Three kinds of
- * attacks on one transport, others in each run; all of them if `KILLS` or `RUNS` ask for more, and all at once for `KILLS`.
+ * Waiting data of clients that do not read, or that do not finish their requests, are charged. The memory of the
+ * program, by the operating system, grows by no more than its own count, within 10 %. Runs three kinds of attacks on one
+ * transport, others in each run. `RUNS` asks for all kinds on both transports, `KILLS` for all kinds and all at once.
  * Buffers of the operating system are not the program's. SEED repeats a run.
  */
 import { once } from 'node:events'
@@ -24,10 +24,10 @@ import { reportsOf, startService } from '../../service/service.js'
 const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff)
 const mebibyte = 2 ** 20
 
-/** What has other limits of its own, and grows once: caches, code that was compiled, halves of a young generation. */
+/** Memory with limits of its own, which grows once: caches, compiled code, halves of a young generation. */
 const otherBytes = 32 * mebibyte
 
-/** Whatever else grows in the program at that moment hides it once, and what is not charged does so each time. */
+/** Other growth at the same moment hides an attack once; uncharged bytes show at each attempt. */
 const triesMax = 3
 
 /** A time within which the slowest of these calls ends. */
@@ -39,14 +39,14 @@ function rpc(method: string, params: unknown, id: unknown = 1): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** A call whose answer has two characters for each of so many bytes. */
+/** A call whose answer has two characters for each of this number of bytes. */
 function longAnswer(bytes: number): string {
   // PUSH3 bytes, PUSH0, RETURN
   const code = `0x62${bytes.toString(16).padStart(6, '0')}5ff3`
   return rpc('eth_call', [{ to: contract }, 'latest', { [contract]: { code } }])
 }
 
-/** A trace of a loop, of about so many bytes, that comes in parts. */
+/** A trace of a loop, of about this number of bytes, that comes in parts. */
 function longTrace(bytes: number): string {
   const gas = `0x${(21_000 + Math.ceil((bytes / 67 / 3) * 11)).toString(16)}`
   return rpc('debug_traceCall', [
@@ -60,7 +60,7 @@ function posted(body: string, announced = Buffer.byteLength(body)): string {
   return `POST /demo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${announced}\r\n\r\n${body}`
 }
 
-/** Connections of one attack, which read nothing. */
+/** Connections of one attack, which never read. */
 class Attacker {
   readonly #open: { destroy(): void }[] = []
 
@@ -148,7 +148,10 @@ const subscriptions: Attack = (attacker) =>
     return attacker.send(dice.times(900, one))
   })
 
-/** Of a chain whose blocks come meanwhile, each with thousands of logs: the first of them once all are subscribed. */
+/**
+ * Subscriptions to a chain whose blocks come during the attack, each with thousands of logs. The first block comes once
+ * all are subscribed.
+ */
 const liveBlocks: Attack = async (attacker) => {
   const kinds = ['newHeads', 'logs', 'transactionReceipts', 'newPendingTransactions']
   await attacker.times(12, () => {
@@ -191,7 +194,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
     const service = await startService(['--config', copy.config, '--no-auth'], {
       NODE_OPTIONS: `--import=file://${join(packageRoot(), 'dist/modules/test/library/heapWatch.js')}`,
       HEAP_WATCH: path,
-      // What is freed goes back to the operating system at once.
+      // Freed memory returns to the operating system at once.
       MALLOC_MMAP_THRESHOLD_: '65536',
       MALLOC_TRIM_THRESHOLD_: '65536',
     })
@@ -201,7 +204,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
     const blocks = new LogBlocks(async (body) => (await service.post('/dev', body)).text)
     t.match(await blocks.make(), '"result"', 'the contract')
 
-    /** Bytes that are charged, and how much the pool has done. */
+    /** Charged bytes, and the finished work of the pool. */
     const figures = async () => {
       const metrics = await admin.metrics()
       const of = (name: string) => metrics.get(`tidegate_${name}_bytes`) ?? Number.NaN
@@ -209,7 +212,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       const charged = of('body_buffer') + of('websocket_buffer') + of('subscription')
       return { charged, done: done.reduce((sum, [, count]) => sum + count, 0) }
     }
-    /** Memory that is no file's, after a collection. */
+    /** Resident memory without mapped files, after a garbage collection. */
     const held = async () => {
       const { size } = statSync(path)
       process.kill(service.process.pid as number, 'SIGUSR2')
@@ -217,7 +220,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       const status = readFileSync(`/proc/${service.process.pid}/status`, 'latin1')
       return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024
     }
-    /** The bytes that are charged, once nothing has changed for a while: threads of streams that are not read stay busy. */
+    /** The charged bytes, once they are stable for a while: threads of unread streams stay busy. */
     const settled = async () => {
       let last = await figures()
       let sinceMs = performance.now()
@@ -245,7 +248,7 @@ for (const transport of someOf(['uws', 'node'] as const, 1)) {
       t.comment(`${name}: ${(waits / 1e6).toFixed(1)} MB wait, ${(charged / 1e6).toFixed(1)} MB are charged`)
       return waits <= 1.1 * charged + otherBytes
     }
-    // Threads of the pool take memory of their own once, and so does whoever makes blocks.
+    // Threads of the pool, and the thread that makes blocks, take memory of their own once.
     await isCharged('long answers and blocks, first', [longAnswers, liveBlocks])
     const all = Object.entries(attacks)
     for (const [name, chosen] of killsAll ? all : someOf(all, 3)) {

@@ -1,4 +1,7 @@
-/** The lock of a store's writer: held as long as its process lives, whatever other processes can see of that one. */
+/**
+ * The lock of a store's writer: it is taken as long as its process lives, even if other processes cannot see that
+ * process.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -10,7 +13,7 @@ import { inTime, once } from '../../library/until.js'
 
 const moduleUrl = new URL('../../../src/data/store/lmdb/writerLock.js', import.meta.url).href
 
-/** Takes the lock, says so or why not, and stays. */
+/** Takes the lock and stays; prints that, or the reason of the failure. */
 const holderSource = `
   import { lockForWriting } from ${JSON.stringify(moduleUrl)}
   try {
@@ -22,7 +25,7 @@ const holderSource = `
   }
 `
 
-/** Starts a process that takes a lock, after the words of another program. Resolves to what it said. */
+/** Starts a process that takes a lock, by the command of another program. Resolves to its output. */
 async function startHolder(
   t: Test,
   path: string,
@@ -86,7 +89,7 @@ t.test(
   },
 )
 
-// Of its own: process ids, so that both have number 1, and the network, where abstract sockets would end.
+// Its own process ids, so that both have number 1, and its own network, to which abstract sockets do not cross.
 const container = ['unshare', '--pid', '--net', '--fork', '--kill-child'] as const
 const [unshare, ...flags] = container
 const mayUnshare = spawnSync(unshare, [...flags, 'true'], { stdio: 'ignore' }).status === 0
@@ -101,7 +104,7 @@ t.test(
     t.equal(first.said, 'got')
     t.match((await startHolder(t, path, container)).said, /is being written by process 1, which/)
     t.throws(() => lockForWriting(path), { message: /is being written by process 1, which/ })
-    // The program between goes first; its child follows at once, and with it the pipe that both hold.
+    // The parent ends first. Its child ends at once, too, and then the pipe that both have open is closed.
     const closed = once(first.child, 'close')
     first.child.kill('SIGKILL')
     await closed

@@ -1,6 +1,6 @@
 /**
- * Every method with wrong parameters at every place, asked of the program over HTTP and over a WebSocket. Whatever
- * comes, the answer is JSON-RPC and no defect. RUNS makes it longer, SEED repeats a run.
+ * Every method with wrong parameters at every place, over HTTP and over a WebSocket. Every answer is JSON-RPC and no
+ * defect. RUNS makes it longer, SEED repeats a run.
  */
 import t from 'tap'
 import { Dice, runsFactor } from '../../library/property.js'
@@ -18,7 +18,7 @@ const runs = Math.ceil(50 * runsFactor)
 /** Calls of one batch. */
 const batchCalls = 50
 
-/** A number that JSON can write and a double cannot hold. */
+/** A number that JSON can have, but a double cannot represent. */
 const beyond = '@1e400'
 const hexOf = (digits: number) => `0x${'a'.repeat(digits)}`
 const oddValues: readonly unknown[] = [
@@ -54,7 +54,7 @@ const memberNames = [
   'proof',
 ]
 
-/** The value with one thing in it changed, somewhere. */
+/** The value with one part of it changed at random. */
 function changed(value: unknown): unknown {
   if (dice.throw(3) === 0 || typeof value !== 'object' || value === null) return oddValue()
   if (Array.isArray(value)) {
@@ -105,7 +105,7 @@ function callText(method: string, params: unknown, id: number): string {
   return text.replace(/"@(1e400)"(?!:)/g, '$1')
 }
 
-/** What is wrong with the answer to a batch. */
+/** The faults of the answer to a batch. */
 function complaints(text: string | undefined, calls: readonly string[]): string[] {
   const answers: RpcAnswer[] = JSON.parse(text ?? 'null')
   if (!Array.isArray(answers) || answers.length !== calls.length)
@@ -151,7 +151,7 @@ type Tap = {
   ok(a: unknown, b: string): void
 }
 
-/** The answer to a message, past events of subscriptions that were made by the way. */
+/** The answer to a message; skips events of subscriptions that earlier messages made. */
 async function nextAnswer(socket: SocketClient, text: string): Promise<string | undefined> {
   socket.send(text)
   for (;;) {

@@ -1,7 +1,7 @@
 // @shares
 /**
  * Malformed and mutated requests against the real server, over real connections. It must answer each with valid
- * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. SEED repeats a run.
+ * JSON-RPC (without one for notifications), repeat ids exactly and continue. SEED repeats a run.
  */
 import fc from 'fast-check'
 import { requestBody } from '../../fuzz/requestBody.js'
@@ -32,7 +32,7 @@ function parseUtf8(bytes: Uint8Array): unknown {
   }
 }
 
-/** What is wrong with an answer to `request`, or undefined. */
+/** The fault of an answer to `request`, or undefined. */
 function complaint(request: Buffer, response: RawResponse | undefined): string | undefined {
   if (response === undefined) return 'the connection ended'
   if (response.status !== 200) return `status ${response.status}`
@@ -137,7 +137,7 @@ test(`${headRuns} malformed heads harm nobody`, async (t) => {
     client.write(
       Buffer.concat([Buffer.from(request.slice(0, i)), bytes, Buffer.from(request.slice(i + cut))]),
     )
-    // Half a request may make the server wait for more; our side of the connection ends, so it never comes.
+    // Half a request may make the server wait for more. Our side of the connection ends, so the rest never comes.
     client.socket.end()
     const response = await client.read()
     if (response !== undefined) statuses.add(response.status)

@@ -7,7 +7,7 @@ import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const runs = 5
 
-/** Has functions under way at the compilers, and a heap that grows, when it ends; a timer would keep it alive. */
+/** The process has functions in the compilers, and a growing heap, when it ends; a timer would keep it alive. */
 const program = `
   import { endProcess } from ${JSON.stringify(join(packageRoot(), 'dist/modules/src/primitives/endProcess.js'))}
   setInterval(() => {}, 1000)

@@ -36,7 +36,7 @@ for (const [where, open] of await queueStores(t)) {
         t.equal(settled[0], 0, 'nobody is answered before the first, which is on disk then')
         t.strictSame((await queue.readTransaction(hash as never))?.signature, ['0x0'])
 
-        // What is rejected may come again, its signature corrected; that needs no hash either.
+        // A rejected transaction may be sent again with a correct signature; that needs no hash either.
         await deliveries.settle(hash as never, { code: 55, text: 'bad signature' })
         t.equal(await submit(makeTransaction(1, 0, { signature: ['0xabc'] })), hash)
         t.strictSame((await queue.readTransaction(hash as never))?.signature, ['0xabc'])
@@ -89,7 +89,7 @@ for (const [where, open] of await queueStores(t)) {
     const refused = await submit(dearer(11, 1_000)).catch((error: unknown) => error)
     t.match(refused, { fault: { kind: 'SubmissionsFull' } })
     t.match(queue.counts(), { waiting: 1, waitingBytes: before.waitingBytes })
-    // It takes the place and the bytes of the other one.
+    // This submission takes the place and the bytes of the other one.
     await submit(dearer(12, 410))
     t.match(queue.counts(), { waiting: 1 })
     t.ok(queue.counts().waitingBytes > before.waitingBytes)

@@ -61,7 +61,7 @@ for (const [where, open] of await queueStores(t)) {
       await reaches(await submit(makeTransaction(sender, 0)), 'ACCEPTED')
       const { arrivals, accepted } = await arrivalsOf(sender)
       t.equal(accepted.length, 1, form)
-      // One that is dropped early may not have been read.
+      // An answer that is dropped early may not have been read.
       t.ok(arrivals.length >= 6, `${form}: ${arrivals.length} arrivals`)
     }
   })
@@ -145,7 +145,7 @@ for (const [where, open] of await queueStores(t)) {
     const forwarding = forward({ url: urls.rpc, timeoutMs: 600_000 })
     const first = await submit(priced(100))
     await until(() => forwarding.forwarder?.isAnswered === false)
-    // Each time that it is tried again, it is one that was sent.
+    // At each attempt, the transaction is one that was already sent.
     const replace = async () => {
       try {
         return await submit(priced(200))
@@ -180,7 +180,7 @@ for (const [where, open] of await queueStores(t)) {
     const sender = newSender()
     const later = await submit(makeTransaction(sender, 1))
     await until(() => attempts() > 1)
-    // What comes before it is tried first from now on.
+    // An earlier nonce is tried first from now on.
     const earlier = await submit(makeTransaction(sender, 0))
     const hasArrived = async () =>
       (await arrivalsOf(sender)).arrivals.some(({ key }) => key.includes('/0x0/'))

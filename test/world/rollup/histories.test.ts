@@ -1,11 +1,12 @@
 // @shares
 /**
- * Random histories of two keys, of which one submits what may harm the other: dearer ones at the same sender and nonce,
- * lower nonces, the same hash with another signature, and what the sequencer never answers. What the first was answered a
- * hash for reaches the sequencer, and is judged by what is in it alone.
+ * Random histories of two keys, of which one submits transactions that may harm the other. These are higher fees at the
+ * same sender and nonce, lower nonces, or the same hash with another signature. The sequencer never answers some of
+ * them. Each acknowledged transaction of the other key gets to the sequencer, and its outcome depends on its content
+ * alone.
  *
- * `RUNS=20` plays 2,000 in each kind of store, in a minute of CPU time. Many histories are played on one queue at once, which
- * is what a server has, and shares the commits.
+ * `RUNS=20` plays 2,000 in each kind of store, in a minute of CPU time. Many histories are played on one queue at once,
+ * as on a server, and share the commits.
  */
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
@@ -29,7 +30,7 @@ import { callerOf, type OpenQueue, queueStores } from '../../rollup/queues.js'
 const histories = 100
 /** Histories that share one queue. */
 const together = 100
-/** Between them the sequencer may go and come, and the process end and begin. */
+/** Between phases the sequencer may stop and start, and the process end and begin. */
 const phases = 6
 
 /** Records of each key that are left, at least; more than a victim has. */
@@ -37,7 +38,7 @@ const recordsEach = 20
 const hourMs = 3_600_000
 
 const limits = {
-  // A victim waits with at most a few, and those who flood the queue leave room for them.
+  // A victim has at most a few waiting transactions, and keys that flood the queue leave room for them.
   waitingMax: together * 16,
   waitingMsMax: hourMs,
   retentionMs: 10 * hourMs,
@@ -45,7 +46,7 @@ const limits = {
   keyShare: 0.5,
 }
 
-/** As unique as the real one, and faster: it is not what is tested. */
+/** As unique as the real hash, and faster; the hash is not tested here. */
 function digestFields(fields: HashedFields): Felt {
   return `0x${createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 60).replace(/^0+/, '')}` as Felt
 }
@@ -53,7 +54,7 @@ function digestFields(fields: HashedFields): Felt {
 interface Changes {
   readonly calldata?: string
   readonly signature?: string
-  /** Of tip and price. */
+  /** Raise of tip and price. */
   readonly raise?: number
 }
 
@@ -75,7 +76,7 @@ function write(
   )
 }
 
-/** What a victim was answered a hash for. */
+/** A transaction of a victim that was acknowledged by its hash. */
 interface Acknowledged {
   readonly transaction: InvokeTransaction
   readonly body: string
@@ -83,16 +84,16 @@ interface Acknowledged {
   readonly name: string
 }
 
-/** The queue, as it is after each start. */
+/** The queue and its state after each start. */
 interface World {
   queue: OpenQueue
   readonly sequencer: ModelSequencer
 }
 
-/** One history: the victim submits in the order of its nonces, the attacker anything. */
+/** One history: the victim submits in the order of its nonces, the attacker in any order. */
 class History {
   readonly acknowledged: Acknowledged[] = []
-  /** Submissions of the victim that had to be taken and were not. */
+  /** Submissions of the victim that were refused by mistake. */
   readonly refusals: string[] = []
   readonly #world: World
   readonly #dice: Dice
@@ -123,7 +124,7 @@ class History {
     const nonce = this.#nonce
     switch (this.#dice.throw(6)) {
       case 0:
-        // Refused; corrected at once, or once the first is judged.
+        // Refused; corrected at once, or once the first has a verdict.
         await this.#take(write(sender, nonce, { signature: '0x9' }))
         return this.#take(write(sender, this.#nonce++, {}))
       case 1: {
@@ -132,7 +133,7 @@ class History {
       }
       case 2:
         await this.#take(write(sender, this.#nonce++, {}))
-        // It replaces the other one unless that was sent.
+        // This transaction replaces the other one unless that was sent.
         return this.#offer(write(sender, nonce, { raise: 1, calldata: '0x2' }))
       case 3: {
         const last = this.acknowledged.at(-1)
@@ -166,7 +167,7 @@ class History {
     await this.#submit(make(), this.#attacker).catch(ignoreRefusal)
   }
 
-  /** Submits what nothing of its own key stands in the way of. */
+  /** Submits a transaction that no other one of its own key blocks. */
   async #take(transaction: InvokeTransaction): Promise<void> {
     try {
       await this.#note(transaction)
@@ -196,7 +197,7 @@ function ignoreRefusal(error: unknown): void {
   throw error
 }
 
-/** What is wrong with what became of a transaction; undefined where it was judged by what is in it. */
+/** The fault in the outcome of a transaction; undefined if its own content decided the outcome. */
 function faultOf(
   { transaction: { signature, calldata }, body, hash, name }: Acknowledged,
   row: SubmissionRow | undefined,
@@ -204,7 +205,7 @@ function faultOf(
   own: readonly Acknowledged[],
 ): string | undefined {
   if (row === undefined) {
-    // A rejected one goes when its own key submits the hash again.
+    // A rejected row is removed when its own key submits the hash again.
     return own.some((other) => other.hash === hash && other.name !== name)
       ? undefined
       : 'is not known any more'
@@ -264,7 +265,7 @@ async function playBatch(
   for (let phase = 0; phase < phases; phase++) {
     sequencer.mode = hasOutages && dice.throw(2) === 0 ? (dice.throw(2) === 0 ? 'refusing' : 'silent') : 'up'
     await Promise.all(played.map((history) => history.step()))
-    // While the sequencer answers, nothing that it was not sent expires.
+    // While the sequencer answers, unsent submissions do not expire.
     if (!hasOutages)
       await queue.queue.sweep(Date.now() + 2 * hourMs, forwarding.forwarder?.silentTo ?? new Set())
     if (dice.throw(4) > 0) continue
@@ -287,7 +288,9 @@ async function playBatch(
   await queue.close()
 }
 
-/** Waits until all that victims were answered is settled, and what is too much is removed; what is wrong then. */
+/**
+ * Waits until all acknowledged transactions of victims are settled, and surplus rows are removed. Returns the faults.
+ */
 async function waitForVerdicts(
   { queue }: OpenQueue,
   sequencer: ModelSequencer,

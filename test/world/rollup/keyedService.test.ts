@@ -13,7 +13,7 @@ import { writeConfig } from '../../service/program.js'
 import { type RpcAnswer, startService } from '../../service/service.js'
 import { SocketClient } from '../../transport/socketClient.js'
 
-/** The program with two keys, whose sequencer refuses what is not signed with `0x1`. */
+/** The program with two keys, whose sequencer refuses signatures other than `0x1`. */
 async function startKeyed(t: Test, settings: object, upstream: object) {
   const sequencer = await startSequencer(t)
   await sequencer.order({ kind: 'react', always: { kind: 'verify' } })
@@ -47,11 +47,11 @@ t.test('what a key was answered a hash for outlasts the attacks of another durin
   for (let nonce = 4; nonce < 8; nonce++) {
     const transaction = makeTransaction(7, nonce)
     const wrong = { ...transaction, signature: ['0x9'] }
-    // The same hash, before the right signature comes.
+    // The same hash, before the submission with the right signature.
     t.match((await submit(attacker, wrong)).result, { transaction_hash: /^0x/ })
     const { result } = await submit(victim, transaction)
     hashes.push(result.transaction_hash)
-    // A dearer one in its place, and one that comes before it.
+    // A transaction with higher fees in its place, and one with a lower nonce.
     const l2_gas = { max_amount: '0x5', max_price_per_unit: '0xffff' }
     const dearer = { ...transaction, ...dear, resource_bounds: { ...transaction.resource_bounds, l2_gas } }
     await submit(attacker, dearer)
@@ -116,7 +116,7 @@ for (const edges of process.platform === 'linux' ? [1, 2] : [1]) {
       t.strictSame(await signed(attacker), ['0x9'])
     }
 
-    // A subscription tells what others do only until its own key submits the hash.
+    // A subscription reports submissions of others only until its own key submits the hash.
     await sequencer.order({ kind: 'react', next: [{ kind: 'verify' }], always: { kind: 'hold' } })
     const { result } = await call(reader, 'chainId', [])
     t.match(result, /^0x/)

@@ -1,5 +1,5 @@
 // @shares
-/** What one key submits, and what becomes of it, is the same whatever another key does. */
+/** The submissions of one key and their outcomes are the same, for any actions of another key. */
 import t from 'tap'
 import { nobody } from '../../../src/data/store/node/submissions.js'
 import type { Felt } from '../../../src/serving/rollup/felt.js'
@@ -31,7 +31,7 @@ function dearer(sender: number, nonce: number, changes: Record<string, unknown> 
   return { ...rest, resource_bounds: { ...resource_bounds, l2_gas } }
 }
 
-/** The state of what a key submitted with this hash. */
+/** The state of the submission of a key with this hash. */
 async function stateOf({ queue }: OpenQueue, hash: Felt, key: string): Promise<string | undefined> {
   return (await queue.readRow(hash, key))?.state
 }
@@ -45,11 +45,11 @@ for (const [where, open] of await queueStores(t)) {
       const hash = await queue.submit(plain, victim)
       t.equal(await queue.submit(plain, attacker), hash, 'even the same one has its own row')
       t.equal(queue.queue.counts().waiting, 2)
-      // It replaces that one.
+      // The new transaction replaces that one.
       const other = await queue.submit(dearer(7, 3), attacker)
       t.match(await queue.queue.readRow(hash, victimId), { state: 'RECEIVED', rejection: undefined })
       t.equal(await stateOf(queue, other, attackerId), 'RECEIVED')
-      // What was sent by the other key blocks nothing here, either.
+      // A submission that the other key sent blocks nothing here, either.
       await queue.deliveries.beginSending({ key: attackerId, sender: '0x7' })
       await t.rejects(queue.submit(dearer(7, 3, { calldata: ['0x9'] }), attacker), refusal(52))
       const own = await queue.submit(dearer(7, 3, { calldata: ['0x9'] }), victim)
@@ -95,7 +95,7 @@ for (const [where, open] of await queueStores(t)) {
     const { queue, submit, deliveries } = await open(t, t.testdir())
     const callers = [attacker, victim, new RequestContext()]
     const signed = (at: number) => makeTransaction(7, 0, { signature: [`0x${at.toString(16)}`] })
-    // Two of them have one key.
+    // Two of these callers have one key.
     callers.push(new RequestContext())
     const hash = await submit(signed(0), callers[0])
     for (const [at, caller] of callers.entries()) if (at > 0) t.equal(await submit(signed(at), caller), hash)
@@ -140,7 +140,7 @@ for (const [where, open] of await queueStores(t)) {
         )
         t.ok((taken[0] ?? 0) <= half, `none has more than half: ${taken}`)
         t.match(await submit(makeTransaction(200, 0), callerOf(5)).catch((error) => error), /^0x/)
-        // Without keys there is one caller, who may fill all.
+        // Without keys there is only one caller, who may use all places.
         const { waiting } = queue.counts()
         for (let nonce = 0; ; nonce++) {
           const refused = await submit(makeTransaction(300, nonce)).catch((error) => error)
@@ -168,7 +168,7 @@ for (const [where, open] of await queueStores(t)) {
     await deliveries.settle(hashes[0] as Felt, { code: 55, text: 'no' })
     t.match(await submit(makeTransaction(1, 2), attacker), /^0x/)
     t.match(await submit(makeTransaction(1, 3), attacker).catch((error) => error), full)
-    // One that is rejected makes room for itself, and takes the place of its own record.
+    // A rejected submission makes room for itself, and takes the place of its own record.
     await deliveries.settle(hashes[1] as Felt, { code: 55, text: 'no' })
     t.equal(await submit(makeTransaction(1, 1), attacker), hashes[1])
     t.match(queue.counts(), { waiting: 2, settled: 1 })
@@ -191,7 +191,7 @@ for (const [where, open] of await queueStores(t)) {
     for (const hash of kept) t.match(await queue.readRow(hash, victimId), { state: 'ACCEPTED' })
     const left = await Promise.all(garbage.map((hash) => queue.readRow(hash, attackerId)))
     t.equal(left.filter((row) => row !== undefined).length, 7)
-    // In a shared database it may be told late, and sizes are those of the last look.
+    // In a shared database reports may be late, and sizes are those of the last read.
     await settle(1, 3, victim)
     await queue.sweep()
     t.equal(queue.counts().settled, 10)
@@ -248,7 +248,7 @@ for (const [where, open] of await queueStores(t)) {
     const next = Array.from({ length: 60 }, (_, at) => ({
       kind: reactions[at % reactions.length] ?? 'verify',
     }))
-    // What is dropped after it was taken is not verified, so the attacker begins once these are over.
+    // A submission that is dropped after its acceptance is not verified, so the attacker begins once these are settled.
     await sequencer.order({ kind: 'react', always: { kind: 'verify' } })
     const queue = await open(t, t.testdir(), { idempotent: true })
     const forwarding = queue.forward({ url: `${sequencer.origin}/rpc` })

@@ -35,7 +35,7 @@ for (const [where, open] of await queueStores(t)) {
     const { queue, deliveries, submit, close } = await open(t, t.testdir(), { limits: { settledMax: 300 } })
     const hashes = await Promise.all(Array.from({ length: 801 }, (_, i) => submit(makeTransaction(i + 1, 0))))
     for (const hash of hashes.slice(0, 501)) await deliveries.settle(hash, undefined)
-    // Of those settled in one millisecond none is older.
+    // Submissions settled in the same millisecond have the same age.
     await delay(2)
     for (const hash of hashes.slice(501)) await deliveries.settle(hash, undefined)
     t.equal(queue.counts().settled, 801)
@@ -54,7 +54,7 @@ for (const [where, open] of await queueStores(t)) {
       const { queue, deliveries, submit } = await open(t, t.testdir())
       const changes: string[] = []
       queue.onStatus(({ state }) => changes.push(state))
-      // Of several changes close to each other the last is told.
+      // Of several changes in a short time, only the last one is reported.
       const reported = (count: number) => waitFor('the change to be told', () => changes.length >= count)
       const hash = await submit(makeTransaction(1, 0))
       await reported(1)
@@ -99,7 +99,7 @@ for (const [where, open] of await queueStores(t)) {
         next: [{ kind: lost }],
         always: { kind: 'status', status: 503, body: '' },
       })
-      // Nobody knows as long as nobody says.
+      // Without an answer about it, the outcome stays unknown.
       await sequencer.order({
         kind: 'say',
         next: [

@@ -1,5 +1,5 @@
 // @shares
-/** What each answer of a sequencer means for a transaction. */
+/** The meaning of each answer of a sequencer for a transaction. */
 import t from 'tap'
 import { waitFor } from '../../library/until.js'
 import { forms, startForwarding } from '../../rollup/forwardingSequencer.js'
@@ -12,7 +12,7 @@ const { sequencer, urls, newSender, arrivalsOf } = await startForwarding(t)
 const timesAsked = async (hash: string) =>
   (await sequencer.report()).asked.filter((each) => each === hash).length
 
-/** How a sequencer says that it has the transaction it is asked for. */
+/** Forms in which a sequencer reports that it has the requested transaction. */
 const presentIn = {
   rpc: '{"result":{"finality_status":"RECEIVED"}}',
   gateway: '{"tx_status":"RECEIVED"}',
@@ -24,7 +24,7 @@ t.test('taken under another hash is neither accepted nor rejected, and said to t
     forward({ url: urls[form], form })
     await sequencer.order({ kind: 'hash', chainId: '0x1' })
     const hash = await submit(makeTransaction(newSender(), 0))
-    // From the second attempt on the sequencer calls it known, by the hash that it has there.
+    // From the second attempt on the sequencer reports it as known, by the hash that it has there.
     await waitFor('it to be asked', async () => (await timesAsked(hash)) >= 3)
     t.equal((await queue.readRow(hash))?.state, 'SENT', form)
     await sequencer.order({ kind: 'hash', chainId })
@@ -153,7 +153,7 @@ t.test('a transport that refuses is no word on the transaction, whatever it says
       const code = 'StarknetErrorCode.TRANSACTION_LIMIT_EXCEEDED'
       next.push({ kind: 'gatewayError', status: 400, code, message: '' })
     }
-    // Each of its own sender, whose pause after an attempt in vain it is to be spared.
+    // Each transaction has its own sender, so that the pause after a failed attempt does not delay others.
     for (const reaction of next) {
       const sender = newSender()
       await sequencer.order({ kind: 'react', next: [reaction] })
@@ -214,7 +214,7 @@ t.test(
         logged,
         [1, 2, 3].map((n) => `unknown answer ${n} of 3 of the sequencer to ${first}: ${text}`),
       )
-      // Without a word of the interface, and of this request alone.
+      // The status has no word of the interface, and is about this request alone.
       await sequencer.order({
         kind: 'react',
         next: Array.from({ length: 3 }, () => ({ kind: 'status', status: 413, body: '<html>' })),

@@ -41,7 +41,7 @@ t.test('processes have one queue: its transactions, places and limits', { skip }
     t.equal((await queue.readWaiting(2)).length, 2, 'as many as are asked for')
     t.same((await queue.readWaiting(9)).map((row) => row.hash).sort(), [...hashes].sort(), 'all that wait')
   }
-  // What one process changes is told at the other.
+  // A change by one process is reported in the other.
   const reported: string[] = []
   other.queue.onStatusOf(hash, ({ state }) => reported.push(state))
   await one.deliveries.settle(hash, undefined)
@@ -73,7 +73,7 @@ t.test('a sender is served by nonce, whatever the same transaction changes', { s
   if (secondRow === undefined || zerothRow === undefined) throw new Error('they are gone')
   const begun = await deliveries.beginSending(sender)
   t.equal(begun?.hash, zeroth)
-  // All three become one transaction of the database.
+  // All three calls become one transaction of the database.
   const [, next] = await Promise.all([
     deliveries.settle(zerothRow, undefined),
     deliveries.beginSending(sender),
@@ -118,7 +118,7 @@ t.test('who lost the lease can neither send nor write', { skip }, async (t) => {
     await t.rejects(deliveriesOf(epoch, true).settle(hash, undefined), fenced)
   }
   t.match(await queue.readRow(hash), { state: 'RECEIVED' })
-  // By its own clock the lease is over: it may not send what it has marked.
+  // By the sender's own clock its lease is over, so it may not send transactions that it has set to SENT.
   await t.rejects(deliveriesOf(7, false).beginSending(sender), fenced)
   t.match(await deliveriesOf(7, true).beginSending(sender), { hash, wasSent: true })
 })
@@ -150,7 +150,7 @@ t.test('without its database everything is refused at once, and goes on by itsel
   t.match(await queue.readRow(stored), { state: 'ACCEPTED' })
 })
 
-/** A way to the database that is cut as soon as a transaction's last statement has passed, if `isCutting`. */
+/** A connection to the database. If `isCutting`, it is cut as soon as a transaction's last statement has passed. */
 async function cutAtCommit(t: Test, url: string) {
   const way = { isCutting: false, url: '' }
   const { hostname, port } = new URL(url)
@@ -163,7 +163,7 @@ async function cutAtCommit(t: Test, url: string) {
       // A message with this text alone: its length in bytes, the text, a zero byte.
       if (!way.isCutting || !bytes.includes('\x0bcommit\0')) return far.write(bytes)
       far.unpipe(near)
-      // The answer tells that the database got it.
+      // The answer shows that the database got the statement.
       far.once('data', () => near.destroy()).resume()
       return far.write(bytes)
     })

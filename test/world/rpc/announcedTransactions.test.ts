@@ -1,5 +1,5 @@
 // @shares
-/** `newPendingTransactions` and filters of them: what is sent here, and what upstreams announce. */
+/** `newPendingTransactions` and their filters: transactions sent here, and those that upstreams announce. */
 import { Wallet } from 'ethers'
 import t, { type Test } from 'tap'
 import { testKeys } from '../../ingest/chainMaker.js'
@@ -20,7 +20,7 @@ function sign(nonce: number, fees = 10n ** 11n): Promise<string> {
   return wallet.signTransaction({ chainId: 31_337, nonce, to: `0x${'22'.repeat(20)}`, ...fields })
 }
 
-/** A subscription that is heard: what it was told so far. */
+/** A subscription and its events so far. */
 async function subscribe(t: Test, service: Service, ...params: unknown[]) {
   const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
   t.teardown(() => client.cut())
@@ -35,8 +35,8 @@ async function subscribe(t: Test, service: Service, ...params: unknown[]) {
 }
 
 /**
- * Resolves once the node is listened to, so that what it gets from now on is announced: until then it gets one more
- * transaction in place of the one before, which takes twice its fees.
+ * Resolves once the node announces transactions to the subscriber. Until then it gets one more transaction with twice
+ * the fees, in place of the one before.
  */
 function isListening(anvil: AnvilNode, reported: () => unknown[]): Promise<boolean> {
   let fees = 10n ** 10n

@@ -30,7 +30,7 @@ const [payFunction, paidEvent] = ledgerAbi
 
 const hashOf = ({ hash }: MadeBlock) => bytesToHex(hash)
 
-/** Blocks taken back (newest first) and brought by each head after the first. */
+/** Unwound blocks (newest first) and added blocks of each head after the first. */
 function stepsOf({ heads, blocks, branches }: ReplayedChain): { made: MadeBlock; removed: boolean }[][] {
   const known = new Map<string, MadeBlock>(
     [...blocks, ...branches.flat()].map((made) => [hashOf(made), made]),
@@ -52,7 +52,7 @@ function stepsOf({ heads, blocks, branches }: ReplayedChain): { made: MadeBlock;
   })
 }
 
-/** Payments to `payee` as a client is told of them, as lines: those of each head after the first. */
+/** Payments to `payee` in the order of a client's events, as lines: those of each head after the first. */
 function expectedByHead(chain: ReplayedChain, wanted: string | undefined): string[][] {
   return stepsOf(chain).map((steps) =>
     steps.flatMap(({ made, removed }) => {
@@ -81,11 +81,13 @@ const chain = await makeReplayedChain(t, {
   reorganisations,
   planOf: paymentPlan,
 })
-/** The blocks that each head brings: one, or a branch. */
+/** The blocks that each head adds: one, or a branch. */
 const broughtAt = stepsOf(chain).map((steps) => steps.flatMap(({ made, removed }) => (removed ? [] : made)))
 const brought = broughtAt.flat()
 
-/** The program that plays the chain, and what lets it play all. `watchers` say how many heads each was told of. */
+/**
+ * The program that plays the chain, and a function that makes it play all. `watchers` count the heads that each got.
+ */
 async function startStepped(t: Test) {
   const steps = await Steps.listen(t)
   const service = await chain.start(steps.env())
@@ -96,7 +98,7 @@ async function startStepped(t: Test) {
     for (const blocks of broughtAt) {
       await steps.next()
       count += blocks.length
-      // Clients that ask for a block that they were told of find it: no branch takes its place before.
+      // Clients that request a block from an event find it: no branch replaces it before.
       await waitFor(`${count} heads at every watcher`, () =>
         watchers.every((reported) => reported() === count),
       )
@@ -146,7 +148,7 @@ t.test("viem's watchers are told of each head and log, and of reorganisations", 
       onLogs: () => t.fail('the address emits no logs'),
     }),
   ]
-  // What they subscribe to is on its way after this turn, and answered before this.
+  // The subscriptions of the client are sent after this turn, and answered before this call.
   await nextTurn()
   await client.getChainId()
   await play([() => blocks.length, () => numbers.length])
@@ -217,7 +219,7 @@ t.test("viem's questions over HTTP are answered", async (t) => {
 t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   const { play, url } = await startStepped(t)
   const provider = new WebSocketProvider(url)
-  // ethers throws into the void where an event comes before it knows the network.
+  // ethers throws an uncaught error if an event comes before it has read the network.
   await provider.getNetwork()
   const numbers: number[] = []
   const logs: string[] = []
@@ -237,7 +239,7 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   ]
   await provider.on({ address: ledgerAddress, topics }, (log: Log) => logs.push(lineOf(log)))
   await contract.on('Paid', (_payer, _payee, _value, { log }: { log: Log }) => contractLogs.push(lineOf(log)))
-  // Answered after what it has subscribed to.
+  // This call is answered after the client's subscriptions.
   await provider.send('eth_chainId', [])
   await play([() => numbers.length])
   t.strictSame(
@@ -248,7 +250,7 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
     [logs, payee],
     [contractLogs, undefined],
   ] as const) {
-    // Logs taken back are events of their own there, for whoever waits for one of them.
+    // There, removed logs are separate events, for subscribers of one of them.
     const expected = expectedPayments(chain, wanted).filter((line) => line.startsWith('added'))
     await until(() => seen.length >= expected.length)
     t.strictSame(seen, expected)
@@ -261,7 +263,7 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   await provider.destroy()
 })
 
-/** Plays the chain; before each head but the first, `seen` has all that the heads before it brought. */
+/** Plays the chain. Before each head but the first, `seen` has all blocks of earlier heads. */
 async function playWatched(t: Test, steps: Steps, seen: readonly string[]): Promise<void> {
   let count = 0
   for (const lines of expectedByHead(chain, undefined)) {
@@ -317,7 +319,7 @@ for (const name of ['HTTP', 'a WebSocket']) {
     await until(() => answered.includes('eth_getFilterChanges'))
     await playWatched(t, steps, events)
     t.ok(events.some((line) => line.startsWith('removed')))
-    // Asked once, of the blocks that are still there.
+    // The filter is read once, and returns the blocks that are still canonical.
     const blocks = await client.getFilterChanges({ filter })
     const present = await Promise.all(
       blocks.map(async (_, at) => (await client.getBlock({ blockNumber: BigInt(7 + at) })).hash),
@@ -351,12 +353,12 @@ t.test("ethers' contracts listen by a filter over HTTP", async (t) => {
   )
   const seen: string[] = []
   const answered = await noteAnswers(provider)
-  // As long as somebody listens to blocks, ethers does not begin anew with each of them.
+  // With a listener for blocks, ethers does not begin again at each of them.
   await provider.on('block', () => {})
   await contract.on('Paid', (_payer, payee, value, { log }: { log: Log }) =>
     seen.push(paymentLine(log.blockHash, log.index, log.removed, payee, value)),
   )
-  /** It asked for changes so often, has looked at the head since, and so asks again with the next number. */
+  /** The library has requested changes this number of times, has read the head since, and so uses the next number. */
   const isReady = (changes: number) =>
     countAnswers(answered, 'eth_getFilterChanges') >= changes &&
     answersSince(answered, 'eth_getFilterChanges', 'eth_blockNumber') >= 4
@@ -365,7 +367,7 @@ t.test("ethers' contracts listen by a filter over HTTP", async (t) => {
   for (const head of chain.heads.slice(1)) {
     const changes = countAnswers(answered, 'eth_getFilterChanges')
     await steps.next()
-    // Stored, it is not yet answered: a number that goes down has to be seen before it goes up again.
+    // A stored head is not served yet. A number that decreases must be read before it increases again.
     await atHead(head, [service])
     const looks = countAnswers(answered, 'eth_blockNumber')
     // A head that is no higher than the last is no news to it.

@@ -20,7 +20,10 @@ const method = 'debug_executionWitness'
 const service = await startService()
 t.teardown(() => service.stop())
 
-/** Executes every block of a chain by its witness alone, with @ethereumjs. Returns how many have more than one header. */
+/**
+ * Executes every block of a chain by its witness alone, with @ethereumjs. Returns the number of witnesses with more
+ * than one header.
+ */
 async function executeAll(t: Test, { call }: Service, network: string): Promise<number> {
   const store = ChainReader.open({ path: storePathOf(fixtureDir, network) })
   t.teardown(() => store.close())

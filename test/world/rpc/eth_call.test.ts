@@ -19,7 +19,7 @@ const balanceOf = (name: string) =>
   bytesToHex(encodeCall('balanceOf(address)', [hexToBytes(addressOf(name))]))
 const ask = (...params: unknown[]) => service.call('eth_call', params)
 const to = `0x${'77'.repeat(20)}`
-/** Code at an address of its own, called with what follows. */
+/** Code at an address of its own, called with these parameters. */
 const run = (code: string, call: object = {}, account: object = {}, ...rest: unknown[]) => {
   return ask({ to, ...call }, 'latest', { [to]: { code: `0x${code}`, ...account } }, ...rest)
 }
@@ -46,7 +46,7 @@ t.test('the block may be left out, named by tag, hash or object', async (t) => {
 })
 
 t.test('where both are given, input is the data', async (t) => {
-  // Returns its calldata.
+  // The code returns its calldata.
   t.equal((await run('365f5f37365ff3', { data: '0x01', input: '0x0203' })).result, '0x0203')
   t.equal((await run('365f5f37365ff3', { data: '0x01', input: null })).result, '0x01')
 })
@@ -191,12 +191,12 @@ t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, 
 
 t.test('an endless loop ends after five seconds', async (t) => {
   const { dataDir, networks } = JSON.parse(readFileSync(fixtureConfig, 'utf8'))
-  // With the limits that a server has by itself.
+  // Limits are the defaults of a server.
   const config = writeInto(makeFolder(t), 'tidegate.json', { dataDir, networks })
   const limited = await startService(['--config', config, '--no-auth'])
   t.teardown(() => limited.stop())
   const start = performance.now()
-  // Calls BLAKE2b of 10,000 rounds again and again: a gas each, so that the time is over long before the gas.
+  // Calls BLAKE2b of 10,000 rounds repeatedly: each round costs one gas, so the time is used up long before the gas.
   const code = '630000271060e01b5f525b5f5f60d55f60095afa50600a56'
   const { error } = await limited.call('eth_call', [{ to }, 'latest', { [to]: { code: `0x${code}` } }])
   t.same(error, { code: -32000, message: 'execution aborted (timeout = 5s)' })

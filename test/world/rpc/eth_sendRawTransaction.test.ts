@@ -146,7 +146,7 @@ t.test('while the only node has an invalid block, callers are told so', { skip: 
 
 t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {
   const { service } = await followAnvil(t, { flags: ['--no-mining'], edges: 2 })
-  // Each comes over a connection of its own; all to one edge once in 500,000 times.
+  // Each uses a connection of its own; all are of one edge only once in 500,000 runs.
   const raws = await Promise.all(Array.from({ length: 20 }, (_, nonce) => transfer({ nonce })))
   const answers = await Promise.all(raws.map((raw) => service.call(method, [raw])))
   for (const { result } of answers) t.match(result, /^0x[0-9a-f]{64}$/)

@@ -62,7 +62,7 @@ t.test(
       if (result !== false) {
         seen.push(result)
         health.push(await healthOf(service))
-        // What is told is there to be read.
+        // The reported block can be read.
         const number = Number(result.currentBlock)
         if ((await numberOf()) < number) t.fail(`block ${number} is told before it can be read`)
       }
@@ -98,7 +98,7 @@ t.test(
 t.test('a network whose source failed says so, and is not in sync, also after a restart', async (t) => {
   const folder = makeFolder(t)
   const goodBlocks = 10
-  // A block whose parent is missing follows the good ones.
+  // A block whose parent is missing comes after the good ones.
   const bytes = [...blockBytes.slice(0, goodBlocks), blockBytes[goodBlocks + 1] as Uint8Array]
   writeInto(folder, 'chain.rlp', Buffer.concat(bytes))
   const config = writeConfig(folder, {
@@ -159,7 +159,7 @@ t.test('a source that fails when all were up to date takes them out of sync, on 
   const service = await chain.start(steps.env())
   t.teardown(() => service.stop())
   const url = `${service.origin.replace('http', 'ws')}/ws`
-  // Twenty connections come to one edge alone once in half a million times.
+  // Twenty connections are of one edge only once in half a million runs.
   const clients = await Promise.all(Array.from({ length: 20 }, () => SocketClient.connect(url)))
   for (const client of clients) {
     t.teardown(() => client.cut())

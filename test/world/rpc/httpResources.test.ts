@@ -19,7 +19,7 @@ for (const name of transports) {
 }
 t.teardown(() => Promise.all(tested.map(({ service }) => service.stop())))
 
-/** A request whose answer is left as it comes. */
+/** A request whose answer is returned unchanged. */
 async function get(
   { origin }: Service,
   path: string,

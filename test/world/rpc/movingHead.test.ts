@@ -32,7 +32,7 @@ t.test('a head that another process moves takes every answer with it', async (t)
     ['eth_getTransactionByBlockHashAndIndex', [second.hash, '0x0']],
   ]
   const future: Question = ['eth_getStorageAt', [counterAddress, '0x0', quantity(second.number)]]
-  // Asked twice, so that whatever is remembered is remembered; singly and in a batch.
+  // The questions are sent twice, so that cacheable answers are cached: in a batch and singly.
   const before = await askResults(service, questions)
   t.strictSame(await askResults(service, questions), before)
   for (const [method, params] of questions) await service.call(method, params)
@@ -112,12 +112,12 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
   const blockOf = async (id: unknown) => (await service.call('eth_getBlockByNumber', [id, true])).result
   const countAt = async (id: unknown) =>
     (await service.call('eth_getStorageAt', [counterAddress, '0x0', id])).result
-  /** The same count by way of a proof against the block's own state root. */
+  /** The same count, by a proof against the block's own state root. */
   const provenCountAt = async (block: BranchBlock, id: unknown) => {
     const { result } = await service.call('eth_getProof', [counterAddress, ['0x0'], id])
     return verifyAnswer(block.stateRoot, result)[0]
   }
-  /** The same count as code sees it that runs on the block's state. */
+  /** The same count as seen by code that runs on the block's state. */
   const executedCountAt = async (id: unknown) => {
     // Returns slot 0.
     const code = '0x60005460005260206000f3'
@@ -125,7 +125,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     return (await service.call('eth_call', params)).result
   }
   const receiptsOf = async (id: unknown) => (await service.call('eth_getBlockReceipts', [id])).result
-  /** Everything by number is of this branch. */
+  /** All answers by number are of this branch. */
   const isCanonical = async (t: Test, branch: readonly BranchBlock[]) => {
     for (const block of branch) {
       const number = quantity(block.number)
@@ -145,7 +145,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     t.equal((await blockOf('pending')).parentHash, head.hash)
     t.equal(await blockOf(quantity(head.number + 1)), null)
   }
-  /** The blocks are readable by hash with all that belongs to them, and refused where canonical ones are wanted. */
+  /** The blocks can be read by hash with all their parts, and are refused if canonical blocks are required. */
   const isBeside = async (t: Test, branch: readonly BranchBlock[]) => {
     for (const block of branch) {
       const blockHash = block.hash

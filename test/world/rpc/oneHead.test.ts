@@ -91,7 +91,7 @@ t.test(
       ['eth_getBlockReceipts', ['latest']],
       ['eth_getBlockByNumber', ['0x5', false]],
     ] as const
-    // The first eight proofs wait at the gate and fill the batch's window, so that what follows begins after it opens.
+    // The first eight proofs wait at the gate and fill the batch's window. So later calls begin after it opens.
     const proofs = Array(8).fill(['eth_getProof', [counterAddress, ['0x0', '0x1'], 'latest']])
     const batch = (questions: readonly (readonly [string, readonly unknown[]])[]) =>
       Buffer.from(

@@ -1,7 +1,6 @@
 /**
- * Every method over every way to ask it: whatever the transport, the edge and the origin of a network's chain, the
- * answer is the one that the first edge of an archive gives over HTTP. A new method is asked as well: without an
- * example the test fails.
+ * Every method over every transport, edge and origin of a network's chain. The answer equals that of the first edge of
+ * an archive over HTTP. A new method without an example fails the test.
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -31,8 +30,8 @@ const longBytesMin = 2 ** 20
 type Way = 'http' | 'socket' | 'batch' | 'pinned'
 
 /**
- * What is asked of each edge of a kind, in which ways. Edges are alike, and so are the kinds with a store of their own. In
- * the other ways the first edge of an archive gives what all are compared with.
+ * The calls for each edge of a kind, and the transports. Edges are alike, and so are the kinds with a store of their
+ * own. For other transports, the first edge of an archive gives the expected answers.
  */
 const waysOf: Readonly<Record<Kind, readonly (readonly Way[])[]>> = {
   archive: [['batch'], ['socket', 'http', 'batch', 'pinned']],
@@ -44,7 +43,7 @@ const waysOf: Readonly<Record<Kind, readonly (readonly Way[])[]>> = {
   ],
 }
 const edges = waysOf.archive.length
-/** Edges that are asked for long answers, which take most of the time, in the first of their ways. */
+/** Edges that get calls with long answers, which take most of the time, over their first transport. */
 const longEdges: Readonly<Record<Kind, readonly number[]>> = {
   archive: [0, 1],
   follower: [],
@@ -52,14 +51,14 @@ const longEdges: Readonly<Record<Kind, readonly number[]>> = {
   gateway: [1],
 }
 
-/** Asks one edge in one way; the text of each answer, as a single call with the id 1 has it. */
+/** Calls one edge over one transport. Returns the text of each answer, in the form of a single call with the id 1. */
 type Ask = (network: string, calls: readonly Call[]) => Promise<readonly string[]>
 
 function bodyOf([method, params]: Call, id = 1): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** The ways to ask one edge of a service. */
+/** The transports to one edge of a service. */
 function waysTo(t: Test, service: Service, edge: number): Readonly<Record<Way, Ask>> {
   const agent = new EdgeAgent(t, service, edge)
   const sockets = new Map<string, Promise<SocketClient>>()
@@ -183,7 +182,7 @@ async function serve(t: Test, kind: Kind, networks: readonly Record<string, unkn
     dataDir: 'data',
     edges,
     logSample: 1,
-    // Some repeat answers that they have, and some make each anew.
+    // Some kinds repeat stored answers, and some make each again.
     limits: { ...((kind === 'archive' || kind === 'follower') && { memoBytes: 0 }) },
     networks,
   })
@@ -205,7 +204,7 @@ async function serveArchive(t: Test): Promise<Served> {
   return serve(t, 'archive', [demo, roll, gate])
 }
 
-/** An archive, what follows it, a replica of that, and a gateway to the archive. */
+/** An archive, a follower of it, a replica of that, and a gateway to the archive. */
 async function serveAll(t: Test): Promise<Served[]> {
   const [archive, postgres] = await Promise.all([
     serveArchive(t),
@@ -235,7 +234,7 @@ async function answersOf(ask: Ask, networks: readonly string[]): Promise<Answers
   return answers
 }
 
-/** What a gateway would have to fetch for it, account by account, takes minutes. */
+/** A gateway would have to fetch this account by account, which takes minutes. */
 const slowOfGateway: ReadonlySet<string> = new Set<AnyMethod>(['trace_filter'])
 
 interface Difference {
@@ -273,7 +272,7 @@ t.test('every kind answers alike in every way, and so do its edges', { skip }, a
   const served = await serveAll(t)
   const [archive] = served as [Served]
   const first = waysTo(t, archive.service, 0)
-  // So that the queue has it whenever it is asked for.
+  // So that the queue has it at every later call.
   await run(first.http, 'roll', examplesOf('rollupx_addInvokeTransaction'))
   const plain = await answersOf(first.http, archive.networks)
   const wanted: Readonly<Record<Way, Answers>> = {

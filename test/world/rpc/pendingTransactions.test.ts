@@ -34,13 +34,13 @@ async function find(service: Service, hash: string) {
   return (await service.call('eth_getTransactionByHash', [hash])).result
 }
 
-/** What go-ethereum answers of a transaction, by what it answers once a block has it. */
+/** go-ethereum's form of a waiting transaction, from its form in a block. */
 function beforeBlock(mined: Record<string, unknown>): Record<string, unknown> {
   const nothing = { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
   return { ...mined, ...nothing, gasPrice: mined.maxFeePerGas ?? mined.gasPrice }
 }
 
-/** Mines one block with what waits. */
+/** Mines one block with the waiting transactions. */
 async function mine(anvil: AnvilNode, service: Service): Promise<void> {
   await anvil.ask('anvil_mine', ['0x1'])
   await reaches(service, await anvil.head())
@@ -67,7 +67,7 @@ t.test('a transaction is pending until a block has it', { skip: withoutAnvil }, 
 t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {
   const { service } = await followAnvil(t, { ...waiting, edges: 2 })
   const hash = await send(service, await sign(0))
-  // Each comes over a connection of its own; all to one edge once in 500,000 times.
+  // Each request has its own connection; all of them reach one edge once in 500,000 runs.
   const found = await Promise.all(Array.from({ length: 20 }, () => find(service, hash)))
   for (const transaction of found) t.match(transaction, { hash, blockHash: null })
   const count = () => service.call('eth_getTransactionCount', [wallet.address, 'pending'])
@@ -106,7 +106,7 @@ t.test('pending nonces count what follows on the head without a gap', { skip: wi
 t.test('a creation at the pending block comes after what waits', { skip: withoutAnvil }, async (t) => {
   const { service } = await followAnvil(t, waiting)
   await send(service, await sign(0))
-  // Returns its own address as code: ADDRESS PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN.
+  // Initcode that returns its own address as code: ADDRESS PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN.
   const creation = { from: wallet.address, data: '0x3060005260206000f3' }
   const madeAt = async (block: string, overrides: object = {}) => {
     const { result } = await service.call('eth_call', [creation, block, overrides])
@@ -123,7 +123,7 @@ t.test('a creation at the pending block comes after what waits', { skip: without
     ['latest', 'pending'].map(async (block) => service.call('eth_estimateGas', [creation, block])),
   )
   t.equal(estimates[0]?.result, estimates[1]?.result)
-  // Reads its own first slot: ADDRESS SLOAD.
+  // Code that reads its own first slot: ADDRESS SLOAD.
   const reading = { from: wallet.address, data: '0x6000545060006000f3' }
   const { result } = await service.call('eth_createAccessList', [reading, 'pending'])
   t.match(result.accessList, [{ address: addressAt(2) }])

@@ -1,5 +1,5 @@
 // @shares
-/** Requests and calls pinned to a block, over the real server: what they mean by each method, branch and head. */
+/** Requests and calls pinned to a block, over the real server: their meaning for each method, branch and head. */
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { encodeCall } from '../../../data/devnet/abi.js'
@@ -80,9 +80,9 @@ t.test('every tag of every method means the pinned block', async (t) => {
         expected.map((outcome, id) => ({ jsonrpc: '2.0', id, at: hash, ...outcome })),
         `${tag}, pinned one by one to ${number}`,
       )
-      // Unpinned and in between, so that whatever is remembered is remembered.
+      // An unpinned call comes between, so that cacheable answers are cached.
       const { answers } = await askBatch(service, calls)
-      // The library would seek, for a minute, in what the two differ.
+      // On a mismatch the library would search for a minute for the difference.
       if (tag === 'latest') t.notOk(isDeepStrictEqual(answers, byHeader.answers))
     }
     const short = withDefault.map(([method, params]) => ({ method, params: params('latest').slice(0, -1) }))
@@ -96,8 +96,8 @@ t.test('every tag of every method means the pinned block', async (t) => {
 })
 
 /**
- * Result or error of an answer. The hash of a message that cannot start is that of a transaction with the most gas
- * there may be, which follows from the head or from what stands for it.
+ * Result or error of an answer. For a message that cannot start, the hash is that of a transaction with the highest
+ * possible gas. That gas depends on the head, or on the block in place of it.
  */
 function outcomeOf({ result, error }: RpcAnswer): object {
   if (error === undefined) return { result }

@@ -12,7 +12,7 @@ import { startService } from '../../service/service.js'
 import { SocketClient } from '../../transport/socketClient.js'
 
 const account = privateKeyToAccount(bytesToHex(testKeys[0] as Uint8Array))
-/** Blocks with ten logs of 16 KiB each: more than all buffers of a connection hold. */
+/** Blocks with ten logs of 16 KiB each: more than fits into all buffers of a connection. */
 const loggingBlocks = 40
 
 t.test('events that were removed before a slow reader came to them close its connection', async (t) => {

@@ -22,13 +22,13 @@ const from = 8
 const branchBlocksMin = 3
 /** Of each kind, besides one that is never cut off. */
 const cutClients = 4
-/** Heads that come while a client is connected, where it is not cut off after an event, and while it is away. */
+/** Maximum number of heads while a client is connected, if no event cuts it off, and while it is away. */
 const connectedHeadsMax = 8
 const awayHeadsMax = 6
 /** Turns of the event loop from the moment of a head to a cut: the events go out and come in meanwhile. */
 const cutTurnsMax = 6
 
-/** Payments to one of them are not asked for. */
+/** Payments to the last of the payees are not requested. */
 const wantedPayees: readonly string[] = payees.slice(0, 2)
 const paddedPayees = wantedPayees.map((payee) => `0x${payee.slice(2).toLowerCase().padStart(64, '0')}`)
 const kinds = {
@@ -46,13 +46,13 @@ interface Step {
   readonly last: string
 }
 
-/** What one connection has brought. */
+/** The messages of one connection. */
 interface Connection {
   readonly start: string
   readonly steps: Step[]
 }
 
-/** A client that follows the chain, cut off or not, until it is told to stop. */
+/** A client that follows the chain, cut off or not, until it is stopped. */
 class Follower {
   readonly copy: ChainCopy
   readonly connections: Connection[] = []
@@ -60,12 +60,12 @@ class Follower {
   forgotten = 0
   #isCalm = false
   #isStopped = false
-  /** Heads that are to come before it is cut off or comes back, and what happens then. */
+  /** Number of heads until it is cut off or connects again, and the action then. */
   #headsToCome = 0
   #then: (() => void) | undefined
   #client: SocketClient | undefined
   readonly #url: string
-  /** Undefined: never cut off. */
+  /** Decides when the connection is cut off; if undefined, it never is. */
   readonly #dice: Dice | undefined
 
   constructor(
@@ -79,7 +79,7 @@ class Follower {
     this.copy = new kinds[kind].copy(base)
   }
 
-  /** Connects again and again, sometimes after a while. Throws Error where the server sends what does not fit. */
+  /** Connects repeatedly, sometimes after a while. Throws Error if a message of the server does not fit. */
   async follow(): Promise<void> {
     while (!this.#isStopped) {
       await this.#followOnce()
@@ -95,7 +95,7 @@ class Follower {
     if (this.#headsToCome-- === 0) this.#proceed()
   }
 
-  /** Cuts nothing off any more, and comes back where it is away. */
+  /** Ends all cuts, and connects again if it is away. */
   calm(): void {
     this.#isCalm = true
     this.#proceed()
@@ -119,7 +119,7 @@ class Follower {
       isCut = true
       client.cut()
     }
-    // Either at a moment, from before the answer on, or right after an event; what has come after it is lost.
+    // Either at a moment, even before the answer, or right after an event; later events are lost.
     const isTimed = dice?.throw(2) === 0
     if (isTimed) {
       const cutSoon = async () => {
@@ -180,9 +180,9 @@ function isDirect(steps: readonly Step[]): boolean {
 }
 
 /**
- * Where a client stands in `walk`, every step that one who was never cut off has taken, after a connection that it
- * began at or after step `position`: it has first gone straight to where the others stood, and then taken each step
- * with them. Undefined where it has not; `position` where it was cut off before it had caught up.
+ * Position of a client in `walk`, which has every step of a client that was never cut off. The client's connection
+ * began at or after step `position`. It must first go straight to the position of the others, and then take each step
+ * with them. Undefined if it did not; `position` if it was cut off before that.
  */
 function positionAfter(walk: readonly Step[], position: number, { start, steps }: Connection) {
   let found: number | undefined
@@ -203,7 +203,7 @@ function isStep(step: Step | undefined, hash: string, removed: boolean): boolean
   return step?.hash === hash && step.removed === removed
 }
 
-/** Blocks of the chain file alternate with branches, which take back and bring several blocks each. */
+/** Blocks of the chain file alternate with branches, which unwind and add several blocks each. */
 function makeChain(dice: Dice): Promise<ReplayedChain> {
   const reorganisations = dice
     .times(5, () => dice.throw(3))
@@ -241,7 +241,7 @@ async function servedHashes(service: Service, head: number): Promise<string[]> {
   return hashes
 }
 
-/** Every client is told of the chain from the genesis on; ends once all of them have all of it. */
+/** Every client gets the chain from the genesis on. Ends once all clients have all of it. */
 async function followToTheEnd(t: Test, chain: ReplayedChain, service: Service, steps: Steps, dice: Dice) {
   const head = chain.heads.at(-1) as MadeBlock
   const canonical = lastChain(chain, head)
@@ -260,7 +260,7 @@ async function followToTheEnd(t: Test, chain: ReplayedChain, service: Service, s
     for (const made of chain.heads.slice(1)) {
       for (const follower of followers) follower.onHead()
       await steps.next()
-      // Whoever is never cut off sees every head, however slow it is.
+      // A client that is never cut off gets every head, even if it is slow.
       await waitFor('a head', () => watching.copy.last === hashOf(made))
     }
     for (const follower of followers) follower.calm()

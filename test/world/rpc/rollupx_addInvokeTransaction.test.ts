@@ -8,7 +8,7 @@ import { SocketClient } from '../../transport/socketClient.js'
 
 const method = 'rollupx_addInvokeTransaction'
 
-/** A network for each test, and one more where it needs two. */
+/** A network for each test, and a second one for tests that need two. */
 const networks = await startRollups(t, {
   roll: {},
   main: { chainId: 'SN_MAIN' },

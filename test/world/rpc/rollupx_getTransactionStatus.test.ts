@@ -69,7 +69,7 @@ t.test('accepted and rejected, as the sequencer says', async (t) => {
   })
   const refused = await service.submit(makeTransaction(1, 1))
   t.strictSame(refused.error, { code: 55, message: 'Account validation failed', data: 'bad signature' })
-  // The hash excludes the signature: the same transaction, signed well, goes through and has the hash.
+  // The hash excludes the signature: the same transaction with a right signature is accepted, and has the hash.
   const hash = await service.take(makeTransaction(1, 1, { signature: ['0x7', '0x8'] }))
   t.equal((await service.status(hash)).queue_status, 'ACCEPTED')
 })

@@ -153,7 +153,9 @@ const flipped: readonly Asked[] = [
 
 const stateFlipped = 4
 
-/** All bytes take 15 s; by default one of so many is changed, other ones each time. */
+/**
+ * A change of every byte takes 15 s. By default a run changes one byte in this many, and each run changes other bytes.
+ */
 const byteStep = runsFactor > 1 ? 1 : 5
 
 t.test('no byte of an answer can be another', async (t) => {
@@ -166,7 +168,8 @@ t.test('no byte of an answer can be another', async (t) => {
     t.ok(verify(JSON.parse(text.toString()), question) !== undefined)
     let accepted = 0
     const first = dice.throw(byteStep)
-    // The lowest bit, and the one that tells capital from small letters; where a sender is recovered each time, one.
+    // Changes the lowest bit, and the bit that separates upper and lower case. Where each change makes the program
+    // recover a sender, only the lowest bit is changed.
     for (const bit of at < stateFlipped ? [1, 0x20] : [1]) {
       for (let place = first; place < text.length; place += byteStep) {
         text[place] = (text[place] as number) ^ bit

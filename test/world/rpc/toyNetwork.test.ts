@@ -40,7 +40,7 @@ import { methodTable } from '../../rpc/methodTable.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../transport/serverLimits.js'
 import { demoStore, goOn, limits } from '../../unit/execution/evm/demoExecution.js'
 
-/** Those that read state. */
+/** Methods that read state. */
 const stateMethods: readonly string[] = [
   'eth_getAccount',
   'eth_getBalance',
@@ -161,7 +161,7 @@ async function ask(endpoint: Endpoint, method: string, params: readonly unknown[
 const archive = endpointOver(demoStore)
 const archived = new Map<string, Promise<string>>()
 
-/** What an archive answers, asked once. */
+/** The archive's answer; the archive is asked once. */
 function askArchive(method: string, params: readonly unknown[]): Promise<string> {
   const question = JSON.stringify([method, params])
   const answer = archived.get(question) ?? ask(archive, method, params)
@@ -186,7 +186,7 @@ t.test('a network whose data arrives late answers every read as an archive does'
   t.equal(rows.supplies, supplies, 'what was got is held')
 })
 
-/** Tries everything that a tracer may ask, and goes on whatever is thrown. */
+/** Calls every function of the API of tracers, and continues after any exception. */
 const swallowing = `{
   got: [],
   ask: function (db, address) {

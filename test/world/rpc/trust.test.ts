@@ -1,5 +1,5 @@
 // @shares
-/** The header that says which answers of a gateway are only believed. */
+/** The header by which a gateway marks unproved answers. */
 import t from 'tap'
 import { makeFolder } from '../../library/folder.js'
 import { blockAt, blocks, headBlock } from '../../rpc/demoChain.js'
@@ -8,7 +8,7 @@ import { startService } from '../../service/service.js'
 
 const archive = await startService()
 t.teardown(() => archive.stop())
-// Longer than an archive on a busy machine takes for its first call.
+// A time limit longer than an archive on a busy machine takes for its first call.
 const upstreams = [{ url: archive.origin, timeoutMs: 600_000 }]
 const config = writeConfig(makeFolder(t), {
   dataDir: 'data',

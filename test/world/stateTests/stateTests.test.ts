@@ -1,6 +1,7 @@
 /**
- * A sample of Ethereum's state tests through the kernel: the first file of each folder, every {@link everyNth} of all,
- * and the named cases of Amsterdam. The whole is `npm run -s state-tests -- ../shared/state-tests/state-tests.tar.gz`. Skipped where it is absent.
+ * A sample of Ethereum's state tests through the kernel. The sample is the first file of each folder, every
+ * {@link everyNth} of all, and the named cases of Amsterdam.
+ * `npm run -s state-tests -- ../shared/state-tests/state-tests.tar.gz` runs all of them. Skipped without that file.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +30,7 @@ t.test('a sample from each folder, of each fork, ends as expected', { skip }, as
     if (longLoops.test(path)) return false
     const isFirst = !folders.has(dirname(path))
     folders.add(dirname(path))
-    // One rule each, of the newest fork.
+    // Each `named.json` tests one rule of the newest fork.
     return seen++ % everyNth === 0 || isFirst || path.endsWith('/named.json')
   }
   for (const from of [archive, newest]) {

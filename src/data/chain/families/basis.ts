@@ -30,7 +30,7 @@ export function basisOf(
     transactions: shown('bodies'),
     receipts: shown('receipts'),
     state: shown('state'),
-    // They run here, on proved state; a run that ends at a differing feature is passed to an upstream.
+    // Calls run here, on proved state; a run that ends at a differing feature is passed to an upstream.
     calls: parts.calls === 'proved' ? 'executed or reported' : parts.calls,
   }
 }

@@ -1,11 +1,11 @@
 /**
  * The differences between families of chains: one object for each. A chain's schedule of forks has the object
- * (`ForkSchedule.family`): by the family that the store names, otherwise by the genesis `config`. Rules of execution are
- * also found by any fork (`forkRules`), because no two executed families share one. All other code uses the object, and
- * no code outside this folder knows the list of families.
+ * (`ForkSchedule.family`): by the family that the store names, otherwise by the genesis `config`. Rules of execution
+ * are also found by any fork (`forkRules`), because no two executed families share one. All other code uses the object,
+ * and no code outside this folder knows the list of families.
  *
  * An executed family is a folder here, and a line in `families.ts`; its forks are a line in `forkNames.ts`. A family
- * that is only proved is a spread of another with what differs, in `provedFamilies.ts`.
+ * that is only proved is a spread of another family with its own differences, in `provedFamilies.ts`.
  */
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'
 import type { TransactionTypes } from '../../../primitives/transactionTypes.js'
@@ -24,7 +24,7 @@ export interface ChainFamily {
   readonly transactionTypes: TransactionTypes
   readonly headers: HeaderRules
   readonly proofs: FamilyProofs
-  /** How a gateway verifies each part. */
+  /** Verification of each part by a gateway. */
   readonly parts: Readonly<Record<NetworkPart, Basis>>
   /** Parts that only some blocks prove: a root that does not match is no error; the part is then unverified. */
   readonly loose: readonly NetworkPart[]
@@ -92,7 +92,7 @@ export interface HeaderRules {
   check(header: Header, parent: Header, child: Child, must: Must): void
 }
 
-/** How a part is verified: executed here; covered by a hash or a Merkle proof; or only reported by upstreams. */
+/** Verification of a part: executed here; covered by a hash or a Merkle proof; or only reported by upstreams. */
 export type Basis = 'executed' | 'proved' | 'reported'
 
 /** Parts of a network, each with its own kind of verification. */
@@ -100,9 +100,9 @@ export const networkParts = ['headers', 'bodies', 'receipts', 'withdrawals', 'st
 export type NetworkPart = (typeof networkParts)[number]
 
 export interface FamilyCalls {
-  /** The rules of calls without rules of blocks, and the first block time for them; absent: no call runs here. */
+  /** The rules of calls without rules of blocks, and the first block time for them; if absent, no call runs here. */
   readonly rules?: {
-    /** Absent: the forks of the chain's `config`. */
+    /** Fork of these rules; if absent, the forks of the chain's `config`. */
     readonly fork?: 'prague' | 'osaka'
     readonly from: number
   }
@@ -116,7 +116,7 @@ export interface FamilyCalls {
 
 /** Parts of a block that a root of its header covers, and their hashed form. */
 export interface FamilyProofs {
-  /** Fields of a header after `nonce`, in order, each with its form; absent: Ethereum's. */
+  /** Fields of a header after `nonce`, in order, each with its form; if absent, Ethereum's. */
   readonly headerFields?: Readonly<Record<string, 'integer' | 'bytes'>>
   /** Members of blocks besides the header, each with the field for the hash of its RLP; zero if it covers none. */
   readonly hashedMembers?: Readonly<Record<string, string>>

@@ -26,7 +26,7 @@ const message = { gas: integer, to: 'recipient', value: integer, input: 'bytes' 
 
 export const optimismTypes = withTypes(depositType)
 
-/** With a fee in another currency (CIP-64). */
+/** Transactions with a fee in another currency (CIP-64). */
 const inCurrency = {
   chainId: integer,
   nonce: integer,

@@ -1,8 +1,10 @@
 /**
- * Families of chains whose blocks are not executed here, each a spread of another with what differs. Sources: op-geth
- * and the specifications of the OP Stack, OffchainLabs' go-ethereum, bor and PIP-74, bnb-chain/bsc, coreth and ACP-194,
- * celo-org's and mantlenetworkio's op-geth, scroll-tech's go-ethereum, docs.linea.build, docs.gnosischain.com; as of
- * November 2026.
+ * Families of chains whose blocks are not executed here. Each is a spread of another family with what differs. Sources,
+ * as of November 2026:
+ *
+ * - op-geth and the specifications of the OP Stack; celo-org's and mantlenetworkio's op-geth
+ * - OffchainLabs' and scroll-tech's go-ethereum; docs.linea.build; docs.gnosischain.com
+ * - bor and PIP-74; bnb-chain/bsc; coreth and ACP-194
  */
 import { allParts, ethereum } from './ethereum.js'
 import type { ChainFamily, FamilyCalls } from './family.js'
@@ -45,8 +47,8 @@ const optimismParts: ChainFamily['parts'] = withoutExecution(executedOptimism).p
 const optimismReads: FamilyCalls['reads'] = ['optimism_*', 'rollup_*']
 
 /**
- * A chain of the OP Stack. Where its fork times are not known, calls run by Ethereum's rules. Blocks are only proved in
- * any case, because a chain may have a fork that the known times lack.
+ * A chain of the OP Stack. If its fork times are unknown, calls run by Ethereum's rules. Blocks are only proved in any
+ * case, because a chain may have a fork that the known times lack.
  */
 const optimism: ChainFamily = {
   ...base,
@@ -166,7 +168,7 @@ const scroll: ChainFamily = {
   transactionTypes: scrollTypes,
   calls: {
     rules: { fork: 'prague', from: 1_766_041_200 },
-    // It has only some of Osaka's rules.
+    // This chain has only some of Osaka's rules.
     unknown: {
       opcodes: new Set([clz, prevRandao]),
       addresses: addresses([0x02, 0x03], [0x09, 0x11], [0x100, 0x100]),
@@ -203,7 +205,7 @@ const other: ChainFamily = {
   calls: callsOf({ asked: searches }),
 }
 
-/** By their names in stores. */
+/** Families by their names in stores. */
 export const provedFamilies: ReadonlyMap<string, ChainFamily> = new Map(
   Object.entries({
     optimism,

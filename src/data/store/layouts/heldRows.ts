@@ -7,7 +7,8 @@
  * The value holds from the first to the last block. If the last is not below {@link HeldMarks.from}, it holds up to the
  * head, because the changes of each block since then were applied. An empty value means no account, or a zero slot.
  *
- * The row of a replaced value is a byte (1 if it held up to the block before) ‖ the old row; empty if there was none.
+ * The row of a replaced value is a byte ‖ the old row. The byte is 1 if the value held up to the block before. The old
+ * row is empty if there was none.
  */
 import { addressBytes, concatBytes, noBytes, readUint64, writeUint64 } from '../../../primitives/bytes.js'
 import type { ReadTable } from '../readTable.js'
@@ -29,7 +30,7 @@ export const indexKind = 0x20
 const numberBytes = 8
 const rangeBytes = 2 * numberBytes
 
-/** Stands for a storage root that is not known: no trie has it. */
+/** In place of an unknown storage root: no trie has it. */
 export const unknownRoot = new Uint8Array(32)
 
 /** Validity of all rows. */
@@ -153,7 +154,7 @@ export function readHeld(
   return undefined
 }
 
-/** As {@link readHeld}, for a slot. In an account with all slots stored, a slot without a row is zero. */
+/** Like {@link readHeld}, but for a slot. In an account with all slots stored, a slot without a row is zero. */
 export function readHeldSlot(
   table: ReadTable,
   marks: HeldMarks,

@@ -14,7 +14,7 @@ import { datedValue, endOfNumber, readNumber } from './datedValue.js'
 
 export interface TransactionLocation {
   readonly blockHash: Hash32
-  /** Number of that block, where the index of transactions has it: it saves a read. */
+  /** Number of that block, if the index of transactions has it. It saves a read. */
   readonly number?: number
   readonly index: number
 }

@@ -1,9 +1,9 @@
 /**
- * Keys of the log index: for each log its address and each topic with its position. Owns making keys, and reading
- * them from receipts.
+ * Keys of the log index: for each log its address and each topic with its position. Owns making keys, and reading them
+ * from receipts.
  *
- * A key has 8 bytes: the position (0 for the address, 1 to 4 for the topics, 5 for {@link anyLogKey}), and 7 bytes
- * folded from the address or topic. So it takes a quarter of a topic's space; among 10^8 topics one in 700,000 shares
+ * A key has 8 bytes: the position, and 7 bytes folded from the address or topic. Position 0 is the address, 1 to 4 are
+ * topics, 5 is {@link anyLogKey}. So a key takes a quarter of a topic's space; among 10^8 topics one in 700,000 shares
  * its key with another. That is harmless, because a search checks the logs of each block it finds. Topics with equal
  * keys are easy to construct, but gain an attacker nothing.
  */
@@ -41,7 +41,7 @@ function fold(position: number, bytes: Uint8Array, start: number): void {
 }
 
 /**
- * The keys of all logs of a block, each once, as Latin-1 text; `receipts` is the store's row: an RLP list of byte
+ * The keys of all logs of a block, each once, as Latin-1 text. `receipts` is the store's row: an RLP list of byte
  * strings, each a receipt in consensus encoding.
  */
 export function logKeysOf(receipts: Uint8Array): ReadonlySet<string> {

@@ -1,8 +1,8 @@
 /**
  * Receipts as rows. A receipt's bloom follows from its logs, and is most of its bytes. So blooms are dropped and the
- * rest is compressed. The first byte of a row is its form: 1 for deflate of the RLP list without the bytes of the
- * blooms, 2 for the same without compression. From 0xc0 on the row is the RLP list itself; receipts whose blooms do not
- * follow are stored so. All lengths within the RLP still count the blooms.
+ * rest is compressed. The first byte of a row is its form. Form 1 is deflate of the RLP list without the bytes of the
+ * blooms, form 2 the same without compression. From 0xc0 on the row is the RLP list itself, for receipts whose blooms
+ * do not follow from their logs. All lengths within the RLP still count the blooms.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { takeBuffer } from '../../../primitives/bufferPool.js'
@@ -15,11 +15,14 @@ const plain = 2
 
 /**
  * Measured on the receipts of a block of 200 transactions with 260 logs, 99,610 bytes, 47,372 without blooms. Level 1
- * leaves 17,772 bytes in 0.39 ms, read in 0.11. Level 6 leaves 17,072 in 0.62 ms; Brotli of quality 2 leaves 16,653 in
- * 0.35 ms, read in 0.13; deflate with the blooms leaves 26,761 in 0.71 ms.
+ * leaves 17,772 bytes in 0.39 ms, read in 0.11. Level 6 leaves 17,072 in 0.62 ms. Brotli of quality 2 leaves 16,653 in
+ * 0.35 ms, read in 0.13. Deflate with the blooms leaves 26,761 in 0.71 ms.
  */
 const level = 1
-/** Fewer bytes are not worth the 0.1 ms that deflate takes to start: without blooms half of them are gone already. */
+/**
+ * Fewer bytes are not worth the 0.1 ms that deflate takes to start: without blooms half of the bytes are already
+ * removed.
+ */
 const deflatedMin = 2_048
 /** More than the receipts of any block have: logs take 8 gas a byte. */
 const receiptsBytesMax = 2 ** 30
@@ -57,7 +60,7 @@ export function unpackReceipts(row: Uint8Array, lacksBlooms = false): Uint8Array
   return row
 }
 
-/** One receipt of a block, with what its JSON needs of those before it. */
+/** One receipt of a block, with the data of earlier receipts that its JSON needs. */
 export interface ReceiptInBlock {
   /** An item of the block's RLP list. */
   readonly rlp: Uint8Array
@@ -70,8 +73,8 @@ const noGas = Uint8Array.of(0x80)
 const cutShort = 'a row of receipts is cut short'
 
 /**
- * The receipts of a block one by one. Only a requested receipt gets its bloom, and no other is copied: for a block
- * of 20 transactions that takes half the time of {@link unpackReceipts}.
+ * The receipts of a block one by one. Only the requested receipt is copied and gets its bloom. For a block of 20
+ * transactions that takes half the time of {@link unpackReceipts}.
  */
 export class ReceiptList {
   /** An RLP list; its lengths count the bytes that its blooms lack. */

@@ -1,6 +1,6 @@
 /**
- * Layout of a row of an account or a slot: a value, the block since which it holds, and earlier values as far as there
- * is room. stateRows.ts owns the keys of rows.
+ * Layout of a row of an account or a slot: a value, its first block, and as many earlier values as fit. stateRows.ts
+ * owns the keys of rows.
  *
  *   row     form + length of the block number (1 byte) ‖ block since which the value holds ‖ value; or, by the form,
  *           with the length of the value (varint) before it and older ones behind it

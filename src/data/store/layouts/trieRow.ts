@@ -33,8 +33,8 @@ export interface TrieRow {
 }
 
 /**
- * End of the RLP of an account with neither storage nor code: most leaves of an account trie have it, and it is half of
- * their bytes.
+ * End of the RLP of an account with neither storage nor code. Most leaves of an account trie end so, and this end is
+ * half of their bytes.
  */
 const plainEnd = concatBytes(Uint8Array.of(0xa0), emptyTrieRoot, Uint8Array.of(0xa0), emptyCodeHash)
 

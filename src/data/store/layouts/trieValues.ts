@@ -32,9 +32,9 @@ const formMask = 3
 const contentAt = 7
 
 /**
- * The first byte of a row: form ‖ two check bits for the ages of older versions ‖ two check bits for this byte and the
- * block number or age behind it. They detect one wrong bit in the data that no hash covers. Only a walk over all rows
- * checks the first two.
+ * The first byte of a row: form ‖ two check bits for ages ‖ two check bits for numbers. The first two cover the ages of
+ * older versions. The other two cover this byte and the block number or age behind it. Check bits detect one wrong bit
+ * in the data that no hash covers. Only a walk over all rows checks the first two.
  */
 function firstByte(form: number, ages: number, value: Uint8Array, end: number): number {
   let sum = form
@@ -158,7 +158,7 @@ export function versionBefore({ from, content, older }: TrieVersions): TrieVersi
 
 /**
  * The row after block `number`, in memory of its own; undefined if the row does not go back that far. It takes as long
- * as reading the row, whatever the number of its versions.
+ * as reading the row, for any number of versions.
  */
 export function rowAfter({ from, content, older }: TrieVersions, number: number): TrieRow | undefined {
   if (from <= number) return decodeTrieRow(new Uint8Array(content))

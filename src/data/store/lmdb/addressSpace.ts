@@ -10,8 +10,8 @@ import { isThere } from '../../../primitives/files.js'
 const shareOfFree = 8
 
 /**
- * Throws OperatorError if the process cannot map `bytes` for the store at `path`: because of a limit of the process, or
- * because no free gap between its mappings is long enough. Takes a millisecond.
+ * Throws OperatorError if the process cannot map `bytes` for the store at `path`. Causes are a limit of the process, or
+ * no free gap that is long enough. Takes a millisecond.
  */
 export function assertAddressSpace(path: string, bytes: number): void {
   const maps = readProcess('maps')

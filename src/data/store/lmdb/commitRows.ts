@@ -20,10 +20,10 @@ export interface PartSizes {
 }
 
 /**
- * Number of rows up to which successive blocks share a transaction. The more rows, the fewer pages are written for each
- * block: with 5,000 random changes, 12,000 pages for one block alone and 4,200 for one of four. Until the commit they
- * wait in memory, those of two transactions at most, some 50 MB. While they are written, their changed pages take up to
- * 350 MB, and LMDB can track only 131,000 of them.
+ * Number of rows up to which successive blocks share a transaction. With more rows, fewer pages are written per block.
+ * With 5,000 random changes, one block alone writes 12,000 pages, and one of four blocks 4,200. Until the commit, rows
+ * wait in memory: at most those of two transactions, some 50 MB. During the commit, changed pages take up to 350 MB,
+ * and LMDB can track only 131,000 of them.
  */
 export const rowsPerCommit = 65_536
 

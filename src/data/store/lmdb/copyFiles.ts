@@ -38,10 +38,10 @@ const chunkBytes = 2 ** 20
 const lookMs = 200
 
 /**
- * Copies a store as it is at one moment, without its free pages, to the new file `to`; other processes may read and
- * write it meanwhile. The copy is on disk when this resolves. Until then the store cannot reuse pages that become free,
- * so it grows by all that is written. Rejects with OperatorError if the store cannot be read or the copy not be
- * written, and with the reason of `stop` once that is aborted: then the store is read no more.
+ * Copies a snapshot of a store, without its free pages, to the new file `to`. Other processes may read and write the
+ * store meanwhile. The copy is on disk when this resolves. Until then the store cannot reuse pages that become free, so
+ * every write makes it larger. Rejects with OperatorError if the store cannot be read or the copy cannot be written.
+ * Rejects with the reason of `stop` once that is aborted, and then stops reading the store.
  */
 export async function copyStore(
   store: { readonly path: string; readonly mapBytes: number },
@@ -116,7 +116,7 @@ async function digestInto(
   return { bytes, sha256: hash.digest('hex') }
 }
 
-/** Throws OperatorError unless the disk of `folder` has room for so many bytes and a reserve. */
+/** Throws OperatorError unless the disk of `folder` has room for this many bytes and a reserve. */
 export function assertRoomFor(bytes: number, folder: string): void {
   const { bavail, bsize } = statfsSync(folder)
   const needed = bytes + freeBytesMin
@@ -129,9 +129,9 @@ export function assertRoomFor(bytes: number, folder: string): void {
 
 /** A folder that gets its final name once it is complete; see {@link draftFolder}. */
 export interface FolderDraft {
-  /** Its path until then. */
+  /** Path of the file until then. */
   readonly path: string
-  /** Renames it at once, after its content is on disk. */
+  /** Renames the file at once, after its content is on disk. */
   finish(): void
   abandon(): void
 }

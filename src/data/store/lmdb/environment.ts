@@ -75,8 +75,8 @@ const writablePaths = new WeakMap<RootDatabase, string>()
  * a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a failed commit
  * rejects a promise that no code can handle, which ends the process. An existing store opens for writing also on a full
  * disk: it can be read, and written once there is room. Throws OperatorError if the file is missing, unreadable,
- * truncated or not LMDB's, if the address space is too small, and if a process of another container reads it under the
- * same pid. Throws StoreError if the file has to be created and the disk is full.
+ * truncated or not LMDB's, or if the address space is too small. It also throws if a process of another container reads
+ * the file under the same pid. Throws StoreError if the file has to be created and the disk is full.
  */
 export function openEnvironment({
   path,
@@ -170,9 +170,9 @@ function emitterOf(table: object): { addListener(event: 'begin-transaction', lis
 
 /**
  * A commit failed, and nothing of it is stored. If `isLasting`, the environment cannot be used any more. After a failed
- * write of its meta page, LMDB refuses even reads, in every thread of the process, and lmdb neither settles later
- * writes nor closes. It cannot be reopened while a thread has it open. So the process must end; the next one finds the
- * store as it was before that commit.
+ * write of its meta page, LMDB refuses even reads, in every thread of the process. The package lmdb then neither
+ * settles later writes nor closes. It cannot be reopened while a thread has it open. So the process must end; the next
+ * one finds the store as it was before that commit.
  */
 export class StoreError extends OperatorError {
   override readonly name = 'StoreError'
@@ -250,7 +250,7 @@ export async function closeEnvironment(environment: RootDatabase): Promise<void>
 
 /**
  * Free disk space below which nothing is written: more than a transaction of some blocks takes. A genesis, or many
- * blocks at once, may take more. The disk should not become full within a transaction: after a failed page write, lmdb
+ * blocks at once, may take more. The disk should not become full within a transaction. After a failed page write, lmdb
  * 3.5.6 writes an error message beyond the end of its buffer (`last_error` in mdb.c).
  */
 export const freeBytesMin = 64 * 2 ** 20

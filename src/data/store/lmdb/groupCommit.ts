@@ -45,9 +45,9 @@ export class GroupCommit {
 
   /**
    * Runs `work` inside a transaction, after all earlier work, whose writes it sees. It must be synchronous, and may
-   * throw only before its first write. The promise settles when the transaction is on disk. It rejects with the error
-   * of `work`, or with the fault NotStored if the commit failed; then no write of its group is stored or visible. After
-   * a lasting failure every call is rejected in this way, at once.
+   * throw only before its first write. The promise settles when the transaction is on disk. The promise rejects with
+   * the error of `work`, or with the fault NotStored if the commit failed. After a failed commit, no write of the group
+   * is stored or visible. After a lasting failure every call is rejected in this way, at once.
    */
   run<T>(work: () => T): Promise<T> {
     if (this.#failure?.isLasting) return Promise.reject(notStored(this.#failure))

@@ -1,6 +1,6 @@
 /**
- * Checks a file before LMDB maps it, because LMDB trusts its content: a file of another kind, or a truncated one, ends
- * the whole process with a signal. The checks read two pages; only `tidegate verify` finds damage within pages.
+ * Checks a file before LMDB maps it. LMDB trusts the content: a file of another kind, or a truncated one, ends the
+ * whole process with a signal. The checks read two pages; only `tidegate verify` finds damage within pages.
  */
 import {
   closeSync,
@@ -20,8 +20,9 @@ import { walkStatus } from './helperStatus.js'
 const fileBytesMin = 8192
 
 /**
- * Offsets in a meta page of lmdb-js's layout: LMDB's magic number, the page size, the roots of the free-page list and
- * of the table list, the last page, and the transaction number. All are in the machine's byte order.
+ * Offsets in a meta page of lmdb-js's layout, all in the machine's byte order. In order: LMDB's magic number, the page
+ * size, and the roots of the free-page list and of the table list. Then follow the last page and the transaction
+ * number.
  */
 const magicOffset = 24
 const pageBytesOffset = 48

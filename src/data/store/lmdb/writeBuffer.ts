@@ -35,7 +35,7 @@ export class RowChanges {
   /** Keys and values alternate. */
   protected readonly rows: (Uint8Array | undefined)[] = []
 
-  /** Without a value the row is removed. */
+  /** Adds a row with this value; without a value the row is removed. */
   add(key: Uint8Array, value: Uint8Array | undefined): void {
     this.rows.push(key, value)
   }
@@ -66,7 +66,7 @@ export class RowChanges {
 
 /** The changes of one transaction. */
 class Batch extends RowChanges {
-  /** How many changes, from the first on, are in the index by key. */
+  /** Number of changes, from the first on, in the index by key. */
   found = 0
 
   get size(): number {
@@ -92,7 +92,7 @@ interface Row {
   value: Uint8Array | undefined
   /** Number of the transaction that writes it. An earlier number, or 0, means that it is as on disk. */
   transaction: number
-  /** Index of its last change in the batch of that transaction. */
+  /** Index of the row's last change in the batch of that transaction. */
   place: number
 }
 
@@ -107,7 +107,7 @@ export class WriteBuffer implements RowBuffer {
   #inFlight = new Batch()
   /** Number of the transaction that will take the waiting changes; the batch in flight has the number before. */
   #transaction = 2
-  /** See {@link RowBuffer.movedFrom}; by key. */
+  /** Moved rows by key; see {@link RowBuffer.movedFrom}. */
   readonly #moved = new Map<string, Uint8Array>()
   /**
    * By key: changed rows that are not on disk, and rows that stay in memory. In tables that keep no rows, changes are
@@ -161,7 +161,7 @@ export class WriteBuffer implements RowBuffer {
     return this.#isPlain ? this.#table.doesExist(key) : this.getBinary(key) !== undefined
   }
 
-  /** Its time is linear in the waiting rows, too. */
+  /** The time of a range is linear in the waiting rows, too. */
   getRange(range: Range = {}): Iterable<Entry> {
     return mergedRange(this.#table, [...this.#changes()], range)
   }
@@ -324,7 +324,7 @@ export class WriteBuffer implements RowBuffer {
   #forgetStored(): void {
     const oldest = this.#oldest
     for (const [name, { transaction }] of this.#rows) if (transaction < oldest) this.#rows.delete(name)
-    // Otherwise rows that are not on disk would be walked again and again.
+    // Without this growth, rows that are not on disk would be walked again and again.
     this.#rowsMax = Math.max(this.#keptMax, 2 * this.#rows.size)
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The lock for writing a store: a file that names its holder, and a socket next to it on which the holder listens as
- * long as it lives. The operating system closes the socket when the process ends, for any reason. So a lock is held
- * if and only if its socket accepts connections, also across containers, where process ids and host names mean
- * nothing, and while the holder is stopped or busy. Like LMDB itself, it does not work across machines.
+ * The lock for writing a store: a file that names its holder, and a socket next to it. The holder listens on the socket
+ * as long as it lives. The operating system closes the socket when the process ends, for any reason. So a lock is taken
+ * if and only if its socket accepts connections, even while the holder is stopped or busy. This works across
+ * containers, where process ids and host names mean nothing. Like LMDB itself, it does not work across machines.
  *
- * Rejected alternatives: Node.js has no flock; LMDB's write mutex can only be waited for, not tried; abstract sockets
+ * Rejected alternatives: Node.js has no flock. LMDB's write mutex can only be waited for, not tried. Abstract sockets
  * and ports do not cross the network of a container.
  */
 import { createHash, randomBytes } from 'node:crypto'

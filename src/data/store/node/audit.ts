@@ -7,10 +7,10 @@
  *   audit   sequence number from 1 (8 bytes) → [atMs, actor, action, key id or null, detail, hash]
  *   meta    'auditHead' → [sequence number, hash] of the newest entry
  *
- * hash = SHA-256(hash of the entry before (32 zero bytes before the first) ‖ msgpack of [sequence number, atMs, actor,
- * action, key id or null, detail]). An entry that was changed, removed or moved no longer fits its neighbours. Entries
- * removed at the end no longer fit `auditHead`. An attacker who can write the store can also compute a new chain.
- * Against that the operator keeps the newest hash elsewhere.
+ * The hash of an entry is SHA-256(previous hash ‖ msgpack of the row without its hash). The hash before the first entry
+ * is 32 zero bytes. An entry that was changed, removed or moved no longer fits its neighbours. Entries removed at the
+ * end no longer fit `auditHead`. An attacker who can write the store can also compute a new chain. Against that the
+ * operator keeps the newest hash elsewhere.
  */
 import { createHash } from 'node:crypto'
 import type { RootDatabase } from 'lmdb'
@@ -34,15 +34,15 @@ export interface AuditNote {
   /** The author: a command, or an address. */
   readonly actor: string
   readonly action: AuditAction
-  /** Never a secret nor a part of one. */
+  /** Id of the key, which has no part of its secret. */
   readonly keyId: string | undefined
   readonly detail: string
 }
 
 export interface AuditEntry extends AuditNote {
-  /** From 1. */
+  /** Sequence number, from 1. */
   readonly sequence: number
-  /** 64 hex digits. */
+  /** Hash of the entry, 64 hex digits. */
   readonly hash: string
 }
 
@@ -157,7 +157,7 @@ export class AuditLog {
     return verdict(isKnown ? undefined : 'no entry has the hash that was given')
   }
 
-  /** The head according to the entries: if somebody removed `auditHead`, no entry may be overwritten. */
+  /** The newest entry by the entries themselves: if `auditHead` was removed, no entry may be overwritten. */
   #newest(): Head {
     for (const { key, value } of this.#audit.getRange({ reverse: true, limit: 1 })) {
       return [Number(Buffer.from(key).readBigUInt64BE()), (packr.unpack(value) as Row)[5]]

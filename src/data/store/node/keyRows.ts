@@ -17,7 +17,7 @@ export interface KeyScopes {
   readonly networks: readonly string[]
   /** Names, or beginnings of names with `*` at the end. */
   readonly methods: readonly string[]
-  /** As browsers send them: `https://app.example.org`. */
+  /** Origins as browsers send them: `https://app.example.org`. */
   readonly origins: readonly string[]
   /** IP addresses and CIDR blocks. */
   readonly addresses: readonly string[]
@@ -45,7 +45,7 @@ export interface KeyLimits {
 export interface KeySecret {
   /** HMAC-SHA-256 of the text, 32 bytes. */
   readonly digest: Uint8Array
-  /** End of its validity; absent: the end of the key's. */
+  /** End of its validity; if absent, the end of the key's. */
   readonly untilMs?: number
 }
 
@@ -56,7 +56,7 @@ export interface TokenVerifier {
   readonly algorithm: 'ES256' | 'HS256'
   /** The public key (SPKI, DER), or the secret, sealed by the pepper. */
   readonly material: Uint8Array
-  /** Required `aud` and `sub` of a token; absent: any. */
+  /** Required `aud` and `sub` of a token; if absent, any. */
   readonly audience?: string
   readonly subject?: string
   readonly addedAtMs: number
@@ -67,7 +67,7 @@ export interface KeyDetails {
   readonly expiresAtMs?: number
   readonly scopes?: Partial<KeyScopes>
   readonly limits?: KeyLimits
-  /** Valid secrets, oldest first; absent: only the first. */
+  /** Valid secrets, oldest first; if absent, only the first. */
   readonly secrets?: readonly KeySecret[]
   readonly tokens?: readonly TokenVerifier[]
   readonly changedAtMs?: number

@@ -23,7 +23,7 @@ export const digestPrefixBytes = 6
 
 /** Changes that a copy of shared keys lacks. */
 export interface KeyNews {
-  /** The sequence number of the copy; undefined: the news are complete and replace the copy. */
+  /** The sequence number of the copy; if undefined, the news are complete and replace the copy. */
   readonly after: number | undefined
   /** The sequence number of the copy with these changes. */
   readonly sequence: number

@@ -68,7 +68,10 @@ function foreign(path: string): OperatorError {
   return new OperatorError(`${path} is not a node store of Tidegate; check --data, or move that file away`)
 }
 
-/** Raised whenever a stored layout changes. Stores of other layouts are refused: none was ever published. */
+/**
+ * Version of the stored layouts, raised whenever one changes. Stores of other layouts are refused: none was ever
+ * published.
+ */
 export const nodeSchemaVersion = 4
 
 const storeKind = 'tidegate-node'

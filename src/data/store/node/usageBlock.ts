@@ -93,7 +93,7 @@ function perCall(amount: number, calls: number): number {
 /** Far above the usage of an hour, and so far below 2^53 that differences are exact. */
 const expectedMax = 2 ** 50
 
-/** Expected amount of so many calls; 0 if it is too large to be exact. */
+/** Expected amount for this number of calls; 0 if it is too large to be exact. */
 function expected(calls: number, each: number): number {
   const amount = calls * each
   return amount <= expectedMax ? amount : 0

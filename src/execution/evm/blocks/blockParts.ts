@@ -1,6 +1,6 @@
 /**
- * Checks the parts of a block against its header: the roots of its body, its receipts and their bloom, its access list,
- * and the signatures of its transactions. Executes nothing.
+ * Checks the parts of a block against its header: body, receipts, bloom, access list, and the signatures of its
+ * transactions. Executes nothing.
  */
 import { blockAccessListHash } from '../../../data/chain/blockAccessList.js'
 import { forkRules } from '../../../data/chain/forkRules.js'

@@ -92,7 +92,7 @@ export class BlockReplays {
     return this.#store.readCode(hash)
   }
 
-  /** Throws FaultError where the state before a block was removed. */
+  /** Throws FaultError if the state before a block was removed. */
   requireKept({ header, hash }: Pick<ReplayedBlock, 'header' | 'hash'>): void {
     requireKeptBefore(this.#store, { number: header.number, hash: hash as Hash32 })
   }
@@ -136,8 +136,8 @@ export class BlockReplays {
   }
 
   /**
-   * Empties the kernel and does what comes before the first transaction of a block; with `isRecorded` the kernel records
-   * what is accessed and changed from then on.
+   * Empties the kernel and runs the steps before the first transaction of a block. With `isRecorded` the kernel records
+   * all later accesses and changes.
    */
   begin(kernel: Kernel, block: ReplayedBlock, watch: JobWatch, isRecorded = false): void {
     const { header, context } = block

@@ -22,7 +22,7 @@ export type AncestorHash = (number: number) => Hash32 | undefined
 
 /**
  * Memory limit of a block's execution. 36 million gas pay for 25 MB of memory and stacks. Code stays until the end of
- * the block: a block that loads the code of tens of thousands of contracts of 24 KiB reaches the limit with 88 million
+ * the block. A block that loads the code of tens of thousands of contracts of 24 KiB reaches the limit with 88 million
  * gas.
  */
 const memoryBytesMax = 2 ** 30
@@ -83,8 +83,8 @@ export class BlockRunner {
   }
 
   /**
-   * Runs the transaction at `index`. `used`: the gas of those before it; undefined if the caller checks the block's gas
-   * limit. Throws {@link InvalidBlockError}.
+   * Runs the transaction at `index`. `used` is the gas of the transactions before it; undefined if the caller checks
+   * the block's gas limit. Throws {@link InvalidBlockError}.
    */
   run(
     kernel: Kernel,

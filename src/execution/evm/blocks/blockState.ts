@@ -31,7 +31,7 @@ export function statusOf(store: ChainRows, { number, hash }: NamedBlock): BlockS
 }
 
 /**
- * Does `work` on the state after a block, given the block's status. If the status changed meanwhile, rows of two states
+ * Runs `work` on the state after a block, given the block's status. If the status changed meanwhile, rows of two states
  * may be mixed: then calls `drop` and repeats the work. Throws the error of the last attempt.
  */
 export function atOneStatus<T>(

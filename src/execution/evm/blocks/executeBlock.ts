@@ -38,7 +38,7 @@ export interface ExecutedBlock {
   /** EIP-7685: type and data of each request, and their hash; undefined before Prague. */
   readonly requests: readonly Uint8Array[] | undefined
   readonly requestsHash: Hash32 | undefined
-  /** Set on forks where it is the root of an account's storage after the block. */
+  /** Set on forks in which it is the root of an account's storage after the block. */
   readonly withdrawalsRoot?: Hash32
   /** RLP of the block access list (EIP-7928); undefined before Amsterdam. */
   readonly blockAccessList: Uint8Array | undefined
@@ -91,8 +91,8 @@ export class BlockExecutor {
   }
 
   /**
-   * As {@link execute}, with further transactions from `offers` after those of the block. The header's `blobGasUsed` is
-   * not checked, because it follows from them.
+   * Like {@link execute}, with further transactions from `offers` after those of the block. The header's `blobGasUsed`
+   * is not checked, because it follows from them.
    */
   fill(
     items: readonly RlpItem[],
@@ -184,7 +184,7 @@ export class BlockExecutor {
   }
 }
 
-/** As {@link ExecutionRules.blobGas}; undefined if the fork has no such rule. Throws {@link InvalidBlockError}. */
+/** Like {@link ExecutionRules.blobGas}; undefined if the fork has no such rule. Throws {@link InvalidBlockError}. */
 function blobGasOf(transactions: readonly BlockItem[], fork: ForkName): bigint | undefined {
   try {
     return forkRules(fork).execution.blobGas?.(transactions, fork)

@@ -61,8 +61,8 @@ export class Witnesses {
   /**
    * The witness of a block as JSON in go-ethereum's form. Headers go from the oldest whose hash the block reads to its
    * parent; code and nodes are sorted, without duplicates; there are no keys. Throws FaultError for a block that is
-   * unknown, has no parent or is invalid, and the errors of `watch`; NotHeldError if the parent's state is not stored.
-   * Recovering senders (ecrecover.ts) takes half of the time.
+   * unknown, has no parent or is invalid. Throws NotHeldError if the parent's state is not stored, and the errors of
+   * `watch`. Recovering senders (ecrecover.ts) takes half of the time.
    */
   buildJson({ hash }: WitnessRequest, watch: JobWatch): Uint8Array {
     const headerRow = this.#store.readHeader(hash as Hash32)

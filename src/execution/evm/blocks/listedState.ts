@@ -1,6 +1,6 @@
 /**
- * The states within a block, from its access list (EIP-7928): the values in the list, on top of what the state before the
- * block has of the list's accounts and slots.
+ * The states within a block, from its access list (EIP-7928). Values of the list cover those of the state before the
+ * block.
  */
 import type { AccountAccess, BlockAccessList, IndexedValue } from '../../../data/chain/blockAccessList.js'
 import { type Account, emptyAccount, isEmptyAccount } from '../../../data/state/account.js'
@@ -24,7 +24,7 @@ interface ListedAccount {
   readonly access: AccountAccess
   /** Before the block. */
   readonly before: Account | undefined
-  /** By {@link latin1Key}. */
+  /** Slots by {@link latin1Key}. */
   readonly slots: ReadonlyMap<string, ListedSlot>
 }
 
@@ -32,7 +32,7 @@ export class ListedBlock {
   /** Accounts, slots and changes of the list. */
   readonly entries: number
   readonly #byAddress = new Map<string, ListedAccount>()
-  /** Code that the block brings, by its hash. */
+  /** Code of the block diff, by its hash. */
   readonly #codes = new Map<string, Uint8Array>()
   /** Hashes of that code. */
   readonly #hashes = new Map<IndexedValue, Hash32>()
@@ -63,8 +63,8 @@ export class ListedBlock {
   }
 
   /**
-   * The state before the block access index `index`, for execution alone. `below`, the state before the block, has code,
-   * and what the list does not name.
+   * The state before the block access index `index`, for execution alone. `below`, the state before the block, has
+   * code, and all values that are not in the list.
    */
   before(index: number, below: ReadState): StateView {
     return {

@@ -15,12 +15,12 @@ import { buildBlockAccessList } from './blockAccesses.js'
 import type { BlockReplays, ReplayedBlock } from './blockReplay.js'
 import { ListedBlock } from './listedState.js'
 
-/** Memory for kept blocks, a few of 36 million gas: an indexer asks for the transactions of one after the other. */
+/** Memory for kept blocks, a few of 36 million gas: an indexer requests the transactions of one after the other. */
 const keptBytesMax = 16 * 2 ** 20
 /** Bytes of an entry of a list with its rows, and of a transaction, as V8 counts them. */
 const entryBytes = 400
 const transactionBytes = 1_500
-/** Blocks that are remembered to have been asked for once. */
+/** Limit of remembered blocks that were requested once. */
 const askedBlocks = 256
 /**
  * Gas up to which a block is executed as a whole for one of its transactions. At 10 million gas a second, the least that
@@ -36,7 +36,7 @@ interface KnownBlock {
   readonly bytesHeld: number
 }
 
-/** Where a transaction begins. */
+/** The start of a transaction. */
 interface TransactionStart {
   readonly state: StateView
   readonly logsBefore: number
@@ -54,7 +54,7 @@ export class ReplayedStates {
     this.#replays = replays
   }
 
-  /** A kept block; undefined for any other. Throws FaultError where the state before it was removed meanwhile. */
+  /** A kept block; undefined for any other. Throws FaultError if the state before it was removed meanwhile. */
   find(hash: Uint8Array): ReplayedBlock | undefined {
     const block = this.#kept.get(latin1Key(hash))?.block
     if (block !== undefined) this.#replays.requireKept(block)
@@ -62,8 +62,9 @@ export class ReplayedStates {
   }
 
   /**
-   * The state before a transaction of a block, for execution alone. Undefined where those before it have to run: of a
-   * block that is asked for the first time, or is not kept. `kernel` gives one to run the block on, which is empty after.
+   * The state before a transaction of a block, for execution alone. Undefined if the earlier transactions have to run:
+   * in a block that is requested for the first time, or is not cached. `kernel` returns a kernel for that run, which is
+   * empty afterwards.
    */
   before(
     block: ReplayedBlock,
@@ -83,7 +84,7 @@ export class ReplayedStates {
     return { state, logsBefore: logsBefore[index] ?? 0 }
   }
 
-  /** The state before a block, which a list needs for code alone; opened once it is asked for. */
+  /** The state before a block, which a list needs for code alone; opened at the first read. */
   #lateState(block: ReplayedBlock): Pick<StateView, 'account' | 'slot' | 'code'> {
     let state: StateView | undefined
     const opened = () => {
@@ -117,8 +118,8 @@ export class ReplayedStates {
 }
 
 /**
- * Before Cancun, a list does not tell that a contract lost its slots (EIP-6780). The transactions of a block without two
- * of them have none before them.
+ * Before Cancun, a list does not show that a contract lost its slots (EIP-6780). A block with at most one transaction
+ * needs no list, because no other transaction runs before.
  */
 function isListable({ header, transactions, context }: ReplayedBlock): boolean {
   return transactions.length > 1 && header.gasUsed <= gasMax && includesFork(context.fork, 'cancun')

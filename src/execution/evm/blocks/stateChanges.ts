@@ -106,8 +106,8 @@ export function buildChanges(
 const emptyValue = encodeRlp(noBytes)
 
 /**
- * As {@link updateTrie}. Removing a leaf may need its neighbour in the trie, which no proof of the leaf contains. Where
- * that is not stored, the leaf stays, with an empty value.
+ * Like {@link updateTrie}. Removing a leaf may need its neighbour in the trie, which no proof of the leaf contains. If
+ * the neighbour is not stored, the leaf stays, with an empty value.
  */
 export function updateNodes(
   root: Hash32,
@@ -126,7 +126,7 @@ export function updateNodes(
   }
 }
 
-/** As {@link rowSink}; counts rows as steps if the job has a watch. */
+/** Like {@link rowSink}; counts rows as steps if the job has a watch. */
 function watchedSink(rows: Change[], address: Address | undefined, watch: JobWatch | undefined): RowSink {
   const put = rowSink(rows, address)
   if (watch === undefined) return put
@@ -136,7 +136,7 @@ function watchedSink(rows: Change[], address: Address | undefined, watch: JobWat
   }
 }
 
-/** Whether two accounts, or absences of one, are equal. */
+/** Whether two accounts are equal; undefined means no account. */
 export function isSameAccount(a: Account | undefined, b: Account | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return (

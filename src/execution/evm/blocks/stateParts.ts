@@ -1,7 +1,7 @@
 /**
- * Parts of whole states, in go-ethereum's form (`debug_` methods): accounts and slots in the order of their hashes,
- * roots within a block, accounts that blocks changed. Owns the search for the addresses and slots behind a trie's
- * hashes, which scans rows. Does not own single reads (state/stateReader.ts).
+ * Parts of whole states, in go-ethereum's form (`debug_` methods). They are accounts and slots in the order of their
+ * hashes, roots within a block, and changed accounts of blocks. Owns the search for the addresses and slots behind a
+ * trie's hashes, which scans rows. Does not own single reads (state/stateReader.ts).
  */
 import type { Header } from '../../../data/chain/header.js'
 import { requireKeptBefore } from '../../../data/chain/removedHistory.js'
@@ -39,8 +39,8 @@ type NamedBlock = Pick<BlockReference, 'number' | 'hash'>
 
 export type StatePartsRequest =
   /**
-   * Slots of an account before the first transaction of a block, from the key `start` (of hashes) on; `index` is only
-   * checked, because go-ethereum's answer lacks what earlier transactions of the block changed.
+   * Slots of an account before the first transaction of a block, from the key `start` (of hashes) on. `index` is only
+   * checked, because go-ethereum's answer also lacks the changes of earlier transactions of the block.
    */
   | {
       readonly kind: 'storageRange'

@@ -26,7 +26,7 @@ import {
 } from './kernelOutcome.js'
 import { type KernelTracer, traceImports } from './kernelTrace.js'
 
-/** As in src/execution/kernel/layout.ts. */
+/** Address as in src/execution/kernel/layout.ts. */
 const contextWords = 0x1b00
 
 /** Block values that instructions read; see src/execution/kernel/context.ts. */
@@ -52,14 +52,14 @@ function writeBlockWords(memory: KernelMemory, words: BlockWords): void {
   for (const [index, value] of rest.entries()) memory.putWord(contextWords + 96 + index * 32, value)
 }
 
-// As in src/execution/kernel/layout.ts.
+// Address as in src/execution/kernel/layout.ts.
 const heapStart = 0x80000 + 1_025 * 1_024 * 32
 /** Most bytes of the heap: free blocks of other sizes may double its share of WebAssembly's 4 GB. */
 const heapBytesMax = 3 * 2 ** 29
 /** StopReason.Memory of src/execution/kernel/host.ts. */
 const outOfMemory = 1
 
-/** Where a kernel runs. */
+/** The place in which a kernel runs. */
 export interface KernelPlace extends Omit<KernelHost, 'precompiles'> {
   /** Precompiled contracts that differ from the fork's. */
   readonly precompiles?: Partial<PrecompileSet>
@@ -74,7 +74,7 @@ export class Kernel {
   #depth = 0
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
-  /** As {@link attach} set it. */
+  /** The fork that {@link attach} set. */
   fork: ForkName = 'chainstart'
   /** Seed of the hash tables, so that nobody can choose keys that collide. */
   readonly #seed = randomBytes(8).readBigUInt64LE()
@@ -273,8 +273,8 @@ export class Kernel {
   }
 
   /**
-   * Runs a message to the end. `to` undefined: a creation with the given nonce. `reservoir` is gas for state alone
-   * (EIP-8037). Throws an error of the host, or FaultError ExecutionOutOfMemory; the kernel is empty then.
+   * Runs a message to the end. If `to` is undefined, it is a creation with the given nonce. `reservoir` is gas for
+   * state alone (EIP-8037). Throws an error of the host, or FaultError ExecutionOutOfMemory; the kernel is empty then.
    */
   run(
     sender: number,

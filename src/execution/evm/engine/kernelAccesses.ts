@@ -17,13 +17,13 @@ export interface Change {
   readonly key: Uint8Array
   /** Block access index. */
   readonly index: number
-  /** 32 bytes: a value, or the hash of code. */
+  /** A value, or the hash of code; 32 bytes. */
   readonly old: Uint8Array
   /** 32 bytes, or the code. */
   readonly value: Uint8Array
 }
 
-/** In the order of `Kind` in src/execution/kernel/accessList.ts. */
+/** Names in the order of `Kind` in src/execution/kernel/accessList.ts. */
 const kinds = ['slot', 'balance', 'nonce', 'code'] as const
 type ChangeKind = (typeof kinds)[number]
 

@@ -41,7 +41,7 @@ export interface KernelHost {
   readonly precompiles: PrecompileSet
   /** Checked every 200,000 gas ({@link Kernel.setLookEvery}), before work on many bytes, and by answers. */
   readonly watch: JobWatch | undefined
-  /** Features that differ on this chain, at which a run ends with NotProved; absent: none. */
+  /** Features that differ on this chain, at which a run ends with NotProved; if absent, none. */
   readonly unknown?: UnknownFeatures | undefined
 }
 
@@ -129,7 +129,7 @@ export class KernelAnswers implements KernelImports {
       this.#hashesOf = host
       let hash = this.#hashes.get(number)
       if (hash === undefined) {
-        // For a non-canonical block this is a walk from parent to parent.
+        // For a non-canonical block the look-up is a walk from parent to parent.
         host.watch?.look()
         hash = host.ancestorHash(Number(number))
         if (hash === undefined) return 0

@@ -1,7 +1,7 @@
 /**
  * Reads and writes values in the kernel's linear memory: words (little-endian), numbers of the exchange (big-endian),
- * addresses. A value that does not fill its place exactly is refused: a longer one would overwrite the bytes behind the
- * place, and a shorter one would leave old bytes in it.
+ * addresses. A value of another length is refused. A longer one would overwrite the bytes behind it, and a shorter one
+ * would leave old bytes.
  */
 
 const wordEnd64 = 2n ** 64n

@@ -2,7 +2,7 @@
 import type { WasmGlobal } from '../../../primitives/webAssembly.js'
 import type { KernelMemory } from './kernelMemory.js'
 
-/** As in src/execution/kernel/layout.ts. */
+/** Address as in src/execution/kernel/layout.ts. */
 const opcodeTable = 0x2000
 
 /** Why a message failed; numbers as `Failure` in src/execution/kernel/frame.ts. */
@@ -61,8 +61,8 @@ export interface GasNeed {
   /** Gas that the outermost frame needed; for a message, including the gas paid before it. */
   readonly frameGas: bigint
   /**
-   * Whether nothing in the run depended on the amount of gas: no inner frame failed, and GAS was only read to be
-   * passed on to a call. Then every gas limit from `frameGas` on repeats the run exactly.
+   * Whether the run did not depend on the amount of gas. No inner frame failed, and GAS was only read to be passed on
+   * to a call. Then every gas limit from `frameGas` on repeats the run exactly.
    */
   readonly isLinear: boolean
   /**

@@ -34,7 +34,7 @@ const ranges: readonly (readonly [first: number, names: string])[] = [
   [0xfd, 'REVERT INVALID SELFDESTRUCT'],
 ]
 
-/** By opcode. */
+/** Names by opcode. */
 export const opcodeNames: readonly string[] = Array.from({ length: 256 }, (_, opcode) => nameOf(opcode))
 
 function nameOf(opcode: number): string {

@@ -105,7 +105,7 @@ function typeOfMessage(message: CallMessage): TransactionType {
   return [...transactionTypes.values()].find(hasAll) as TransactionType
 }
 
-/** From the members of a message; a missing one is zero, or empty. */
+/** RLP items from the members of a message; a missing one is zero, or empty. */
 const encoding: Conversion<unknown, RlpItem> = {
   leaf: (value, form) =>
     isQuantityForm(form) || form === 'flag'

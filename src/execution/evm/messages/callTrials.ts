@@ -1,9 +1,9 @@
 /**
- * Short calls and estimates at the head, executed on the calling thread. Passing one to the pool takes longer, for the
- * edge and for a thread, than most run: through the pool a token transfer takes the server four times the CPU
- * (scenarios `call-balance`, `estimate-token`). It is not known in advance which are short, so each is *tried*. It runs
- * until its budget is used up (one budget for all runs of an estimate), and then starts again on the pool. Owns the
- * budget; rules, prices and faults are those of {@link Execution}, by the same functions.
+ * Short calls and estimates at the head, executed on the calling thread. Passing a call to the pool takes longer than
+ * most calls run. Through the pool a token transfer takes the server four times the CPU (scenarios `call-balance`,
+ * `estimate-token`). The length of a call is not known in advance, so each call is *tried*. It runs until its budget is
+ * used up, and then starts again on the pool. All runs of an estimate share one budget. Owns the budget; rules, prices
+ * and faults are those of {@link Execution}, by the same functions.
  */
 
 import type { ForkSchedule } from '../../../data/chain/forks.js'
@@ -26,7 +26,9 @@ import { TrialRecord } from './trialRecord.js'
 
 /** Steps of a trial, of about 0.1 µs each: 200,000 gas of cheap instructions, or 60 row reads. */
 const trialStepsMax = 2_000
-/** A function that took more twice at a head next goes to the pool, which costs the edge a quarter of this. */
+/**
+ * A function that took more steps twice at a head goes to the pool next time, which costs the edge a quarter of this.
+ */
 const shortStepsMax = 1_000
 const stepsPerMs = 10_000
 /** Gas between two checks of the budget: a twentieth of it, for the slowest instructions a fifth. */

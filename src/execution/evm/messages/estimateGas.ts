@@ -43,7 +43,7 @@ export function runEstimate(request: ExecutionRequest, place: CallPlace): Estima
   return { gas: padded < bound ? padded : bound, runs }
 }
 
-/** The estimate, at most `bound`; if the run with `bound` fails, throws what `onFailure` returns. */
+/** The estimate, at most `bound`; if the run with `bound` fails, throws the error from `onFailure`. */
 export function estimateGas(
   priced: PricedTransaction,
   bound: bigint,

@@ -30,7 +30,7 @@ import { askedGas, type Start, startWithAskedGas } from './gasBounds.js'
 import { type CallPlace, runCall, runMessage, toFault } from './messageCall.js'
 
 interface JobRequest extends ExecutionRequest {
-  /** Whether precompiled contracts stay in place, whatever the overrides. */
+  /** Whether precompiled contracts stay in place, with any overrides. */
   readonly keepsPrecompiles?: boolean
 }
 
@@ -120,7 +120,7 @@ export class Execution {
     })
   }
 
-  /** Does `work` after earlier jobs, on the fastest tables that have the block's state. */
+  /** Runs `work` after earlier jobs, on the fastest tables that have the block's state. */
   #withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
     const turn = this.#lastJob.then(() => {
       const watch = new JobWatch(shouldStop, this.#limits)

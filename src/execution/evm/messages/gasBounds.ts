@@ -133,7 +133,7 @@ function affordableGas({ tx, blobCostCap }: PricedTransaction, balance: bigint):
   return left < 0n ? 0n : left / tx.maxFeePerGas
 }
 
-/** As {@link affordableGas}, by the rules of an estimate: something must remain after value and blobs. */
+/** Like {@link affordableGas}, by the rules of an estimate: something must remain after value and blobs. */
 function affordableForEstimate(
   { tx, block, blobCostCap }: PricedTransaction,
   balance: bigint,

@@ -49,7 +49,7 @@ export class TrialRecord {
     return true
   }
 
-  /** A trial of this call ended without an outcome. */
+  /** Records that a trial of this call ended without an outcome. */
   fail(keyId: string, message: CallMessage): void {
     const debt = this.#debts.get(keyId) ?? 0
     putNewest(this.#debts, keyId, debt + callsPerFailure, rememberedMax)

@@ -60,7 +60,7 @@ function padded(data: Uint8Array, length: number): Uint8Array {
   return whole
 }
 
-/** x ‖ y. Every point of the curve is in the group. */
+/** Reads a point as x ‖ y. Every point of the curve is in the group. */
 function readPoint(out: number, data: Uint8Array, at: number): void {
   const { mcl } = curve()
   if (isZero(data, at, pointBytes)) return mcl.lib.mclBnG1_clear(out)

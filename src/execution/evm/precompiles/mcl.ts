@@ -57,7 +57,7 @@ interface Exports {
   mclBn_precomputedMillerLoop2(out: number, g1: number, lines: number, other: number, itsLines: number): void
 }
 
-/** Bytes of a field element, a scalar, and points: elements of 384 bits whatever the curve, coordinates x, y and z. */
+/** Bytes of a field element, a scalar, and points: elements of 384 bits for any curve, coordinates x, y and z. */
 export const fieldBytes = 48
 export const scalarBytes = 32
 export const g1Bytes = 3 * fieldBytes
@@ -145,7 +145,7 @@ export class Mcl {
     this.#setOne(out + 2 * fieldBytes)
   }
 
-  /** As {@link completeG1}, for the second group. */
+  /** Like {@link completeG1}, but for the second group. */
   completeG2(out: number): void {
     this.#setOne(out + 4 * fieldBytes)
     this.#bytes.fill(0, out + 5 * fieldBytes, out + 6 * fieldBytes)

@@ -85,7 +85,7 @@ let assembly: Assembly | undefined
 
 /** Longest modulus of assembly/power.ts, at which bigints are about as fast. */
 const wasmBytesMax = 256
-/** The same for an exponent of a few bits, for which the preparation outweighs the products. */
+/** Like {@link wasmBytesMax}, but for an exponent of a few bits, for which the preparation outweighs the products. */
 const unpreparedBytesMax = 64
 /** Bytes of the base and the exponent that it takes at once. */
 const inputBytesMax = 1_024
@@ -105,7 +105,7 @@ class Power {
     this.isLong = exponentBytes >= longExponentBytes
   }
 
-  /** For a modulus above 1 of at most {@link wasmBytesMax} bytes. Operands have no leading zeros. */
+  /** The power for a modulus above 1 of at most {@link wasmBytesMax} bytes. Operands have no leading zeros. */
   short(base: Uint8Array, modulus: Uint8Array): Uint8Array {
     assembly ??= instantiate<Assembly>('src/execution/evm/precompiles/power.wasm')
     const bytes = new Uint8Array(assembly.memory.buffer)
@@ -132,7 +132,7 @@ class Power {
     return bytes.slice(assembly.output.value, assembly.output.value + modulus.length)
   }
 
-  /** For a modulus of any length above 1. */
+  /** The power for a modulus of any length above 1. */
   long(root: Uint8Array, divisor: Uint8Array): Uint8Array {
     const modulus = bytesToBigInt(divisor)
     const base = bytesToBigInt(root) % modulus

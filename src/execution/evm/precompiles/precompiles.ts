@@ -1,8 +1,8 @@
 /**
- * The precompiled contracts of every fork, all synchronous: {@link precompileRuns} and {@link precompileNumbers} for a
- * {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the gas of each contract. The
- * computations are in the other files of this folder, the forks in data/chain/protocolContracts.ts. All gas is computed
- * before the input is read.
+ * The precompiled contracts of every fork, all synchronous. {@link precompileRuns} and {@link precompileNumbers} are
+ * for a {@link KernelHost}, {@link refusalReason} gives the message of a refused input. Owns the gas of each contract.
+ * The computations are in the other files of this folder, the forks in data/chain/protocolContracts.ts. All gas is
+ * computed before the input is read.
  */
 import { hash } from 'node:crypto'
 import { ripemd160 } from '@noble/hashes/legacy.js'
@@ -54,7 +54,7 @@ interface Contract {
   run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
 }
 
-/** By number, which is also the address. */
+/** Contracts by number, which is also the address. */
 const contracts: Readonly<Record<PrecompileNumber, Contract>> = {
   1: { gas: () => 3_000n, run: recover },
   2: { gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') },

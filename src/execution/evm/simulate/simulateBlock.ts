@@ -52,7 +52,7 @@ interface SimulationSettings {
   readonly schedule: ForkSchedule
   /** Whether the chain may lack the protocol's contracts. */
   readonly isDevelopment: boolean
-  /** Its state is dropped before each block. */
+  /** The state of this kernel is dropped before each block. */
   readonly kernel: Kernel
   /** The state before the first block; each block adds its changes. */
   readonly state: SimulatedState

@@ -22,7 +22,7 @@ export interface RunCall extends Omit<TransactionOutcome, 'failure'> {
   readonly sender: Uint8Array
   /** Undefined for success. */
   readonly failure: Failure | undefined
-  /** Whether more gas than the request had left might have helped. */
+  /** Whether more gas than the rest of the request's gas might have helped. */
   readonly wasCapped: boolean
   readonly returnData: Uint8Array
   /** With transfers, if requested. */

@@ -3,7 +3,7 @@ import { type Header, type Timestamp, toTimestamp } from '../../../data/chain/he
 import { FaultError } from '../../../primitives/faults.js'
 import type { BlockStateCalls } from './simulationRequest.js'
 
-/** Limit of blocks in a simulation, including those that fill gaps. go-ethereum's limit. */
+/** Limit of blocks in a simulation, including those that fill gaps; the same as go-ethereum's. */
 const simulatedBlocksMax = 256
 /** Seconds between two blocks: one slot of proof of stake. */
 const slotSeconds = 12n

@@ -82,7 +82,7 @@ export function startHeader(
   return { header, fork, blobs }
 }
 
-/** Whether a block at this time, on this total difficulty, has proof of stake, whatever its parent has. */
+/** Whether a block at this time, on this total difficulty, has proof of stake, independent of its parent. */
 function isMerged(schedule: ForkSchedule, timestamp: Timestamp, totalDifficulty: bigint): boolean {
   const shanghai = schedule.config.times.get('shanghai')
   return schedule.isMerged(totalDifficulty) || (shanghai !== undefined && timestamp >= shanghai)

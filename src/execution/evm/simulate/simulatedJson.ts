@@ -55,7 +55,7 @@ export function writeSimulatedBlock(
     else json.hex(senders, index * 52 + 20, index * 52 + 52)
   }
   closeBlock(json, headerRlp, identity, [], withdrawals)
-  // `calls` goes before the object's last brace.
+  // `calls` is written before the object's last brace.
   json.cut(json.length - 1)
   json.text(',"calls":[')
   for (const [index, call] of calls.entries()) {

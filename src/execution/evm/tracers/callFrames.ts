@@ -1,6 +1,6 @@
 /**
- * The calls of a transaction as a tree, for tracers that write it at the end: the nested form of callTracer and the
- * flat one of flatCallTracer. Owns the record of a call that both use.
+ * The calls of a transaction as a tree, for tracers that write it at the end: callTracer nested, flatCallTracer flat.
+ * Owns the record of a call that both use.
  */
 
 import { noBytes } from '../../../primitives/bytes.js'

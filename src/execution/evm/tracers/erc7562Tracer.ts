@@ -12,7 +12,7 @@ import type { FrameFailure, TracedFrame } from './tracer.js'
 
 export interface Erc7562Options {
   readonly withLog: boolean
-  /** Opcodes that are not counted; undefined: those of {@link ignoredByDefault}. */
+  /** Opcodes that are not counted; if undefined, those of {@link ignoredByDefault}. */
   readonly ignored: readonly number[] | undefined
 }
 

@@ -130,7 +130,7 @@ export function writeResult(json: JsonBytes, call: Call): void {
   }
 }
 
-/** By the first characters of go-ethereum's text. */
+/** Errors by the first characters of go-ethereum's text. */
 const parityErrors: readonly (readonly [start: string, text: string])[] = [
   ['contract creation code storage out of gas', 'Out of gas'],
   ['out of gas', 'Out of gas'],

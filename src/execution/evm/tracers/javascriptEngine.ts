@@ -70,7 +70,7 @@ const open = new Set<Sandbox>()
 
 /** Loads the engine, once per thread; call it before a {@link Sandbox} is made. Takes some 10 ms. */
 export async function loadJavaScript(): Promise<void> {
-  // Its types are for the other module format.
+  // The types of the package are for the other module format.
   loaded ??= await newQuickJSWASMModuleFromVariant(bounded(variant as unknown as QuickJSSyncVariant))
   isBroken = false
 }
@@ -317,7 +317,7 @@ export class Sandbox {
       }
       result.error.dispose()
     } catch {
-      // As below.
+      // Memory is freed, as below.
     } finally {
       thrown.dispose()
     }

@@ -1,6 +1,6 @@
 /**
- * go-ethereum's API for tracers in JavaScript (docs of eth/tracers, "Custom EVM tracer"): objects made in the sandbox
- * itself, on top of one host function for each kind of question. Texts are hex without prefix.
+ * go-ethereum's API for tracers in JavaScript (docs of eth/tracers, "Custom EVM tracer"). Its objects are made in the
+ * sandbox, on top of one host function for each kind of question. Texts are hex without prefix.
  */
 import { opcodeNames } from '../engine/opcodeNames.js'
 

@@ -70,7 +70,7 @@ export class JavaScriptTracer extends TransactionTracer {
     super()
     this.#options = options
     this.#watch = watch
-    // They are copied for each instruction, so only if the source may read them.
+    // Stack and memory are copied for each instruction, so only if the source may read them.
     this.#readsStack = /stack|\[/.test(options.code)
     this.#readsMemory = /memory|\[/.test(options.code)
   }

@@ -1,6 +1,6 @@
 /**
- * Passes the kernel's events to a tracer and adds data from the whole run: the caller, the reason of a failed frame,
- * the number of logs in the block. Owns the state as tracers read it.
+ * Passes the kernel's events to a tracer, with data of the whole run. These are the caller, the reason of a failed
+ * frame, and the number of logs in the block. Owns the state as tracers read it.
  */
 import { latin1Key, toHash32 } from '../../../primitives/bytes.js'
 import { failureReason, isRefused } from '../engine/failureReasons.js'

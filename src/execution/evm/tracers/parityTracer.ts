@@ -1,7 +1,7 @@
 /**
- * Parity's form of traces (`trace_` methods): the calls of any number of transactions as one list, with the gas that
- * the code itself got and used. Follows OpenEthereum's rpc/src/v1/types/trace.rs; a failed call has `error` and no
- * `result`.
+ * Parity's form of traces (`trace_` methods): one list of the calls of any number of transactions. Each call has the
+ * gas that the code itself got and used. Follows OpenEthereum's rpc/src/v1/types/trace.rs; a failed call has `error`
+ * and no `result`.
  */
 import { equalBytes, type Hash32 } from '../../../primitives/bytes.js'
 import type { JsonBytes } from '../../../primitives/jsonBytes.js'

@@ -26,7 +26,7 @@ const itemBytes = 500
 
 export abstract class TouchedState extends TransactionTracer {
   override readonly opcodes = [sload, sstore, ...namingAccount, ...calling, create, create2]
-  /** By address as hex. */
+  /** Values by address as hex. */
   protected readonly before = new Map<string, Before>()
   /** Addresses of accounts that destroyed themselves, perhaps in a call that was undone. */
   protected readonly destroyed = new Set<string>()

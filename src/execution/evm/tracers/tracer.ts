@@ -49,7 +49,7 @@ export interface TracedTransaction {
   readonly blockNumber: bigint
   readonly authorizationList: readonly Authorization[]
   isPrecompile(address: Uint8Array): boolean
-  /** Its place in the chain; undefined for a message. */
+  /** Place of the transaction in the chain; undefined for a message. */
   readonly place: TransactionPlace | undefined
   readonly state: StateNow
 }
@@ -79,7 +79,7 @@ export interface FrameFailure {
   readonly kind: KernelFailure
   /** go-ethereum's message. */
   readonly why: string
-  /** Whether its changes were undone; false for a contract without code, before Homestead. */
+  /** Whether the changes of the call were undone; false for a contract without code, before Homestead. */
   readonly isUndone: boolean
 }
 
@@ -102,7 +102,7 @@ export interface TraceOutput {
 
 /** A tracer for one transaction, or for a list of them ({@link ParityTracer}). Absent members are not called. */
 export interface Tracer {
-  /** Opcodes whose steps it receives. */
+  /** Opcodes whose steps the tracer receives. */
   readonly opcodes: 'all' | readonly number[]
   begin(transaction: TracedTransaction, output: TraceOutput): void
   /** Called before each instruction, even one that fails. */

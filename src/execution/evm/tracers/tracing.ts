@@ -47,7 +47,7 @@ const heldBytesMax = 48 * 2 ** 20
 /** Time between the blocks of two bundles of calls. */
 const secondsPerSlot = 12n
 
-/** Where a message runs. */
+/** The place at which a message runs. */
 interface MessagePlace {
   readonly block: BlockReference
   readonly gasMax: bigint

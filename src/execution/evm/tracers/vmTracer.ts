@@ -32,7 +32,9 @@ const memoryWriters: Readonly<Record<number, Written>> = {
   250: { offset: 4, size: { at: 5 } },
 }
 
-/** STOP, the copies, POP, the stores, jumps, logs and instructions that end a frame. */
+/**
+ * Instructions that push nothing: STOP, the copies, POP, the stores, jumps, logs, and instructions that end a frame.
+ */
 const pushingNothing: ReadonlySet<number> = new Set([
   ...[0x00, 0x37, 0x39, 0x3c, 0x3e, 0x50, 0x52, 0x53, sstore, 0x56, 0x57, 0x5b, 0x5d, 0x5e],
   ...[0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf3, 0xfd, 0xfe, selfdestruct],
@@ -46,7 +48,7 @@ function pushedBy(opcode: number): number {
 }
 
 interface OpenCode {
-  /** Whether its instructions are listed: not for precompiled contracts and accounts without code. */
+  /** Whether the instructions of the call are listed: not for precompiled contracts and accounts without code. */
   readonly isListed: boolean
   readonly gas: bigint
   readonly isCreation: boolean

@@ -51,7 +51,7 @@ export function recoverKey(
     signature.set(padLeft(s, 32), 32)
     return by(hash, signature, parity === 0n ? 0 : 1)?.subarray(1)
   } catch {
-    // Not a valid signature.
+    // The signature is not valid.
     return undefined
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Steps around the outermost frame of every message, in a block or not: accounts that are warm from the start,
- * authorizations, and, from Amsterdam on, the state gas that is paid before any instruction (EIP-2780, EIP-8037). Owns
- * no checks and refunds.
+ * Steps around the outermost frame of every message, in a block or not. They warm accounts and apply authorizations.
+ * From Amsterdam on, state gas is paid before the first instruction (EIP-2780, EIP-8037). Owns no checks and refunds.
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { transactionGasMax } from '../../../data/chain/intrinsicGas.js'
@@ -131,7 +130,7 @@ function warmFromStart(
   }
 }
 
-/** As {@link runOutermostFrame}, from Amsterdam on; undefined if `gas` runs out before the frame. */
+/** Like {@link runOutermostFrame}, from Amsterdam on; undefined if `gas` runs out before the frame. */
 function runWithStateGas(
   kernel: Kernel,
   message: Transaction,

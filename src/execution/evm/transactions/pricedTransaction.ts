@@ -20,7 +20,7 @@ export interface Transaction {
   /** Undefined if any nonce is accepted. */
   readonly nonce?: bigint
   /**
-   * For a transaction that its block includes whether or not its sender can pay: wei that it creates, and whether the
+   * For a transaction that its block includes even if its sender cannot pay: wei that it creates, and whether the
    * protocol itself sends it.
    */
   readonly forced?: { readonly mint: bigint; readonly isSystem: boolean }
@@ -42,7 +42,7 @@ export interface PricedTransaction {
   /** Whether it pays no fees, and no blob fees. */
   readonly isFree: boolean
   readonly hasFreeBlobs: boolean
-  /** Whether the gas limit of transactions applies to it, without state gas (EIP-7825, EIP-8037). */
+  /** Whether the gas limit of transactions applies to the transaction, without state gas (EIP-7825, EIP-8037). */
   readonly isCapped: boolean
   /** Wei per gas that the sender pays: the value of GASPRICE. */
   readonly gasPrice: bigint

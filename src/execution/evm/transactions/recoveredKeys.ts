@@ -1,8 +1,8 @@
 /**
- * Senders of a block's transactions and public keys of its authorizations, recovered before its execution on another
- * thread, because recovery takes longer than a plain transfer. Owns recovery from the block's RLP, the encoding between
- * threads, and the look-up during execution. Execution checks the rules for signatures. A sender is looked up by the
- * transaction's hash, a key by the signed hash and the whole signature, so a wrong entry is never used.
+ * Senders of a block's transactions, and public keys of its authorizations. Another thread recovers them before the
+ * execution, because recovery takes longer than a plain transfer. Owns recovery from the block's RLP, the encoding
+ * between threads, and the look-up during execution. Execution checks the rules for signatures. A sender is looked up
+ * by the transaction's hash, a key by the signed hash and the whole signature. So a wrong entry is never used.
  */
 import {
   bytesToBigInt,

@@ -79,7 +79,7 @@ export function checkSentTransaction(
   return { hash, sender, nonce, gasLimit, ...fees, blobCount, cost, raw, bytes }
 }
 
-/** As {@link checkSentTransaction}; the whole transaction. */
+/** Like {@link checkSentTransaction}, but returns the whole transaction. */
 export function readSentTransaction(
   raw: Uint8Array,
   fork: ForkName,

@@ -19,7 +19,7 @@ export interface SignedTransaction extends BlockTransaction {
   readonly type: number
   /** 0 if its receipt contains the nonce instead. */
   readonly nonce: bigint
-  /** As in its block: a list (legacy), or bytes that begin with the type. */
+  /** The transaction as in its block: a list (legacy), or bytes that begin with the type. */
   readonly item: RlpItem
 }
 

@@ -55,7 +55,7 @@ export function applyTransaction(
   kernel.begin(tx.sender, gasPrice, tx.blobVersionedHashes ?? [])
   const run = runOutermostFrame(kernel, priced, gasLimit, authorizations, watch)
   const { stateGas, paidBefore, hasReservoir } = run
-  // Refunds by EIP-3529, the floor of EIP-7623, and what counts for the block by EIP-7778 and EIP-8037.
+  // Refunds by EIP-3529, the floor of EIP-7623, and the gas that counts for the block by EIP-7778 and EIP-8037.
   const spent = gasLimit - run.gasLeft
   const refundMax = spent / (includesFork(block.fork, 'london') ? 5n : 2n)
   const gasUsed = max(spent - (run.refund < refundMax ? run.refund : refundMax), priced.floorGas)
@@ -94,7 +94,7 @@ function settle(
 
 export interface BlockTransaction extends Transaction {
   readonly gasLimit: bigint
-  /** As in its block. */
+  /** The transaction as in its block. */
   readonly item?: RlpItem
   /** Whether a developer chain made it without a signature. */
   readonly isImpersonated?: boolean
@@ -130,9 +130,9 @@ export function runTransaction(
 }
 
 /**
- * Runs a transaction that its block includes unconditionally, such as a deposit of the OP Stack. It pays nothing; one
- * that may not start fails and uses all its gas; the ether that it mints stays. Throws {@link InvalidTransactionError}
- * if it does not fit the block.
+ * Runs a transaction that its block includes unconditionally, such as a deposit of the OP Stack. It pays nothing. A
+ * transaction that may not start fails and uses all its gas, but the ether that it mints stays. Throws {@link
+ * InvalidTransactionError} if it does not fit the block.
  */
 function runForced(
   kernel: Kernel,

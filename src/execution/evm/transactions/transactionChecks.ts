@@ -71,7 +71,7 @@ const rules = {
     const cap = includesFork(fork, 'amsterdam') ? transactionTotalGasMax : transactionGasMax
     return gasLimit > cap && `transaction gas limit too high (cap: ${cap}, tx: ${gasLimit})`
   },
-  // EIP-3607. A developer chain has transactions of contracts, too.
+  // The rule of EIP-3607. A developer chain has transactions of contracts, too.
   eoa: ({ tx }, { isContract }) => isContract === true && `sender not an eoa: ${who(tx)}`,
   tipAboveFeeCap: (priced, { isForPool }) => {
     const { tx } = priced

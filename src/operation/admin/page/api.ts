@@ -55,7 +55,7 @@ export async function request(
   throw new Refusal(response.status, messageOf(text) ?? `HTTP ${response.status}`)
 }
 
-/** As {@link request}, with the answer parsed as JSON. `body` is sent as JSON. */
+/** Like {@link request}, but returns the answer parsed as JSON. `body` is sent as JSON. */
 export async function ask<T>(path: string, method = 'GET', body?: unknown): Promise<T> {
   const response = await request(path, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
   return (await response.json()) as T
@@ -78,7 +78,7 @@ function messageOf(text: string): string | undefined {
   }
 }
 
-/** Time between two attempts to connect to a listener that is gone. */
+/** Time between two attempts to connect to a listener that does not answer. */
 const retryMs = 1_000
 
 /**

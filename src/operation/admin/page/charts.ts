@@ -6,7 +6,7 @@ export interface Line {
   readonly label: string
   /** A custom property of the style sheet. */
   readonly color: string
-  /** One for each time; null if there is none. */
+  /** One value for each time; null if there is none. */
   readonly values: readonly (number | null)[]
 }
 
@@ -15,7 +15,7 @@ const shownSecondsDefault = 3_600
 const heightPx = 180
 const sparkWidth = 120
 const sparkHeight = 20
-/** So that a head only a second older than the last does not look like trouble. */
+/** Least height, so that a head only a second older than the last does not look like a fault. */
 const sparkMaxMin = 10
 
 /** Colours of lines that differ only by name. */
@@ -66,7 +66,7 @@ export class Chart {
     this.#scheme.addEventListener('change', this.#redraw)
   }
 
-  /** The time axis is as long as the chosen time, whatever part of it has points. */
+  /** The time axis has the chosen length, even if only a part of it has points. */
   setSpan(seconds: number): void {
     this.#spanSeconds = seconds
   }
@@ -175,7 +175,7 @@ export function sparkline(values: readonly (number | null)[]): SVGElement {
   return svg
 }
 
-/** In the time zone of the reader. */
+/** The time in the time zone of the reader. */
 function clockTime(seconds: number): string {
   return new Date(seconds * 1_000).toLocaleTimeString('en', {
     hourCycle: 'h23',

@@ -37,7 +37,7 @@ export async function keys(live: LiveSource): Promise<View> {
   })
   const showSecret = ({ key, text }: NewKey) => secret.replaceChildren(secretCard(key, text))
   let showUse: (usedBy: (keyId: string) => Used) => void
-  /** Reads again what keys spent of their daily quotas. */
+  /** Reads again the units that keys spent of their daily quotas. */
   let refresh: () => Promise<void>
   const reload = async () => {
     let found = await readKeys()

@@ -6,7 +6,7 @@ import { figures, LiveTable } from './table.js'
 
 type NotedCall = LiveState['slowCalls'][number]
 
-/** `open` is called with a call whose method is clicked; absent: methods are only text. */
+/** `open` is called with a call whose method is clicked; if absent, methods are only text. */
 export function notedTable(
   title: string,
   none: string,

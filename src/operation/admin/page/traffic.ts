@@ -1,6 +1,6 @@
 /**
- * Traffic: calls, times and errors over an hour or a day, of all networks and methods or of one; keys, and the
- * calls of one of them; refused requests and failed calls.
+ * Traffic: calls, times and errors over an hour or a day, of all networks and methods or of one. Also keys, the calls
+ * of one key, refused requests and failed calls.
  */
 import type { CallHistory, LiveState, Usage } from '../shapes.js'
 import { ask } from './api.js'

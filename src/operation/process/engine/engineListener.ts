@@ -1,8 +1,8 @@
 /**
- * The listener for the consensus client of a network: JSON-RPC over HTTP and WebSocket with tokens, on an address of its
- * own. Owns which requests are acceptable, and who answers them: the source of the network the methods of the Engine
- * API, the endpoint of the public listener those of `eth_`. It is node:http on the main thread: a client makes a few
- * calls a slot.
+ * The listener for the consensus client of a network: JSON-RPC over HTTP and WebSocket with tokens, on an address of
+ * its own. Owns the checks of requests, and who answers them. The source of the network answers the methods of the
+ * Engine API, the endpoint of the public listener those of `eth_`. Uses node:http on the main thread, because a client
+ * makes only a few calls a slot.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -41,8 +41,8 @@ interface EngineLimits {
 }
 
 /**
- * The source's thread parses longer bodies. This one has callers to answer: a parse of 2 MiB takes some 10 ms of CPU, of
- * 32 MiB 400 ms. Only payloads are so long, so a longer batch is refused.
+ * The source's thread parses longer bodies. This one has callers to answer: a parse of 2 MiB takes some 10 ms of CPU,
+ * of 32 MiB 400 ms. Only payloads are that long, so a longer batch is refused.
  */
 export const parsedBytesMax = 2 * 1024 * 1024
 /** Time for the request's head: the client is near. */

@@ -2,11 +2,11 @@
  * The Poseidon permutation of the rollup's hash, width 3, over the field of P = 2^251 + 17·2^192 + 1. Written in
  * AssemblyScript; only `poseidon.ts`, one folder up, calls it.
  *
- * A field element is nine limbs of 29 bits, least significant first, each stored as an i64, so that a sum of nine
- * products fits into 64 bits. Limbs are signed, and may exceed 29 bits between two multiplications; elements may
- * exceed P or be negative. No sum exceeds 61 bits for any input (shown by following the bounds of all limbs through
- * the rounds). Elements are in Montgomery form, x·R mod P with R = 2^261. P has only three limbs that are not zero,
- * the lowest of them 1, so each reduction step is one product and two shifts.
+ * A field element is nine limbs of 29 bits, least significant first. Each is stored as an i64, so that a sum of nine
+ * products fits into 64 bits. Limbs are signed, and may exceed 29 bits between two multiplications; elements may exceed
+ * P or be negative. No sum exceeds 61 bits for any input (shown by following the bounds of all limbs through the
+ * rounds). Elements are in Montgomery form, x·R mod P with R = 2^261. P has only three limbs that are not zero, the
+ * lowest of them 1, so each reduction step is one product and two shifts.
  */
 
 const limbBits: i64 = 29
@@ -158,8 +158,8 @@ function normalize(out: usize, a: usize, b: usize): void {
 }
 
 /**
- * out = x² / R mod P. Computed by columns of the product: each of the lower nine is made zero by adding a multiple of
- * P, which also changes the columns 6 and 8 above it.
+ * out = x² / R mod P. Computed by columns of the product: a multiple of P is added to make each of the lower nine zero.
+ * That also changes the columns 6 and 8 above it.
  */
 function square(out: usize, x: usize): void {
   const x0 = limb(x, 0)

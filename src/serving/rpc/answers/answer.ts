@@ -11,7 +11,7 @@ export type AnswerBody = string | readonly (string | Uint8Array)[]
 export interface Answer {
   /** HTTP status; ignored by WebSockets. */
   readonly status: number
-  /** Its bytes may belong to caches: never write to them. */
+  /** The bytes may belong to caches: never write to them. */
   readonly body: AnswerBody
   /** The parts after the body, and then `end`; only for callers that take streams. */
   readonly rest?: { readonly stream: JsonStream; readonly end: string }

@@ -15,7 +15,7 @@ import { resultInTail, resultTail } from './outcome.js'
 
 export interface CachedAnswer {
   readonly json: Json
-  /** Its {@link resultTail}, so that a repeated answer of any length is two pieces. */
+  /** The {@link resultTail}, so that a repeated answer of any length is two pieces. */
   readonly tail: Uint8Array
   /** Units of each repetition: the price of the first call. */
   readonly price: number
@@ -27,7 +27,7 @@ export interface CachedAnswer {
 /** A call, identified by the text of its parameters. */
 export interface AskedCall {
   readonly hash: number
-  /** In the layout of {@link readWords}. */
+  /** The parameters in the layout of {@link readWords}. */
   readonly words: Int32Array
   /** Length of the text: two texts of different lengths may have the same words. */
   readonly paramsBytes: number
@@ -186,7 +186,7 @@ class LookupWorth {
 const looksMin = 1_024
 /** A lookup takes an eighth of a quick call's time, and a hit saves most of it. */
 const foundOneIn = 8
-/** Calls that begin to repeat are answered anew for half a second under load: 15,360 of them. */
+/** Calls that begin to repeat are not stored for half a second under load: 15,360 of them. */
 const skipsPerLook = 15
 
 function entryBytes({ words, json, tail }: Entry): number {

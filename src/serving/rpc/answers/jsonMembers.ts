@@ -1,5 +1,5 @@
 /**
- * Members of objects in JSON that was rendered here, found without reading all of it: a receipt of 2 MB takes 80 ms of
+ * Members of objects in JSON that was rendered here, found without reading all of it. A receipt of 2 MB takes 80 ms of
  * CPU to parse and to write again. Such JSON has no blanks, and its texts contain no quotes and no brackets.
  */
 

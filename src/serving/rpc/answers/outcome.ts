@@ -58,7 +58,7 @@ export function resultInTail(tail: Uint8Array): Uint8Array {
   return tail.subarray(tailHead.length, -tailEnd.length)
 }
 
-/** As {@link singleAnswer}, for a result whose {@link resultTail} is stored. */
+/** Like {@link singleAnswer}, but for a result whose {@link resultTail} is stored. */
 export function repeatedAnswer(
   id: string,
   result: Json,

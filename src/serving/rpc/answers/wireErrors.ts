@@ -20,7 +20,7 @@ export interface WireError {
 /** An exception that is not a fault: an error in this program, logged under `id`. */
 export interface Defect {
   readonly id: string
-  /** Where it was caught: a method's name, or a stage of processing. */
+  /** Place where it was caught: a method's name, or a stage of processing. */
   readonly where: string
   /** Key id of the caller; undefined outside of a call. */
   readonly keyId: string | undefined
@@ -96,7 +96,7 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
   SafeTagNotSupported: ({ index }) =>
     wire(-32602, `invalid argument ${index}: the safe tag is not supported on this network, use finalized`),
   NothingMarked: ({ tag }) => wire(-32000, `${tag} block not found`),
-  // Begins as go-ethereum's message, which clients look for.
+  // The text begins like go-ethereum's message, which clients look for.
   HeaderNotFound: ({ block, head }) => {
     const asked = typeof block === 'number' ? toQuantity(block) : block
     const why =
@@ -274,7 +274,7 @@ export function renderErrorAnswer(id: string, error: WireError, at?: string): st
   return `${errorHead(id, at)}${JSON.stringify(error)}}`
 }
 
-/** As {@link renderErrorAnswer}, in pieces if the error has long data. */
+/** Like {@link renderErrorAnswer}, in pieces if the error has long data. */
 export function renderError(
   id: string,
   { data, ...error }: WireError,

@@ -33,27 +33,29 @@ interface HolderLimits {
 
 /** Identity of a caller: metering, the pool and logs distinguish callers by their key. */
 export interface Identity {
-  /** Its id has 12 hex digits; see `access/keyChecker.ts`. */
+  /** The id of the key has 12 hex digits; see `access/keyChecker.ts`. */
   readonly key: { readonly id: string; readonly limits?: HolderLimits }
-  /** The allowance that pays for calls; undefined: no limit. */
+  /** The allowance that pays for calls; if undefined, no limit. */
   readonly allowance?: Allowance | undefined
-  /** The methods that the caller may call, and the same as text, for comparison; undefined: all. */
+  /** The methods that the caller may call, and the same as text, for comparison; if undefined, all. */
   readonly methods?: { allows(name: string): boolean; readonly text: string } | undefined
-  /** The networks where the key is valid; undefined: all. Transports have checked it for the network of the address. */
+  /**
+   * The networks where the key is valid; if undefined, all. Transports have checked it for the network of the address.
+   */
   readonly scope?: { allowsNetwork(name: string): boolean } | undefined
 }
 
 /** The key id of all callers if no keys are required. */
 export const anonymousId = '000000000000'
 
-/** The key id of a server that asks itself; no key has it, as it is no hex. */
+/** The key id of the server's calls to itself. No key has it, because it is not hex. */
 export const ownCallerId = 'the server'
 
 const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
  * Maximum size of a body that is read although the caller cannot pay for it. Its calls are refused with their ids: on a
- * WebSocket nobody can use an error without an id. 1,000 calls take 1.4 ms.
+ * WebSocket an error without an id is useless. 1,000 calls take 1.4 ms.
  */
 const unpaidBytesMax = 64 * 1024
 
@@ -93,7 +95,7 @@ export class RequestContext implements JobOwner {
   }
 
   /**
-   * Charges for a call that is about to start. Returns the fault if the caller cannot pay, or may not call `method`; a
+   * Charges for a call that is about to start. Returns the fault if the caller cannot pay, or may not call `method`. A
    * method that is not allowed costs the same as an invalid call.
    */
   pay(units: number, method?: string): Fault | undefined {
@@ -142,8 +144,8 @@ export class RequestContext implements JobOwner {
   }
 
   /**
-   * As {@link Allowance.charge}, for reading the request, whose CPU time is not measured: its units pay for no other
-   * work.
+   * Like {@link Allowance.charge}, but for reading the request. The CPU time of reading is not measured, so these units
+   * pay for no other work.
    */
   chargeReading(units: number): number {
     const waitMs = this.identity.allowance?.charge(units, 0) ?? 0
@@ -169,7 +171,7 @@ export class RequestContext implements JobOwner {
     this.#use(Math.round(cpuMs * unitsPerMs))
   }
 
-  /** As {@link ran}, for the bytes of an answer that was rendered or repeated. */
+  /** Like {@link ran}, but for the bytes of an answer that was rendered or repeated. */
   answered(bytes: number): void {
     if (bytes >= bytesPerUnit) this.#use(Math.floor(bytes / bytesPerUnit))
   }
@@ -183,7 +185,7 @@ export class RequestContext implements JobOwner {
     this.identity.allowance?.debit(owed)
   }
 
-  /** Whether nobody waits any more: the client left, or its answer was sent. */
+  /** Whether the wait is over: the client left, or its answer was sent. */
   get isFinished(): boolean {
     return this.#isFinished
   }

@@ -40,7 +40,7 @@ type Around = <T>(piece: () => T) => T
 /** The wrapper of the current piece of work; undefined for none. */
 let present: Around | undefined
 
-/** Does `work` in `around`, and also each later piece of {@link RequestSlices} that were made in it. */
+/** Runs `work` in `around`. Later pieces of {@link RequestSlices} that `work` makes also run in it. */
 export function doAround<T>(around: Around, work: () => T): T {
   const before = present
   present = around
@@ -52,8 +52,7 @@ export function doAround<T>(around: Around, work: () => T): T {
 }
 
 /**
- * The turns of one request. A piece of work that waited for its turn is done before the turn goes on to other work, not
- * by a promise.
+ * The turns of one request. A waiting piece of work runs directly in its turn, before other work, without a promise.
  */
 export class RequestSlices {
   readonly #msMax: number
@@ -96,8 +95,8 @@ export class RequestSlices {
   }
 
   /**
-   * Does `work`, in a later turn if `mustWait`, and ends the turns with it. Throws FaultError if the wait is refused, or
-   * the caller has left; and what `work` throws.
+   * Runs `work`, in a later turn if `mustWait`, and then ends the turns. Throws FaultError if the wait is refused or
+   * the caller has left. Also throws the errors of `work`.
    */
   run<T>(work: () => T | Promise<T>, mustWait = this.isOver): T | Promise<T> {
     if (mustWait) return this.later(work).finally(() => this.end())
@@ -111,7 +110,7 @@ export class RequestSlices {
     return result instanceof Promise ? result.finally(() => this.end()) : result
   }
 
-  /** Does `work` in a later turn. Rejects with FaultError if the wait is refused, or the caller has left. */
+  /** Runs `work` in a later turn. Rejects with FaultError if the wait is refused, or the caller has left. */
   later<T>(work: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#wait((hasTurn) => {
@@ -126,7 +125,7 @@ export class RequestSlices {
   }
 
   /**
-   * Does `piece` at once, and again until it returns a result, in as many turns as that takes. Returns no promise if it
+   * Runs `piece` at once, and again until it returns a result, in as many turns as that takes. Returns no promise if it
    * never waits. Throws FaultError if a wait is refused, or the caller has left.
    */
   repeat<T>(piece: () => T | undefined): T | Promise<T> {
@@ -137,8 +136,8 @@ export class RequestSlices {
   }
 
   /**
-   * As {@link repeat}, but calls `piece` with false if the wait before it was refused, and with true if the caller has
-   * left. If `piece` returns a promise, waits for it before the next piece.
+   * Like {@link repeat}, but calls `piece` with false if the wait before it was refused, and with true if the caller
+   * has left. If `piece` returns a promise, waits for it before the next piece.
    */
   tryRepeat<T>(piece: (hasTurn: boolean) => T | Promise<unknown> | undefined): T | Promise<T> {
     let first = this.#inside(() => this.#goOn(piece, true))
@@ -162,7 +161,7 @@ export class RequestSlices {
     })
   }
 
-  /** Does pieces until one returns a result or a promise, or the turn is over. */
+  /** Runs pieces until one returns a result or a promise, or the turn is over. */
   #goOn<T>(piece: (hasTurn: boolean) => T | undefined, hasTurn: boolean): T | undefined {
     this.begin()
     let result = piece(hasTurn)
@@ -185,11 +184,11 @@ export class RequestSlices {
 
   #check(hasTurn: boolean): void {
     if (!hasTurn) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-    // The caller has left, so nobody sees this fault.
+    // The caller has left, so this fault is not sent.
     if (this.#context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 
-  /** Does `work` in the wrapper in which these turns were made. */
+  /** Runs `work` in the wrapper in which these turns were made. */
   #inside<T>(work: () => T): T {
     return this.#around === undefined || this.#around === present ? work() : doAround(this.#around, work)
   }
@@ -207,7 +206,7 @@ export class RequestSlices {
   }
 }
 
-/** As {@link RequestSlices.run} for long work that cannot be cut. The turns end where the work waits for a job. */
+/** Like {@link RequestSlices.run} for long work that cannot be cut. The turns end when the work waits for a job. */
 export function inOneSlice<T>(turns: RequestSlices, work: () => T | Promise<T>): T | Promise<T> {
   if (turns.isOver) {
     return turns.run(() => {

@@ -142,7 +142,7 @@ export class CallCounter {
     this.#usage?.count(context.keyId, slot, 1, false, units, bytes)
   }
 
-  /** Counts a refusal because of the key; returns whether it was one. */
+  /** Counts a failure if it is a refusal because of the key, and returns whether it is one. */
   #refusedOf({ fault, error }: Failure, { keyId }: RequestContext): boolean {
     const reason = refusalOfKey(fault)
     if (reason === undefined) return false

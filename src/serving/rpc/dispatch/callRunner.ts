@@ -241,7 +241,7 @@ export class CallRunner<N extends RpcNetwork> {
     return cost === 'inline' && (price > shortUnitsMax || (mayBeLong && isSliceOver(this.#turnMsMax)))
   }
 
-  /** Runs a call again once what its arguments lacked is fetched; undefined where it lacked nothing. */
+  /** Fetches the missing data of a call's arguments, and runs the call again. Undefined if no data was missing. */
   #afterFetch(
     thrown: unknown,
     method: Method<N>,
@@ -256,7 +256,7 @@ export class CallRunner<N extends RpcNetwork> {
   }
 
   /**
-   * Runs a long call in a slice of its own, and runs it again each time missing data was fetched. Of a method with an
+   * Runs a long call in a slice of its own, and runs it again each time missing data was fetched. For a method with an
    * effect, only the reading parts run again. Notes whether the call read data that is not proved.
    */
   #runFetching({ method, call, request, network }: Running<N>, args: readonly unknown[], isLong: boolean) {

@@ -138,8 +138,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements StoringEndpoint {
   }
 
   /**
-   * The table of methods, created by the first request to an open network. Only then it is known whether the network
-   * fetches missing data, for which it needs the parameters as text. Throws FaultError `NotOpen`.
+   * The table of methods, created by the first request to an open network. Before that it is unknown whether the
+   * network fetches missing data, for which it needs the parameters as text. Throws FaultError `NotOpen`.
    */
   #nameMethods(): MethodNames {
     void this.#views.current
@@ -219,7 +219,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements StoringEndpoint {
     return answer
   }
 
-  /** As {@link #general}, in a turn that has begun. */
+  /** Like {@link #general}, in a turn that has begun. */
   #answer(
     body: Uint8Array,
     request: RpcRequest<N>,

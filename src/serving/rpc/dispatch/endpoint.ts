@@ -11,7 +11,7 @@ export interface DispatchLimits {
   readonly batchCallsMax: number
   /** Bytes of one call, whatever the length of its message. */
   readonly callBytesMax: number
-  /** Bytes of the answer to one batch. go-ethereum's default: 25,000,000. */
+  /** Maximum bytes of the answer to one batch. go-ethereum's default is 25,000,000. */
   readonly batchBytesMax: number
   /** Maximum time of one request on the thread before it pauses for others; see requestSlices.ts. */
   readonly turnMsMax: number
@@ -25,7 +25,7 @@ export interface DispatcherOptions<N extends RpcNetwork> {
   readonly methods: readonly Method<N>[]
   readonly limits: DispatchLimits
   readonly log: DefectLog
-  /** Counts calls; absent: calls are not counted. */
+  /** Counts calls; if absent, calls are not counted. */
   readonly counts?: EdgeCounts | undefined
   /** Counts calls by key in addition; needs `counts`. */
   readonly usageOf?: ((network: string) => UsageCounts) | undefined

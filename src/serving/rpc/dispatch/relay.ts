@@ -71,7 +71,7 @@ export function createReported(
   finalNumber: () => number,
 ): ReportedAnswers {
   const always = new Set(calls.asked)
-  /** Otherwise calls run by the rules of another chain, as far as these are the same. */
+  /** If the chain has no own rules, calls run by the rules of another chain, where both have the same. */
   const hasOwnRules = calls.rules !== undefined && calls.rules.fork === undefined
   const isRuled = (method: string) =>
     !(hasOwnRules && callRunMethods.has(method)) &&

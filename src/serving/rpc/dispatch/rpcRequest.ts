@@ -77,8 +77,8 @@ export class RpcRequest<N extends RpcNetwork> {
   }
 
   /**
-   * Wraps `run` so that reads of data that is not proved are noted, also in its later turns. A job's other reads belong
-   * to the data that `run` named.
+   * Wraps `run` to note reads of unproved data, also in its later turns. A job's other reads belong to the data that
+   * `run` named.
    */
   noting<T>(run: () => T): () => T {
     const { readFaith } = this.views

@@ -20,7 +20,7 @@ interface Cursor {
 
 interface PageQuery extends LogQuery {
   readonly cursor: Cursor | undefined
-  /** Maximum logs of a page; undefined: the server's limit. */
+  /** Maximum logs of a page; if undefined, the server's limit. */
   readonly limit: number | undefined
 }
 
@@ -81,7 +81,7 @@ function encodeCursor({ at, last }: Cursor): string {
 
 /** One page: its search, the end of the whole search, and the limits of the page. */
 export interface Page {
-  /** Undefined if the chain ends before the next page. */
+  /** The search of the page; undefined if the chain ends before it. */
   readonly search: LogSearch | undefined
   readonly last: number
   readonly bounds: LogBounds

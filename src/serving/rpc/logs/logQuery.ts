@@ -134,7 +134,7 @@ export function findLogs(
   })
 }
 
-/** As {@link findLogs}. Throws FaultError TooManyLogs with a range that fits if the logs exceed one answer. */
+/** Like {@link findLogs}. Throws FaultError TooManyLogs with a range that fits if the logs exceed one answer. */
 export function findWholeLogs(
   network: SearchedNetwork & { readonly limits: LogBounds },
   query: LogQuery,

@@ -118,7 +118,7 @@ function decodeBlock(value: unknown): BlockId | undefined {
 
 /**
  * The blocks whose logs are sent. `replayFrom`, an option of this service, starts at an earlier block; so does a hash
- * as `fromBlock`. Otherwise `fromBlock` and `toBlock` mean the same as in go-ethereum: no past logs are sent, and new
+ * as `fromBlock`. Otherwise `fromBlock` and `toBlock` mean the same as in go-ethereum. No past logs are sent, and new
  * blocks count if their number is between the two.
  */
 function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {

@@ -96,7 +96,7 @@ export const accountMethods = {
     run: ({ chain, state }, [account, id]) =>
       `"${toQuantity(state.readAccount(stateBlock(chain, id, 1), account)?.balance ?? 0n)}"`,
   }),
-  /** For a delegation (EIP-7702) its designator. */
+  /** For a delegation (EIP-7702) the answer is its designator. */
   eth_getCode: chainMethod({
     ...ofAccount,
     summary: 'Code of an account after a block',
@@ -137,7 +137,7 @@ export const accountMethods = {
       return `{${accounts.join(',')}}`
     },
   }),
-  /** For `pending`, the nonce after the head and the waiting transactions that this node sent and that follow on. */
+  /** For `pending`, also counts waiting transactions of this node whose nonces follow the head's without a gap. */
   eth_getTransactionCount: chainMethod({
     ...ofAccount,
     summary: 'Nonce of an account after a block, or after the waiting transactions that were sent from here',

@@ -40,7 +40,7 @@ const transactionCount = { ...count, summary: 'Number of transactions of a block
 const uncleCount = { ...count, summary: 'Number of uncles of a block' } as const
 
 export const blockMethods = {
-  /** As {@link headerAt}; the number may be a JSON number, as Otterscan sends it. */
+  /** Like {@link headerAt}; the number may be a JSON number, as Otterscan sends it. */
   erigon_getHeaderByNumber: chainMethod({
     ...header,
     summary: 'Header of a block; Otterscan asks for it to identify the node',

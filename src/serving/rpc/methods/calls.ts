@@ -35,7 +35,7 @@ const message = {
   memo: 'head',
 } as const
 
-/** For methods that also take block overrides. */
+/** Parameters of methods that also take block overrides. */
 const inBlock = {
   params: [...message.params, optional(blockOverrides).as('blockOverrides')],
 } as const
@@ -142,7 +142,7 @@ export const callMethods = {
   }),
 }
 
-/** For a call that was executed on this thread; its data is never of megabytes. */
+/** The answer for a call that was executed on this thread; its data is never of megabytes. */
 function returnedJson({ failure, returnData }: CallOutcome): Json {
   if (failure !== undefined) throw new FaultError(failure)
   return hexText(returnData)

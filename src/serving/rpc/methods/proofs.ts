@@ -131,7 +131,7 @@ export const proofMethods = {
       const header = chain.readHeader(hash)
       if (header === undefined) return 'null'
       const { number } = header
-      // Only archives bring accumulators, and a chain that was executed here came from no archive.
+      // Only archives have accumulators, and a chain that was executed here came from no archive.
       if (chain.kind.state !== 'none') throw new FaultError({ kind: 'NoAccumulator', number })
       return kept(proofs, `h${latin1Key(hash)}`, () => jobs.run('headerProof', { number, hash }, context))
     },

@@ -40,7 +40,7 @@ export interface RollupNetwork extends RpcNetwork {
   readonly invokeLimits: InvokeLimits
   /** Undefined if the sequencer has no endpoint for reads. */
   readonly reader: SequencerReader | undefined
-  /** Maximum wait of a submission's answer for the sequencer's verdict; undefined: it does not wait. */
+  /** Maximum wait of a submission's answer for the sequencer's verdict; if undefined, it does not wait. */
   readonly verdictMsMax: number | undefined
 }
 

@@ -2,6 +2,7 @@
  * Signatures for the rich accounts of a developer chain, made by its source (ingest/develop/signer.ts). On other
  * networks this node signs for no account.
  */
+import { transactionGasMax } from '../../../data/chain/intrinsicGas.js'
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import { messageRefused } from '../../../primitives/faults.js'
 import type { SigningMethod } from '../../../primitives/upstreamCalls.js'
@@ -51,7 +52,7 @@ async function askSigner(
   return new UncacheableResult(await upstreamCalls.relay(method, sent))
 }
 
-/** What a run of {@link fillMethods} takes besides the network and the parameters. */
+/** The arguments of a run of {@link fillMethods} after the network and the parameters. */
 type RestOfRun =
   Parameters<typeof fillMethods.eth_fillTransaction.run> extends [unknown, unknown, ...infer R] ? R : never
 
@@ -60,16 +61,33 @@ function senderOf({ message }: CallObject): Uint8Array {
   return message.from
 }
 
-/** The transaction with what was missing, as EIP-2718 bytes without a signature, and its nonce. */
+/** The transaction with all missing members filled in, as EIP-2718 bytes without a signature, and its nonce. */
 async function fill(
   network: Network,
   call: CallObject,
   rest: RestOfRun,
-): Promise<{ readonly raw: string; readonly nonce: string }> {
+): Promise<{ readonly raw: string; readonly nonce: string; readonly gas: string }> {
   const [, , whenHeld] = rest
   const filled = await whenHeld(() => fillMethods.eth_fillTransaction.run(network, [call], ...rest))
   const { raw, tx } = JSON.parse(Buffer.from(filled as Uint8Array).toString('utf8'))
-  return { raw, nonce: tx.nonce }
+  return { raw, nonce: tx.nonce, gas: tx.gas }
+}
+
+/**
+ * Hardhat's signers name a block's whole gas limit, or the most of a transaction (EIP-7825), in place of an estimate.
+ * They expect a revert as the answer. So such a call is estimated, and sent with the most gas that a transaction can
+ * have. With the estimate alone, an inner call could run out of gas, and the outer call would continue.
+ */
+async function fillWithoutEstimate(
+  network: Network,
+  call: CallObject,
+  rest: RestOfRun,
+): Promise<{ readonly raw: string }> {
+  const { gas: given = 0n, ...message } = call.message
+  if (given < transactionGasMax) return fill(network, call, rest)
+  const estimated = await fill(network, { ...call, message }, rest)
+  const gas = BigInt(estimated.gas) > transactionGasMax ? given : transactionGasMax
+  return fill(network, { ...call, message: { ...message, gas } }, rest)
 }
 
 async function sendFilled(
@@ -81,7 +99,7 @@ async function sendFilled(
   const from = senderOf(call)
   // Refuses an unknown account before an estimate does so for its lack of money.
   if (!network.signsForAccounts || method === 'eth_sendTransaction') await askSigner(network, method, from)
-  const { raw } = await fill(network, call, rest)
+  const { raw } = await fillWithoutEstimate(network, call, rest)
   const { nonce } = call.message
   const chosen = nonce === undefined ? [] : [toQuantity(nonce)]
   return askSigner(network, method, from, raw, ...chosen)

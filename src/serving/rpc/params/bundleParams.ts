@@ -97,7 +97,7 @@ const latest: CallsPlace = { block: { kind: 'tag', tag: 'latest' }, index: undef
 const contextBlock = blockId({ acceptsHash: true })
 const indexSchema: Schema = { anyOf: [{ type: 'integer', minimum: -1 }, { type: 'string' }] }
 
-/** Absent: after the newest block. */
+/** The place of the bundle; if absent, it comes after the newest block. */
 export const callsPlace: Param<CallsPlace> = optional(
   required(
     (value, index): CallsPlace => {

@@ -87,7 +87,7 @@ export const keyTypes: Param<readonly KeyType[]> = required(
 /** Keys between two checks whether the caller still waits: a millisecond of work. */
 export const keysPerLook = 128
 
-/** Indexes of the keys at which to check. Throws RequestTimedOut when nobody waits. */
+/** Indexes of the keys at which to check. Throws RequestTimedOut when the caller has left. */
 export function* inLooks(keys: WrittenKeys, context: RequestContext): Generator<number, void> {
   for (let at = 0; at < keys.length; at += keysPerLook) {
     if (context.isFinished) throw new FaultError({ kind: 'RequestTimedOut' })

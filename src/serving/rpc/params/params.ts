@@ -133,7 +133,7 @@ export function fixedBytes(value: unknown, index: number, width: number, what: s
   return bytes
 }
 
-/** As {@link fixedBytes}, for a string of the call. */
+/** Like {@link fixedBytes}, but for a string of the call. */
 function readFixed(start: number, end: number, width: number): Uint8Array | undefined {
   if (end - start !== 2 * width + 4 || !isHexAt(start)) return undefined
   const value = new Uint8Array(width)
@@ -217,7 +217,7 @@ export const bytes: Param<Uint8Array> = required(
   writtenHex('([0-9a-fA-F]{2})*', 'bytes'),
 )
 
-/** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
+/** The digits of a hex quantity, which has `0x`, at least one digit, no leading zeros, and at most `bits`. */
 function quantityDigits(value: unknown, index: number, bits: number): string {
   const digits = prefixedText(value, index, 'a hex quantity').slice(2)
   if (digits === '') throw invalidArgument(index, 'hex string "0x"')
@@ -247,7 +247,8 @@ export const position: Param<number> = required(
 )
 
 /**
- * As {@link quantityDigits}, for a string of the call, as a number. Reads up to 12 digits, so that the number is exact.
+ * Like {@link quantityDigits}, but for a string of the call, as a number. Reads up to 12 digits, so that the number is
+ * exact.
  */
 function readQuantity(start: number, end: number): number | undefined {
   const first = start + 3

@@ -39,7 +39,7 @@ export function minedBlock(chain: ChainView, id: BlockId): ResolvedBlock | undef
   return unlessPending(chain.resolve(id, 0))
 }
 
-/** As {@link minedBlock}, for methods whose specification accepts `safe` on every network. */
+/** Like {@link minedBlock}, but for methods whose specification accepts `safe` on every network. */
 export function minedBlockOfAnyTag(chain: ChainView, id: BlockId): ResolvedBlock | undefined {
   return unlessPending(chain.resolve(id, undefined))
 }

@@ -49,7 +49,7 @@ export interface BodyMembers {
 }
 
 /**
- * Finds the calls of a body. The body is valid JSON if every member then is; the pass may miss invalid JSON. It stops
+ * Finds the calls of a body. The body is valid JSON if all of its members are; the pass may miss invalid JSON. It stops
  * after the last allowed call of a batch that is too long. Throws FaultError: ParseError, EmptyBatch, or InvalidRequest
  * that names the limit exceeded.
  */

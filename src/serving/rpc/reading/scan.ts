@@ -37,7 +37,7 @@ export interface CallSpans {
   /** The method's name without its quotes. */
   methodStart: number
   methodEnd: number
-  /** The params array with its brackets; both 0 if there is none. */
+  /** Start and end of the params array with its brackets; both are 0 if there is none. */
   paramsStart: number
   paramsEnd: number
 }

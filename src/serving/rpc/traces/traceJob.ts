@@ -82,7 +82,7 @@ export function tracedCalls(
   }
 }
 
-/** As {@link traceJson}, for a transaction by its hash; null if the chain has no such transaction. */
+/** Like {@link traceJson}, but for a transaction by its hash; null if the chain has no such transaction. */
 export function traceOfHashJson(
   network: JobNetwork,
   hash: Hash32,
@@ -115,7 +115,7 @@ export function tracedBlock({ chain }: JobNetwork, hash: Hash32): TracedBlock {
   return { kind: 'block', blockHash: block.hash }
 }
 
-/** As {@link tracedBlock}, for any block id. */
+/** Like {@link tracedBlock}, but for any block id. */
 export function tracedBlockAt({ chain }: JobNetwork, id: BlockId): TracedBlock {
   const block = chain.resolve(id, 0)
   if (block === undefined) {

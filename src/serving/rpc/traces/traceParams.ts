@@ -20,7 +20,7 @@ import { javaScriptTracers } from './javaScriptTracers.js'
 
 export interface TraceConfig {
   readonly tracer: TracerOptions | ListOptions
-  /** Absent: the server's limit. */
+  /** Time limit; if absent, the server's. */
   readonly timeMs?: number | undefined
 }
 

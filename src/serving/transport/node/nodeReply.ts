@@ -16,7 +16,7 @@ import {
 import type { NodeConnection } from './nodeConnection.js'
 
 export class NodeReply implements Reply, LongSend {
-  /** For {@link sendSlices}. */
+  /** Place of the reply in {@link sendSlices}. */
   place: Place | undefined
   readonly #req: IncomingMessage
   readonly #res: ServerResponse

@@ -38,8 +38,8 @@ import { NodeSocket } from './nodeSocket.js'
 const headBytesMax = 16 * 1024
 
 /**
- * Maximum wait of a connection for its next request; answers announce it. Front servers keep their connections for less
- * time (nginx and AWS's balancer 60 s, Google's fixed 600 s), so none uses one that is being closed.
+ * Maximum wait of a connection for its next request; answers announce it. Front servers close their connections earlier
+ * (nginx and AWS's balancer 60 s, Google's fixed 600 s). So none uses a connection that is being closed.
  */
 const keepAliveMsMax = 620_000
 

@@ -32,7 +32,7 @@ const wholeBytesMax = 16 * 1024
 const joinedBytesMax = 64 * 1024
 
 export class UwsReply implements Reply, LongSend {
-  /** For {@link sendSlices}. */
+  /** Place of the reply in {@link sendSlices}. */
   place: Place | undefined
   readonly #res: HttpResponse
   readonly #isHead: boolean

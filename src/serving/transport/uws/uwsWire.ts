@@ -1,15 +1,14 @@
 /**
  * HTTP and WebSockets on uWebSockets.js. Owns its routes, its settings and the listening socket.
  *
- * Facts about the library: Requests of one connection are answered in order. A request that arrives while an earlier
+ * Facts about the library. Requests of one connection are answered in order. A request that arrives while an earlier
  * one waits for a job or sends a long answer ends the connection. `Expect: 100-continue` is answered before a handler
  * is called. All requests of one read are handled without a pause.
  *
- * A WebSocket ends without a close code for text that is not UTF-8, for frames that break the protocol, and for
- * messages over the library's own limit. It also does so when nothing arrives within its idle time. An unfinished
- * message stays in its memory, up to that limit, and is not reported. Data that is left unsent within the drain handler
- * is never sent. A connection that was ended counts as over once the close frame is sent. The library waits at most
- * 16 s for the client's close frame.
+ * Some WebSockets end without a close code. Causes are text that is not UTF-8, frames that break the protocol, messages
+ * over the library's own limit, and silence for the idle time. An unfinished message stays in the library's memory, up
+ * to that limit, and is not reported. Data left unsent in the drain handler is never sent. A connection that was ended
+ * counts as closed once the close frame is sent. The library waits at most 16 s for the client's close frame.
  */
 
 import type {
@@ -74,7 +73,7 @@ class UwsWire implements Wire {
   #current: CountedApp
   /** Apps with former certificates; their connections continue. */
   readonly #former = new Set<CountedApp>()
-  /** Empty while it does not listen. */
+  /** Listening sockets; none while the wire does not listen. */
   #listenSockets: readonly us_listen_socket[] = []
   #host = ''
   /** Connections of all apps, WebSockets included. */
@@ -113,7 +112,7 @@ class UwsWire implements Wire {
     }
     app.filter(count as (res: HttpResponse, change: unknown) => void)
     const { messageBytesMax, idleMsMax } = this.#limits
-    // Requests for no WebSocket go to the routes after this one.
+    // Requests that open no WebSocket go to the routes after this one.
     app.ws<UwsSocketData>('/*', {
       compression: uWS.DISABLED,
       maxPayloadLength: Math.min(messageBytesMax + tooBigBytes, 2 ** 32 - 1),
@@ -148,7 +147,7 @@ class UwsWire implements Wire {
     const { host } = address
     const queues = queuesOf(address)
     const isJoined = isShared || this.#isSecure || queues > 1
-    // Fails where another program has the port. The library would not share a port that the system chose.
+    // Fails if another program listens on the port. The library would not share a port that the system chose.
     const port = isJoined && !isShared ? await uwsTransport.findPort(address, false) : address.port
     this.#host = host
     const options = isJoined ? sharedPort : exclusivePort
@@ -245,14 +244,13 @@ const libraryQueueMax = 512
 
 /**
  * Listening sockets of a port, over which Linux spreads new connections. Together they have room for
- * {@link queuedConnectionsMax}. A port that the system chose has one, as programs and tests choose no port where nobody
- * connects in bursts.
+ * {@link queuedConnectionsMax}. A port that the system chose has one: such ports get no bursts of connections.
  */
 function queuesOf({ port }: Address): number {
   return process.platform === 'linux' && port !== 0 ? queuedConnectionsMax / libraryQueueMax : 1
 }
 
-/** Listens so many times on one port. */
+/** Opens this number of listening sockets on one port. */
 async function bindAll(
   app: TemplatedApp,
   address: Address,

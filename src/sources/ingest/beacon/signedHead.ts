@@ -109,7 +109,7 @@ export class SignedHead {
     return this.#final?.link
   }
 
-  /** Where the next start begins; undefined before anything is finalized. */
+  /** The checkpoint of the next start; undefined before anything is finalized. */
   get checkpoint(): SignedCheckpoint | undefined {
     const client = this.#client
     if (client === undefined || client.isFinalityForced) return undefined
@@ -117,7 +117,7 @@ export class SignedHead {
     return { root: beaconBlockHeader.root(beacon), slot: beacon.slot, anchor: this.#anchor }
   }
 
-  /** Without members of the light client before the checkpoint is loaded. */
+  /** The state of the signed head; without members of the light client before the checkpoint is loaded. */
   get state(): SignedState {
     const client = this.#client
     return {

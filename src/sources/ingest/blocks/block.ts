@@ -18,7 +18,7 @@ export interface Block {
   readonly header: Header
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
-  /** Without the block access list. */
+  /** The items of the block without the block access list. */
   readonly items: readonly RlpItem[]
   /** RLP of the block access list (EIP-7928) if it came with the block, unchecked; it is not part of the block. */
   readonly blockAccessList: Uint8Array | undefined

@@ -1,7 +1,6 @@
 /**
- * Rules that are checked before a block is executed: its header against its parent, its body against its header. The
- * proof-of-work seal (mixHash and nonce) is not checked: the operator chooses the chain file, and hashes and roots
- * still bind its content.
+ * Whether a block that upstreams report as safe or finalized is accepted here. It must be canonical, and above the
+ * stored one if that is still canonical.
  */
 
 import {

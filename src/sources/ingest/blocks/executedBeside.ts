@@ -6,8 +6,8 @@ import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
 import { type Hash32, latin1Key } from '../../../primitives/bytes.js'
 
 /**
- * A full block of 36 million gas has a diff of 1 to 3 MB, and a consensus client chooses a head within a slot or two.
- * A diff that is dropped is made again by executing its block.
+ * A full block of 36 million gas has a diff of 1 to 3 MB. A consensus client chooses a head within a slot or two. A
+ * dropped diff is made again by executing its block.
  */
 export const besideBytesDefault = 64 * 2 ** 20
 

@@ -9,9 +9,9 @@ import { asFileFault, sizeOfFile, visitBlocks } from './importSession.js'
 import { bytesWorthThread, withKeysAhead } from './keysAhead.js'
 
 /**
- * Imports a genesis, or the state after a block, and the blocks of chain files or archives, into a store, block by
- * block, and reports progress. Ends early, after a whole block, once the signal is aborted. Rejects with OperatorError
- * for a bad block, a damaged file, the store of another chain, or a full disk. All blocks before the fault are kept.
+ * Imports a genesis, or the state after a block, and the blocks of chain files or archives, block by block. Reports
+ * progress. Ends early, after a whole block, once the signal is aborted. Rejects with OperatorError for a bad block, a
+ * damaged file, the store of another chain, or a full disk. All blocks before the fault are kept.
  */
 export async function importFiles(task: IngestTask, host: SourceHost): Promise<void> {
   const { files } = task

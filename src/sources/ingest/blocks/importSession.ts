@@ -1,6 +1,6 @@
 /**
- * Shared by all sources of blocks: imports the blocks of a file at full speed, counts them, and names the file and the
- * byte in every fault. Owns neither the order of blocks nor their timing.
+ * Shared by all sources of blocks: imports the blocks of a file at full speed, counts them, and names file and byte in
+ * every fault. Owns neither the order of blocks nor their timing.
  */
 
 import { stat } from 'node:fs/promises'
@@ -74,7 +74,7 @@ export class ImportSession {
     if (now - this.#committed >= this.#commitMs || this.#store.heldRows >= rowsPerCommit) {
       await this.#flushed
       this.#flushed = this.#flush()
-      // Its error is thrown at the next commit, which awaits it.
+      // An error of the commit is thrown at the next commit, which awaits it.
       this.#flushed.catch(() => undefined)
       if (this.#publisher !== undefined) await this.#flushed
       this.#committed = performance.now()

@@ -83,7 +83,7 @@ class UnkeptBranchError extends InvalidBlockError {}
 /** A canonical block, and the blocks from it to the end of a branch. */
 interface Branch {
   readonly base: Header
-  /** Of each block its diff if it is in memory. */
+  /** The diff of each block, if it is in memory; otherwise the block. */
   readonly members: readonly (BlockDiff | Candidate)[]
 }
 
@@ -132,8 +132,8 @@ export class ChainImporter {
   }
 
   /**
-   * Imports one block as if a consensus client had chosen it as the new head: after the Merge it becomes the head,
-   * known or not; before the Merge total difficulty decides. Throws as {@link importBlock} does.
+   * Imports one block as if a consensus client had chosen it as the new head. After the Merge, even a known block
+   * becomes the head; before it, total difficulty decides. Throws as {@link importBlock} does.
    */
   importAsHead(block: Block): Promise<ImportedBlock> {
     return this.#take(block, () => true)
@@ -163,8 +163,9 @@ export class ChainImporter {
   }
 
   /**
-   * Makes a stored block the head: an ancestor of the head, or the end of a branch, which is executed unless its block
-   * diffs are in memory. Throws as {@link importBlock} does, and OperatorError if the store cannot go back that far.
+   * Makes a stored block the head: an ancestor of the head, or the end of a branch. A branch is executed unless its
+   * block diffs are in memory. Throws as {@link importBlock} does, and OperatorError if the store cannot unwind that
+   * far.
    */
   async makeHead({ number, hash }: BlockName): Promise<void> {
     try {

@@ -45,9 +45,9 @@ export type RecoveryReady = 'ready'
 export type RecoveryEnd = 'end'
 
 /**
- * Yields the same blocks in the same order, each with its keys under way, unless the store has it already or the thread
- * is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is started on one core, where it
- * would not help, nor before `bytesBefore` bytes of blocks; pass 0 if many blocks will come.
+ * Yields the same blocks in the same order, each with a recovery of its keys under way. There is none for a stored
+ * block, or while the thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is
+ * started on one core, nor before `bytesBefore` bytes of blocks; pass 0 if many blocks will come.
  */
 export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   blocks: AsyncGenerator<B>,
@@ -63,7 +63,7 @@ export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   try {
     for (;;) {
       const blocksMax = recovery?.isReady === true ? blocksAheadMax : 1
-      // Refilled only when half is used, so that one message has many blocks.
+      // The queue is refilled only when half of it is used, so that one message has many blocks.
       const isLow = ahead.length <= blocksMax / 2 && bytesAhead <= bytesAheadMax / 2
       while (isLow && !isRead && bytesAhead < bytesAheadMax && ahead.length < blocksMax) {
         try {

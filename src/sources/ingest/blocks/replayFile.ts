@@ -27,7 +27,7 @@ export async function replayFile(task: ReplayTask, host: SourceHost): Promise<vo
     const { store, importer, session, onEnd } = source
     session.bytesTotal = bytesTotal
     await unwindTo(task.replay.from, store, host.signal)
-    // Readers open the store only after the unwinding, so that nobody sees the head of the previous run.
+    // Readers open the store only after the unwinding, so that they never see the head of the previous run.
     host.report({ type: 'opened' })
     onEnd(publishFigures(host.report, { store, importer }))
     await new Replay(task.replay, source, host).run()

@@ -12,8 +12,8 @@ const generationsMax = 7
 type UncleHeaderCheck = (uncle: Header, parent: Header, parentHash: Hash32) => void
 
 /**
- * Checks the uncles of a block (yellow paper 11.1): at most two, each a recent relative that is neither an
- * ancestor nor already included, each with a valid header. Throws InvalidBlockError.
+ * Checks the uncles of a block (yellow paper 11.1): at most two, each with a valid header. Each is a recent relative,
+ * but no ancestor, and not yet included. Throws InvalidBlockError.
  */
 export function checkUncles(
   uncles: readonly RlpItem[],

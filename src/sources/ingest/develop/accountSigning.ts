@@ -75,7 +75,7 @@ export class AccountSigning {
       const isImpersonated = this.#impersonatesAll || this.#impersonated.has(bytesToHex(sender))
       if (!isImpersonated) signer.requireAccount(String(account))
       if (raw === undefined) return null
-      // On a chain that lacks nothing, no await from here to the queue, so that no other transaction gets the same nonce.
+      // On a complete chain there is no await from here to the queue, so that no other transaction gets the same nonce.
       const next = this.#nonceFor(sender, nonce)
       const unsigned = hexToBytes(String(raw))
       const chainId = this.#chainId
@@ -92,7 +92,7 @@ export class AccountSigning {
     return maker.signedChainId(clock.next)
   }
 
-  /** The given nonce, or the one after all of the sender's. */
+  /** The given nonce, or the one after all of the sender's transactions. */
   #nonceFor(sender: Address, nonce: unknown): bigint {
     if (nonce !== undefined) return BigInt(String(nonce))
     const { maker } = this.#developer

@@ -143,7 +143,7 @@ export type RunOnState = <T>(run: (state: StateView) => T) => T
 
 export class BlockMaker {
   readonly waiting = new WaitingTransactions((sender) => this.accountOf(sender))
-  /** For the next blocks of {@link build}. */
+  /** Limits for the next blocks of {@link build}. */
   dataLimits: DataLimits = { ofTransaction: undefined, ofBlock: undefined }
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
@@ -210,10 +210,10 @@ export class BlockMaker {
     return found
   }
 
-  /** Queues a transaction of a block that was taken back, if it can still run. */
-  takeAgain(raw: Uint8Array, timestamp: number): void {
+  /** Queues a transaction of a block that left the chain, with its blobs, if it can still run. */
+  takeAgain(bytes: Uint8Array, timestamp: number): void {
     try {
-      this.take(raw, timestamp)
+      this.take(this.waiting.asSent(bytes), timestamp)
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
     }
@@ -266,7 +266,9 @@ export class BlockMaker {
     this.waiting.removePast()
   }
 
-  /** Executes the block of {@link make} without making it, for what it reads. Throws as that does. */
+  /**
+   * Executes the block of {@link make} without storing it, to find the data that it reads. Throws as {@link make} does.
+   */
   rehearse(timestamp: number, payment?: Payment): void {
     this.#executeNext(timestamp, payment)
   }
@@ -362,8 +364,8 @@ export class BlockMaker {
   }
 
   /**
-   * Empty blocks on the head, without system calls, at times `step` seconds apart: at most `most`, and as many as differ
-   * no more than blocks of a run do (emptyRuns.ts). Undefined if the next block has to be executed.
+   * Empty blocks on the head, without system calls, at times `step` seconds apart. At most `most`, and only as many as
+   * form one run (emptyRuns.ts). Undefined if the next block has to be executed.
    */
   emptyRun(timestamp: number, step: number, most: number): EmptyRun | undefined {
     const draft = this.#draft(timestamp)

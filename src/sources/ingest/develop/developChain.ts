@@ -1,5 +1,5 @@
 /**
- * The source of a developer chain: imports the recorded blocks, then makes blocks. Owns the begin of such a chain, and
+ * The source of a developer chain: imports the recorded blocks, then makes blocks. Owns the start of such a chain, and
  * its reports; `developer.ts` makes the blocks, `developerCalls.ts` has the calls.
  */
 import { decodeHeader } from '../../../data/chain/header.js'
@@ -87,8 +87,8 @@ async function withTime(
 }
 
 /**
- * Imports the blocks of a chain file that are above the head; resolves to the number of the last one, 0 without a file,
- * once all are stored. Undefined if the signal ended that.
+ * Imports the blocks of a chain file that are above the head. Resolves to the number of the last one once all are
+ * stored; 0 without a file. Undefined if the signal ended the import.
  */
 async function importAbove(
   file: string | undefined,

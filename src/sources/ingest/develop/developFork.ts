@@ -1,10 +1,10 @@
 /**
- * The source of a developer chain on top of a block of another chain. The nodes of that chain are asked for what the
- * chain lacks, each value is proved against the root of that block, and all is stored. Owns the begin of such a chain;
- * its blocks are made as on any developer chain.
+ * The source of a developer chain on top of a block of another chain. It asks nodes of that chain for missing values,
+ * proves each against the root of that block, and stores them. Owns the start of such a chain; its blocks are made as
+ * on any developer chain.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
-import type { ChainIdentity } from '../../../data/store/chainRows.js'
+import type { ChainIdentity, ForkBase } from '../../../data/store/chainRows.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'
 import { toAddress } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused, OperatorError } from '../../../primitives/faults.js'
@@ -17,11 +17,12 @@ import { Ends, noProgress, type SourceHost, takeCalls } from '../thread/runSourc
 import { BlockMaker } from './blockMaker.js'
 import { Developer } from './developer.js'
 import { DeveloperCalls } from './developerCalls.js'
-import { ForkedNodes, runCollecting } from './forkedNodes.js'
+import { ForkedNodes, type NewBase, runCollecting } from './forkedNodes.js'
 import { ForkedWriter } from './forkedStore.js'
 import { addressOfKey, knownKeys } from './knownKeys.js'
 import { signingKeys } from './signer.js'
 import { buildByHand } from './stateByHand.js'
+import type { DumpedRows } from './stateDump.js'
 
 /**
  * Makes blocks on a block of another chain until the signal is aborted. Rejects with OperatorError for a cause that the
@@ -44,22 +45,43 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
       onEnd: ends.add,
     })
     if (isNew) await nodes.begin(identity, plan.block)
-    const { number } = store.base
-    if (plan.block !== undefined && plan.block !== number)
+    if (plan.block !== undefined && plan.block !== store.firstBase)
       throw new OperatorError(
-        `the chain in ${task.storePath} begins at block ${number}, not ${plan.block}; name another folder with --data`,
+        `the chain in ${task.storePath} begins at block ${store.firstBase}, not ${plan.block}; name another folder with --data`,
       )
     const schedule = ForkSchedule.of(identity)
     const maker = new BlockMaker(store, schedule, log, (run) => runCollecting(store.headState, run))
-    if (store.head.number === number && store.countByHand(number) === 0)
-      await fund(store, maker, nodes, task.develop.accounts, BigInt(plan.balance))
+    const fundOnce = async () => {
+      const { number } = store.base
+      if (store.head.number === number && store.countByHand(number) === 0)
+        await fund(store, maker, nodes, task.develop.accounts, BigInt(plan.balance))
+    }
+    await fundOnce()
     const onMade = async () => report({ type: 'head' })
     const tell = (trouble: string | undefined) => {
       if (trouble !== undefined) log(trouble)
     }
     const { supply } = nodes
-    const first = { number, changes: 1 }
-    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes) }
+    const first = {
+      get number() {
+        return store.base.number
+      },
+      changes: 1,
+    }
+    const changed = (): DumpedRows => {
+      const { number, hash } = requireIdentity(store).fork as ForkBase
+      return {
+        accounts: store.changedAccounts(),
+        slotsOf: (address) => store.changedSlotsOf(address),
+        codeOf: (hash) => store.headState.code(hash),
+        base: { number, hash },
+      }
+    }
+    const moveBase = async (base: NewBase) => {
+      await nodes.moveBase(base)
+      await fundOnce()
+    }
+    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes), changed, moveBase }
     const developer = new Developer(store, maker, task.develop, events, signal)
     const developerCalls = new DeveloperCalls(developer, task.develop.accounts)
     const calls = sourceCallsBy(async (name, args) => {
@@ -118,7 +140,7 @@ async function fund(
   })
   const build = () =>
     maker.onState((state) => {
-      // Whether each account that it signs for has ether is asked at once, without a fetch.
+      // Reads each account of the signer now, so that later checks of its balance need no fetch.
       for (const key of signingKeys(accounts)) state.account(toAddress(addressOfKey(key)))
       return buildByHand(state, wanted)
     })

@@ -1,4 +1,4 @@
-/** The genesis of a developer chain for which nobody wrote one: all forks from the first block, and funded accounts. */
+/** The genesis of a developer chain without a genesis file: all forks from the first block, and funded accounts. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
@@ -13,7 +13,7 @@ const ruleContracts = [
   '0x00000000219ab540356cbb839cbe05303d7705fa',
 ]
 
-/** That of anvil and Hardhat; suites of tests send transactions with as much. */
+/** The limit of anvil and Hardhat; test suites send transactions with this much gas. */
 const gasLimit = 30_000_000
 const weiPerEther = 10n ** 18n
 

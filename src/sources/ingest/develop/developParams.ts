@@ -4,6 +4,8 @@
  */
 import { type Address, bytesOfHex, padLeft, toAddress, toMinimalBytes } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { isObject } from '../../../primitives/jsonType.js'
+import type { NewBase } from './forkedNodes.js'
 
 export function addressOf(hex: unknown): Address {
   const bytes = bytesOfHex(hex, 20)
@@ -30,7 +32,7 @@ export function quantity(value: unknown, index: number): bigint {
   throw invalid('expected a whole number, or one as a text', index)
 }
 
-/** At most `max`. */
+/** An integer of at most `max`. */
 export function integer(value: unknown, max: number, index = 0): number {
   const found = quantity(value, index)
   if (found > max) throw invalid(`expected at most ${max}`, index)
@@ -52,6 +54,27 @@ export function placedTransactions(pairs: unknown): ReadonlyMap<number, readonly
     placed.set(at, [...(placed.get(at) ?? []), raw])
   }
   return placed
+}
+
+/** The block that `forking` names; undefined if it names none, as viem's empty one, whose members are null. */
+export function baseOf(options: unknown): NewBase | undefined {
+  const { forking } = isObject(options) ? options : {}
+  if (!isObject(forking)) return undefined
+  const { jsonRpcUrl: url, blockNumber } = forking
+  if ((url ?? blockNumber ?? undefined) === undefined) return undefined
+  if (!isAbsent(url) && !isNodeUrl(url)) throw invalid('expected a URL of http, https, ws or wss', 0)
+  return {
+    url: isAbsent(url) ? undefined : url,
+    number: isAbsent(blockNumber) ? undefined : integer(blockNumber, Number.MAX_SAFE_INTEGER),
+  }
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}
+
+function isNodeUrl(value: unknown): value is string {
+  return typeof value === 'string' && URL.canParse(value) && /^(https?|wss?):$/.test(new URL(value).protocol)
 }
 
 export function invalid(why: string, index: number): FaultError {

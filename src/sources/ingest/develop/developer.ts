@@ -1,6 +1,6 @@
 /**
- * A developer chain at work: makes blocks at intervals and when callers ask, takes transactions, and changes the state
- * at the head. Owns when a block is made. `developerCalls.ts` has the calls of callers, and their forms.
+ * A running developer chain: it makes blocks at intervals and when callers ask, takes transactions, and changes the
+ * state at the head. Owns when a block is made. `developerCalls.ts` has the calls of callers, and their forms.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -21,19 +21,19 @@ import { Announcements } from '../transactions/announcements.js'
 import type { BlockMaker, Payment } from './blockMaker.js'
 import { ChainClock, clockSeconds } from './chainClock.js'
 import { integer, invalid } from './developParams.js'
-import { refusal } from './refusedActions.js'
+import type { NewBase } from './forkedNodes.js'
+import { notAFork, refusal } from './refusedActions.js'
 import { type FirstState, Snapshots } from './snapshots.js'
 import { type AccountByHand, buildByHand } from './stateByHand.js'
+import { type DumpedRows, dumpState } from './stateDump.js'
 
 /** Type of transactions with blobs (EIP-4844). */
 const blobType = 3
-/** Most blocks of one call that are executed. Each takes some 2 ms on a busy machine, and a request has 30 s. */
-export const executedMax = 5_000
-/** A call for fewer blocks executes them, so that the chain stays one that others can verify. */
+/** A call for fewer blocks executes them, so that others can verify the chain. */
 const runMin = 1_024
 /** Most blocks of one run: hashing them takes some tenths of a second, and other calls wait for it. */
 const runMax = 65_536
-/** Timestamps that are numbers here have 48 bits. */
+/** Limit of timestamps that are numbers: 48 bits. */
 const timestampMax = 2 ** 48 - 1
 /** Blocks of one transaction of the store: a flush takes as long as some blocks, and other calls wait for all of them. */
 const minedTogether = 50
@@ -42,7 +42,7 @@ const gwei = 10n ** 9n
 /** Most characters of the parameters of a change by hand that are stored and shown. */
 const whatCharsMax = 120
 
-/** Runs work again until all that it reads is stored. */
+/** Runs work again until all data that it reads is stored. */
 export type Supply = <T>(work: () => T) => Promise<T>
 
 export interface DeveloperEvents {
@@ -51,10 +51,14 @@ export interface DeveloperEvents {
   /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
   tell(trouble: string | undefined): void
   readonly first: FirstState
-  /** Whether replicas get the blocks: they refuse state that no block leads to. */
+  /** Whether replicas get the blocks. Replicas refuse state without a block. */
   readonly isPublished: boolean
-  /** Of a fork, which lacks what was not fetched; absent: the store has everything. */
+  /** Fetches missing data of a fork; absent if the store has everything. */
   readonly supply?: Supply | undefined
+  /** What a fork has changed since its base. */
+  changed?(): DumpedRows
+  /** Makes another block the base of a fork, whose accounts have their ether there. Own blocks are removed. */
+  moveBase?(base: NewBase): Promise<void>
 }
 
 /** Methods reject with FaultError for a caller's fault, and with OperatorError if no blocks can be made. */
@@ -64,6 +68,7 @@ export class Developer {
   readonly clock: ChainClock
   readonly snapshots: Snapshots
   readonly announcements = new Announcements()
+  readonly limits: DevelopPlan['limits']
   readonly #events: DeveloperEvents
   readonly #signal: AbortSignal
   readonly #paceAtStart: number | undefined
@@ -77,12 +82,13 @@ export class Developer {
   constructor(
     store: ChainWriter,
     maker: BlockMaker,
-    { blockSeconds, mining }: DevelopPlan,
+    { blockSeconds, mining, limits }: DevelopPlan,
     events: DeveloperEvents,
     signal: AbortSignal,
   ) {
     this.store = store
     this.maker = maker
+    this.limits = limits
     this.clock = new ChainClock(store, () => maker.head, events.supply !== undefined)
     this.snapshots = new Snapshots(store, this.clock, maker.waiting, events.first)
     this.#paceAtStart = mining ? blockSeconds : undefined
@@ -92,12 +98,12 @@ export class Developer {
     signal.addEventListener('abort', () => void this.announcements.close())
   }
 
-  /** Whether the chain lacks what was not fetched from the nodes of another one. */
+  /** Whether the chain is a fork of another one, whose nodes provide missing data. */
   get isFork(): boolean {
     return this.#events.supply !== undefined
   }
 
-  /** Time between two blocks; 0: one for each transaction; undefined: only requested blocks. */
+  /** Time between two blocks; 0 means a block for each transaction. If undefined, only requested blocks are made. */
   get blockSeconds(): number | undefined {
     return this.#blockSeconds
   }
@@ -136,8 +142,8 @@ export class Developer {
   }
 
   /**
-   * Returns false, and changes nothing, if a transaction that came meanwhile reads what is not stored. The clock follows
-   * a timestamp that does not come from it.
+   * Returns false, and changes nothing, if a transaction that came meanwhile reads missing data. The clock follows a
+   * timestamp that does not come from it.
    */
   #makeNext(timestamp: number, isGiven: boolean, payment?: Payment): boolean {
     const isSet = isGiven || this.clock.set !== undefined
@@ -179,12 +185,13 @@ export class Developer {
   /** Makes blocks, each `seconds` after its parent, or at the clock's times for 0. */
   async mine(blocks: number, seconds: number): Promise<void> {
     const mayRun = !this.isFork && !this.#events.isPublished && this.store.canHaveRuns
-    if (!mayRun) integer(blocks, executedMax)
+    const { executedBlocksMax } = this.limits
+    if (!mayRun || blocks < runMin) integer(blocks, executedBlocksMax)
     if (Number(this.maker.head.timestamp) + blocks * Math.max(seconds, 1) > timestampMax)
       throw invalid('these blocks are too far in the future', 1)
     const timeOf = (at: number) =>
       at > 0 && seconds > 0 ? Number(this.maker.head.timestamp) + seconds : undefined
-    // A fork fetches what it lacks before each block.
+    // A fork fetches missing data before each block.
     if (this.isFork) {
       for (let made = 0; made < blocks; made++) {
         if (this.#signal.aborted) throw new FaultError(sourceEnded)
@@ -196,7 +203,7 @@ export class Developer {
     let executed = 0
     let isNoted = false
     for (let left = blocks; left > 0; ) {
-      // The first block has what was set for it, and the transactions that wait.
+      // The first block has the values that were set for it, and the waiting transactions.
       const isFirst = left === blocks
       if (hasRuns && !isFirst && !isNoted && this.#emptyRun(left, seconds) !== undefined) {
         this.noteByHand(`${blocks} blocks by one call, most of them without system calls`)
@@ -207,8 +214,8 @@ export class Developer {
           for (let at = hasRuns && isFirst ? minedTogether - 1 : 0; at < minedTogether && left > 0; at++) {
             const run = isNoted ? this.#emptyRun(left, seconds) : undefined
             if (run === undefined) {
-              if (++executed > executedMax)
-                throw messageRefused(`at most ${executedMax} blocks are executed by one call`)
+              if (++executed > executedBlocksMax)
+                throw messageRefused(`at most ${executedBlocksMax} blocks are executed by one call`)
               const given = timeOf(blocks - left--)
               this.#makeNext(given ?? this.clock.next, given !== undefined)
             } else {
@@ -264,7 +271,7 @@ export class Developer {
     await this.#events.supply?.(() => this.maker.accountOf(address()))
   }
 
-  /** Resolves to the result of `work`, which changes nothing, once all that it reads is stored. */
+  /** Resolves to the result of `work`, once all data that `work` reads is stored. `work` changes nothing. */
   #supplied<T>(work: () => T): Promise<T> | T {
     const { supply } = this.#events
     return supply === undefined ? work() : supply(work)
@@ -370,6 +377,20 @@ export class Developer {
     await this.#events.onMade()
   }
 
+  /** The state in the form of {@link dumpState}; for a fork, only what was changed since its base. */
+  async dump(): Promise<string> {
+    const { changed } = this.#events
+    return this.#supplied(() => dumpState(this.store, changed?.()))
+  }
+
+  /** Makes another block the base of a fork; see {@link reset}. Rejects with FaultError on a chain that is no fork. */
+  async resetTo(base: NewBase, method: string): Promise<void> {
+    const { moveBase } = this.#events
+    if (moveBase === undefined) throw refusal(`${method} with "forking"`, notAFork)
+    await moveBase(base)
+    await this.reset()
+  }
+
   /** Removes all blocks that this chain made; settings are those of the start. */
   async reset(): Promise<void> {
     const { first } = this.snapshots
@@ -395,7 +416,7 @@ export class Developer {
     await this.#events.onMade()
     for (let at = 0; at < blocks; at++) {
       for (const raw of placed.get(at) ?? []) this.maker.take(raw, this.clock.next)
-      // The new block differs from the old one also where nothing else does.
+      // Makes the hash of the new block differ from the old one, even if all else is equal.
       await this.setNextBlock({ prevRandao: bytesToHex(randomBytes(32)) })
       await this.make()
     }

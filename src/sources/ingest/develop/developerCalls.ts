@@ -30,9 +30,10 @@ import { anvilVersion, developerClientVersion } from '../../../primitives/versio
 import { AccountSigning } from './accountSigning.js'
 import type { BlockMaker } from './blockMaker.js'
 import { type ChainClock, clockSeconds } from './chainClock.js'
-import { type Developer, executedMax } from './developer.js'
+import type { Developer } from './developer.js'
 import {
   addressOf,
+  baseOf,
   integer,
   invalid,
   placedTransactions,
@@ -40,15 +41,10 @@ import {
   word,
   wordBytes,
 } from './developParams.js'
-import { refusal, refuseAction, refusedActions } from './refusedActions.js'
+import { refuseAction } from './refusedActions.js'
 import type { AccountByHand } from './stateByHand.js'
-import { dumpState, parseDump } from './stateDump.js'
+import { parseDump } from './stateDump.js'
 
-/**
- * Most blocks of one call, beyond the periods of any governor. Most of them are in runs of empty blocks, whose hashes
- * take some microseconds each.
- */
-const minedMax = 1_000_000
 /** Most blocks that a reorganisation replaces; each has a flush of its own. */
 const reorganisedMax = 1_000
 /**
@@ -133,7 +129,7 @@ export class DeveloperCalls implements SourceCalls {
       }
       const [options] = params
       const { timestamp, blocks } = isObject(options) ? options : { timestamp: options }
-      const count = integer(blocks ?? 1, minedMax)
+      const count = integer(blocks ?? 1, this.#developer.limits.minedBlocksMax)
       // Some clients send an omitted argument as null.
       if (timestamp !== undefined && timestamp !== null) await this.#setNext(timestamp)
       await this.#developer.mine(count, 0)
@@ -219,7 +215,7 @@ export class DeveloperCalls implements SourceCalls {
       return doneAs(tool)
     },
     mine_detailed: async ([options]) => {
-      if (isObject(options)) integer(options.blocks ?? 1, executedMax)
+      if (isObject(options)) integer(options.blocks ?? 1, this.#developer.limits.executedBlocksMax)
       const before = this.#store.head.number
       await this.#actions.mine([options], 'evm')
       return this.#blocksAfter(before)
@@ -228,26 +224,18 @@ export class DeveloperCalls implements SourceCalls {
       await this.#developer.make()
       return doneAs(tool)
     },
-    dumpState: (_, tool) => {
-      if (!this.#developer.isFork) return dumpState(this.#store)
-      throw refusal(`${tool}_dumpState`, [
-        'a fork has only the part of the state that was read',
-        'keep its folder, with --data DIR',
-      ])
-    },
+    dumpState: () => this.#developer.dump(),
     loadState: async ([dump], tool) => {
-      const accounts = parseDump(dump)
+      const accounts = parseDump(dump, this.#store.readIdentity()?.fork)
       if (accounts.length > 0)
         await this.#developer.changeAccounts(`${tool}_loadState`, `of ${accounts.length} accounts`, accounts)
       this.#maker.waiting.removePast()
       return true
     },
     reset: async ([options], tool) => {
-      // viem names "forking" in any case, with nulls.
-      const { forking } = isObject(options) ? options : {}
-      if (isObject(forking) && Object.values(forking).some((value) => value !== null))
-        throw refusal(`${tool}_reset with "forking"`, refusedActions.setRpcUrl)
-      await this.#developer.reset()
+      const base = baseOf(options)
+      if (base === undefined) await this.#developer.reset()
+      else await this.#developer.resetTo(base, `${tool}_reset`)
       this.#signing.reset()
       return doneAs(tool)
     },
@@ -303,7 +291,8 @@ export class DeveloperCalls implements SourceCalls {
   }
 
   #mineAs([blocks, seconds]: readonly unknown[]): Promise<void> {
-    return this.#developer.mine(integer(blocks ?? 1, minedMax), integer(seconds ?? 0, secondsMax, 1))
+    const { minedBlocksMax } = this.#developer.limits
+    return this.#developer.mine(integer(blocks ?? 1, minedBlocksMax), integer(seconds ?? 0, secondsMax, 1))
   }
 
   async #setNext(value: unknown): Promise<void> {
@@ -335,7 +324,7 @@ export class DeveloperCalls implements SourceCalls {
     return blocks
   }
 
-  /** In the form of anvil's. */
+  /** The answer in the form of anvil's. */
   #nodeInfo(): unknown {
     const { number, timestamp, gasLimit, baseFeePerGas = 0n } = this.#maker.head
     const fork = this.#maker.nextFork(this.#clock.next)
@@ -356,7 +345,7 @@ export class DeveloperCalls implements SourceCalls {
     }
   }
 
-  /** In the form of anvil's and Hardhat's. */
+  /** The answer in the form of anvil's and Hardhat's. */
   #metadata(): unknown {
     const { number, hash } = this.#store.head
     const base = this.#store.readIdentity()?.fork

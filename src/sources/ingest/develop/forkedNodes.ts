@@ -1,6 +1,6 @@
 /**
  * The nodes of the chain on which a developer chain is forked: proofs of its base's state, and blocks below. Opened at
- * the first question, so that a chain whose values are all stored asks nothing.
+ * the first question, so that a complete chain sends no request.
  */
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader } from '../../../data/chain/header.js'
@@ -9,11 +9,13 @@ import { emptyAccount } from '../../../data/state/account.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import { provedState } from '../../../data/state/trieState.js'
 import { ancestorsMax, type ChainIdentity } from '../../../data/store/chainRows.js'
+import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
 import {
   type Address,
   bytesToBigInt,
   bytesToHex,
   equalBytes,
+  type Hash32,
   latin1Key,
   padLeft,
   toMinimalBytes,
@@ -26,26 +28,21 @@ import {
   NotHeldError,
   type Wanted,
 } from '../../../primitives/notHeld.js'
+import type { UpstreamOptions } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
-import { HeaderLinks } from '../gateway/headerLinks.js'
+import { HeaderLinks, type LinkedHeader } from '../gateway/headerLinks.js'
 import { ProofFetcher } from '../gateway/proofFetcher.js'
 import { openNodes } from '../nodes/sourceNodes.js'
 import type { ForkPlan } from '../thread/messages.js'
 import type { ForkedWriter } from './forkedStore.js'
 
 /**
- * Most rounds of fetching for one piece of work. A round fetches all that the last run lacked, so this bounds the
- * longest chain of values of which each is known by the one before, as a walk over a linked list of a contract is.
- */
-const roundsMax = 1_024
-/**
- * Slots of a ring of EIP-2935 or EIP-4788 that are fetched with one: those of the next blocks, which lie side by side. A
- * proof of so many is some 200 KB.
+ * Number of slots of a ring (EIP-2935, EIP-4788) that are fetched together. They are neighbours, for the next blocks. A
+ * proof of this many is some 200 KB.
  */
 const ringAhead = 64n
 /** Slots of the rings of both proposals. */
 const ringSlots = 8_191n
-const proofSlotsMax = 512
 
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
 
@@ -53,6 +50,14 @@ interface Opened {
   readonly upstreams: Upstreams
   readonly fetcher: ProofFetcher
   readonly links: HeaderLinks
+}
+
+/** Another base: a block of the same chain. */
+export interface NewBase {
+  /** A node of the chain; if undefined, the one that was asked so far. */
+  readonly url: string | undefined
+  /** Number of the block; if undefined, the newest one. */
+  readonly number: number | undefined
 }
 
 export interface ForkedNodesOptions {
@@ -65,6 +70,7 @@ export class ForkedNodes {
   readonly #store: ForkedWriter
   readonly #identity: ChainIdentity
   readonly #options: ForkedNodesOptions
+  #plan: ForkPlan
   #opened: Opened | undefined
 
   /** `identity` is that of the nodes' chain. */
@@ -72,29 +78,61 @@ export class ForkedNodes {
     this.#store = store
     this.#identity = identity
     this.#options = options
+    this.#plan = options.plan
+    options.onEnd(() => this.#opened?.upstreams.close())
   }
 
   get #nodes(): Opened {
-    if (this.#opened !== undefined) return this.#opened
-    const { plan, log, onEnd } = this.#options
+    this.#opened ??= this.#open(this.#plan)
+    return this.#opened
+  }
+
+  #open(plan: ForkPlan): Opened {
+    const { log } = this.#options
     const { fetchMsMax } = plan
     const schedule = ForkSchedule.of(this.#identity)
-    const parts = { identity: this.#identity, schedule, requestMs: fetchMsMax, log, onEnd }
+    const parts = { identity: this.#identity, schedule, requestMs: fetchMsMax, log, onEnd: () => undefined }
     const { upstreams } = openNodes({ ...plan, quorum: 1 }, parts)
     const fetcher = new ProofFetcher(this.#store, upstreams, { schedule, fetchMsMax, log })
-    this.#opened = { upstreams, fetcher, links: new HeaderLinks(this.#store, fetcher) }
-    return this.#opened
+    return { upstreams, fetcher, links: new HeaderLinks(this.#store, fetcher) }
   }
 
   /** Makes a block of the nodes the base of a new store, which is of the chain `own`. Rejects with OperatorError if no node has it. */
   async begin(own: ChainIdentity, number: number | undefined): Promise<void> {
-    const { upstreams, fetcher } = this.#nodes
-    const deadline = performance.now() + this.#options.plan.fetchMsMax
+    const header = await this.#readBase(this.#nodes, number)
+    this.#store.beginAt(own, header, { hash: bytesToHex(header.hash), chainId: this.#identity.chainId })
+  }
+
+  /**
+   * Makes another block of the same chain the base. A block that was the base before is read from the store. Rejects with
+   * OperatorError, and changes nothing, if the node does not have the block or is of another chain.
+   */
+  async moveBase({ url, number }: NewBase): Promise<void> {
+    const isSame = url === undefined || this.#plan.upstreams.some((each) => each.url === url)
+    if (isSame) {
+      const known = number === undefined ? undefined : this.#store.baseAt(number)
+      return this.#store.moveBase(known ?? (await this.#readBase(this.#nodes, number)))
+    }
+    const plan = { ...this.#plan, upstreams: [nodeAt(url, this.#plan)] }
+    const opened = this.#open(plan)
+    try {
+      this.#store.moveBase(await this.#readBase(opened, number))
+    } catch (error) {
+      opened.upstreams.close()
+      throw error
+    }
+    this.#opened?.upstreams.close()
+    this.#opened = opened
+    this.#plan = plan
+  }
+
+  async #readBase({ upstreams, fetcher }: Opened, number: number | undefined): Promise<CanonicalHeader> {
+    const deadline = performance.now() + this.#plan.fetchMsMax
     try {
       const at = number ?? Number((await upstreams.ask('eth_blockNumber', [], { deadline })).result)
       const header = await fetcher.readAgreed(at)
       if (header === undefined) throw new OperatorError(`the node of the fork has no block ${at}`)
-      this.#store.beginAt(own, header, { hash: bytesToHex(header.hash), chainId: this.#identity.chainId })
+      return header
     } catch (error) {
       if (error instanceof OperatorError) throw error
       throw new OperatorError(`the base of the fork cannot be read: ${(error as Error).message}`)
@@ -108,15 +146,16 @@ export class ForkedNodes {
     return (await this.#nodes.fetcher.fetch(this.#store.fromBase(wanted), call)) === 'absent'
   }
 
-  /** Runs `work`, and again each time that what it lacked was fetched. Rejects as `work` throws. */
+  /** Runs `work`, and again each time its missing data was fetched. Rejects with the errors of `work`. */
   async supply<T>(work: () => T): Promise<T> {
     for (let round = 0; ; round++) {
       try {
         return work()
       } catch (error) {
         if (!(error instanceof NotHeldError)) throw error
-        if (round === roundsMax)
-          throw messageRefused(`this reads more of the forked chain than ${roundsMax} fetches bring`)
+        const { forkRoundsMax } = this.#plan
+        if (round === forkRoundsMax)
+          throw messageRefused(`this reads more of the forked chain than ${forkRoundsMax} fetches bring`)
         await this.#fetchAll(error instanceof MissingStateError ? error.all : [error.wanted])
       }
     }
@@ -137,7 +176,9 @@ export class ForkedNodes {
     }
     await Promise.all([
       ...others.map((each) => this.fetch(each)),
-      ...[...states.values()].flatMap((each) => shares(each)).map((each) => this.#fetchState(each)),
+      ...[...states.values()]
+        .flatMap((each) => shares(each, this.#plan.forkProofSlotsMax))
+        .map((each) => this.#fetchState(each)),
     ])
   }
 
@@ -159,7 +200,8 @@ export class ForkedNodes {
     const lowest = this.#store.readCanonicalRow(from)
     if (lowest === undefined) return false
     const { parentHash } = decodeHeader(lowest.header)
-    const linked = await this.#nodes.links.down(parentHash, from - 1, number)
+    const stored = this.#storedDown(parentHash, number)
+    const linked = stored.length > 0 ? stored : await this.#nodes.links.down(parentHash, from - 1, number)
     this.#store.extendDown(
       linked.map(({ hash, header, headerRlp }) => {
         return { number: header.number, hash, header: headerRlp, totalDifficulty: undefined }
@@ -167,18 +209,40 @@ export class ForkedNodes {
     )
     return this.#link(number)
   }
+
+  /** The stored headers from a hash down to a number, as far as they are linked: those below an earlier base. */
+  #storedDown(hash: Hash32, lowest: number): LinkedHeader[] {
+    const found: LinkedHeader[] = []
+    for (let next = hash; this.#store.hasHeader(next); ) {
+      const headerRlp = this.#store.readHeader(next) as Uint8Array
+      const header = decodeHeader(headerRlp)
+      if (header.number < lowest) break
+      found.push({ hash: next, header, headerRlp })
+      next = header.parentHash
+    }
+    return found
+  }
 }
 
-/** At most so many slots as nodes prove at once. */
-function shares(wanted: WantedState): WantedState[] {
+/**
+ * A node that a caller names, with the limits of the first node. The secrets of the first node are only for its own
+ * URL.
+ */
+function nodeAt(url: string, { upstreams: [first] }: ForkPlan): UpstreamOptions {
+  const { timeoutMs, answerBytesMax, requestsPerSecond } = first as UpstreamOptions
+  return { url, timeoutMs, answerBytesMax, requestsPerSecond }
+}
+
+/** Parts of a request, each with at most as many slots as nodes prove at once. */
+function shares(wanted: WantedState, slotsMax: number): WantedState[] {
   const slots = [...new Map(wanted.slots.map((slot) => [latin1Key(slot), slot])).values()]
   const found: WantedState[] = []
-  for (let at = 0; at === 0 || at < slots.length; at += proofSlotsMax)
-    found.push({ ...wanted, slots: slots.slice(at, at + proofSlotsMax) })
+  for (let at = 0; at === 0 || at < slots.length; at += slotsMax)
+    found.push({ ...wanted, slots: slots.slice(at, at + slotsMax) })
   return found
 }
 
-/** The slots that are wanted, and those that the system calls of the next blocks will read beside them. */
+/** The wanted slots, and those that the system calls of the next blocks will read beside them. */
 function withRing({ address, slots }: WantedState): readonly Uint8Array[] {
   const isRing = [beaconRoots.address, parentHashes.address].some((each) => equalBytes(each, address))
   if (!isRing) return slots
@@ -191,7 +255,10 @@ function withRing({ address, slots }: WantedState): readonly Uint8Array[] {
   })
 }
 
-/** Runs `run` on a state and throws MissingStateError with all that the state lacked, in place of its result. */
+/**
+ * Runs `run` on a state. If the state lacked data, throws MissingStateError that names all of it, in place of the
+ * result.
+ */
 export function runCollecting<T>(below: StateView, run: (state: StateView) => T): T {
   const missing: Wanted[] = []
   const collected = <V>(read: () => V): V | undefined => {
@@ -219,7 +286,7 @@ export function runCollecting<T>(below: StateView, run: (state: StateView) => T)
     failure = { error }
   }
   const [first, ...others] = missing
-  // What was read in place of missing values is not true, nor is a failure that came of it.
+  // Values read in place of missing ones are wrong, and so are failures that follow from them.
   if (first !== undefined) throw new MissingStateError([first, ...others])
   if (failure !== undefined) throw failure.error
   return result as T

@@ -1,10 +1,10 @@
 /**
- * The store of a developer chain on top of a block of another chain: that of a gateway, whose head is made here. Proved
- * trie nodes and those of own blocks stand in one table by their hashes, so a walk from any own state root ends at a
+ * The store of a developer chain on top of a block of another chain: a gateway's store, whose head is made here. Proved
+ * trie nodes and those of own blocks are in one table by their hashes. So a walk from any own state root ends at a
  * proved value. Owns the rows of own blocks and of changes by hand; forkedNodes.ts fetches.
  */
 import { decodeHeader } from '../../../data/chain/header.js'
-import { encodeAccount } from '../../../data/state/account.js'
+import { emptyAccount, encodeAccount } from '../../../data/state/account.js'
 import type { StateView } from '../../../data/state/stateView.js'
 import { provedState } from '../../../data/state/trieState.js'
 import type { BlockDiff, Change } from '../../../data/store/blockDiff.js'
@@ -14,12 +14,23 @@ import {
   type ChangeByHand,
   type ForkBase,
   requireIdentity,
+  type StateRows,
 } from '../../../data/store/chainRows.js'
 import type { ChainWriterOptions } from '../../../data/store/chainWriter.js'
 import { putChangeByHand, readChangesByHand } from '../../../data/store/changesByHand.js'
 import { type CanonicalHeader, GatewayWriter, type ProvedState } from '../../../data/store/gatewayWriter.js'
-import { metaKeys } from '../../../data/store/tables.js'
-import { type Address, type Hash32, hexToBytes, toHash32, toMinimalBytes } from '../../../primitives/bytes.js'
+import { keyAfterPrefix, metaKeys } from '../../../data/store/tables.js'
+import {
+  type Address,
+  bytesToHex,
+  concatBytes,
+  equalBytes,
+  type Hash32,
+  hexToBytes,
+  noBytes,
+  toHash32,
+  toMinimalBytes,
+} from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { NotHeldError, type Wanted } from '../../../primitives/notHeld.js'
 
@@ -28,6 +39,11 @@ export interface BaseState {
   readonly block: Hash32
   readonly stateRoot: Hash32
 }
+
+/** Most bases that a store remembers: a suite names a few, and a row of them has some 5 KB. */
+const basesMax = 64
+
+const basesOf = ({ number, hash, bases = [{ number, hash }] }: ForkBase) => bases
 
 export class ForkedWriter extends GatewayWriter {
   #base: (BaseState & { readonly number: number }) | undefined
@@ -43,6 +59,51 @@ export class ForkedWriter extends GatewayWriter {
       this.extendDown([{ ...base, totalDifficulty: undefined }])
       this.commit(() => this.putHead(base))
     })
+  }
+
+  /**
+   * Makes another block of the same chain the base. Own blocks and changes by hand are removed; proved values stay, because
+   * each is found from a state root.
+   */
+  moveBase(base: CanonicalHeader): void {
+    const identity = requireIdentity(this)
+    const { fork } = identity
+    const { number } = this.base
+    if (fork === undefined) return
+    const hash = bytesToHex(base.hash)
+    const bases = [...basesOf(fork)]
+    if (!bases.some((each) => each.hash === hash)) bases.push({ number: base.number, hash })
+    // The first one names the store.
+    if (bases.length > basesMax) bases.splice(1, 1)
+    this.writeTogether(() => {
+      if (this.head.number > number) this.#goBack(this.head.number, number)
+      this.undoByHand(0)
+      this.restartAt({ ...base, totalDifficulty: undefined })
+      this.begin({ ...identity, fork: { ...fork, number: base.number, hash, bases } })
+      this.writeNextBlock(undefined)
+      this.commit(() => {
+        const { meta } = this.tables
+        meta.removeSync(metaKeys.held)
+        for (const key of [...this.#changedKeys(noBytes, 20), ...this.#changedKeys(noBytes, 52)])
+          meta.removeSync(concatBytes(metaKeys.changedHere, key))
+      })
+    })
+    this.#base = undefined
+  }
+
+  /** The header of a block that is the base, or was it. */
+  baseAt(number: number): CanonicalHeader | undefined {
+    const { fork } = requireIdentity(this)
+    const known = fork && basesOf(fork).find((each) => each.number === number)
+    if (known === undefined) return undefined
+    const hash = toHash32(hexToBytes(known.hash))
+    const header = this.readHeader(hash)
+    return header && { number, hash, header, totalDifficulty: undefined }
+  }
+
+  /** Number of the base with which the store was made. */
+  get firstBase(): number {
+    return requireIdentity(this).fork?.bases?.[0]?.number ?? this.base.number
   }
 
   /** The block at which the chain leaves that of its nodes. Throws OperatorError for a store of another kind. */
@@ -61,7 +122,16 @@ export class ForkedWriter extends GatewayWriter {
   get headState(): StateView {
     const { hash } = this.head
     const header = decodeHeader(this.readHeader(hash) as Uint8Array)
-    const root = this.readRootByHand(hash) ?? header.stateRoot
+    return this.#stateAt(hash, this.readRootByHand(hash) ?? header.stateRoot)
+  }
+
+  /** The state after the base, without changes by hand. */
+  get baseState(): StateView {
+    const { block, stateRoot } = this.base
+    return this.#stateAt(block, stateRoot)
+  }
+
+  #stateAt(block: Hash32, root: Hash32): StateView {
     const readCode = (codeHash: Hash32) => {
       const code = this.readCode(codeHash)
       if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
@@ -70,7 +140,7 @@ export class ForkedWriter extends GatewayWriter {
     const readNode = (nodeHash: Uint8Array) => this.readNode(nodeHash)
     const knowsCode = (codeHash: Hash32) =>
       this.tables.code.doesExist(codeHash) || this.readCodeOwner(codeHash) !== undefined
-    return provedState({ readNode, readCode, knowsCode }, root, hash)
+    return provedState({ readNode, readCode, knowsCode }, root, block)
   }
 
   override readAccount(address: Address): Uint8Array | undefined {
@@ -82,7 +152,10 @@ export class ForkedWriter extends GatewayWriter {
     return this.headState.slot(address, slot)
   }
 
-  /** No node proves it: after the Merge it is at least the terminal one, which the rules ask for. */
+  /**
+   * No node proves the total difficulty. After the Merge it is at least the terminal one, which is enough for the
+   * rules.
+   */
   override readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
     const stored = super.readTotalDifficulty(hash)
     if (stored !== undefined && stored.length > 0) return stored
@@ -124,7 +197,10 @@ export class ForkedWriter extends GatewayWriter {
 
   #append(diff: BlockDiff): void {
     const { number, hash, header, body, senders, receipts, blockAccessList, nodes = [], code } = diff
-    this.commit(() => this.tables.meta.removeSync(metaKeys.rootByHand(hash)))
+    this.commit(() => {
+      this.tables.meta.removeSync(metaKeys.rootByHand(hash))
+      this.#noteChanged(diff)
+    })
     this.putBlock({
       hash,
       header,
@@ -138,12 +214,13 @@ export class ForkedWriter extends GatewayWriter {
   }
 
   override changeByHand(
-    { what, stateRoot }: Omit<ChangeByHand, 'number'>,
+    { what, stateRoot, ...rows }: Omit<ChangeByHand, 'number'>,
     code: readonly Change[] = [],
     nodes: readonly Change[] = [],
   ): void {
     this.commit(() => {
       const { head, tables } = this
+      this.#noteChanged(rows)
       for (const [key, value] of code) tables.code.putSync(key, value)
       for (const [key, value] of nodes) tables.nodes.putSync(key, value)
       const change = { what, stateRoot, accounts: [], slots: [], trie: [] }
@@ -151,6 +228,47 @@ export class ForkedWriter extends GatewayWriter {
       tables.meta.putSync(metaKeys.rootByHand(head.hash), stateRoot)
       this.putByHand({ added: 1 })
     })
+  }
+
+  #noteChanged({ accounts, slots }: Pick<StateRows, 'accounts' | 'slots'>): void {
+    const { meta } = this.tables
+    for (const [key] of [...accounts, ...slots]) {
+      const row = concatBytes(metaKeys.changedHere, key)
+      if (!meta.doesExist(row)) meta.putSync(row, noBytes)
+    }
+  }
+
+  #changedKeys(prefix: Uint8Array, bytes: number): Uint8Array[] {
+    const start = concatBytes(metaKeys.changedHere, prefix)
+    const range = this.tables.meta.getRange({ start, end: keyAfterPrefix(start) })
+    const found: Uint8Array[] = []
+    for (const { key } of range)
+      if (key.length === metaKeys.changedHere.length + bytes)
+        found.push(Uint8Array.from(key.subarray(metaKeys.changedHere.length)))
+    return found
+  }
+
+  /**
+   * Accounts after the head that differ from the base's, as stored rows; one that is gone has none of its own left. Throws
+   * NotHeldError for a value that was not fetched, as does {@link changedSlotsOf}.
+   */
+  *changedAccounts(): Generator<readonly [Address, Uint8Array]> {
+    const { headState, baseState } = this
+    for (const key of this.#changedKeys(noBytes, 20)) {
+      const address = key as Address
+      const row = encodeAccount(headState.account(address) ?? emptyAccount)
+      if (!equalBytes(row, encodeAccount(baseState.account(address) ?? emptyAccount))) yield [address, row]
+    }
+  }
+
+  /** Slots of an account that differ from the base's, zero ones too. */
+  *changedSlotsOf(address: Address): Generator<readonly [Hash32, Uint8Array]> {
+    const { headState, baseState } = this
+    for (const key of this.#changedKeys(address, 52)) {
+      const slot = toHash32(key.slice(20))
+      const value = headState.slot(address, slot) ?? noBytes
+      if (!equalBytes(value, baseState.slot(address, slot) ?? noBytes)) yield [slot, value]
+    }
   }
 
   override undoByHand(kept: number): void {
@@ -171,7 +289,10 @@ export class ForkedWriter extends GatewayWriter {
     return super.putState(state, block, false)
   }
 
-  /** What a node can prove of what an own state lacks: the same of the base, whose nodes the own state has not replaced. */
+  /**
+   * The request to nodes for data that an own state lacks. It asks for the same data of the base, which the own state
+   * has not replaced.
+   */
   fromBase(wanted: Wanted): Wanted {
     if (wanted.kind !== 'state') return wanted
     const header = this.readHeader(wanted.block)

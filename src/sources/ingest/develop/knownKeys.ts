@@ -1,6 +1,6 @@
 /**
- * Keys of accounts that all the world knows: those of the mnemonic with which anvil and Hardhat begin. Derived as
- * wallets do (BIP-39, BIP-32, BIP-44 with the path m/44'/60'/0'/0/INDEX). Nothing of value may belong to them.
+ * Publicly known keys of accounts: those of the mnemonic with which anvil and Hardhat begin. Derived as wallets do
+ * (BIP-39, BIP-32, BIP-44 with the path m/44'/60'/0'/0/INDEX). Nothing of value may belong to them.
  */
 import { createHmac, pbkdf2Sync } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'

@@ -1,6 +1,6 @@
 /**
- * Offers waiting transactions to a block that is built, as go-ethereum's miner does. One that does not fit the rest of
- * the block, or breaks a rule there, is left out with the later ones of its sender; the block goes on with others.
+ * Offers waiting transactions to a block that is built, as go-ethereum's miner does. A transaction that does not fit or
+ * breaks a rule is left out, with the later ones of its sender. The block continues with others.
  */
 import type { ForkName } from '../../../data/chain/forks.js'
 import type { Offers } from '../../../execution/evm/blocks/executeBlock.js'
@@ -12,7 +12,7 @@ import type { RlpItem } from '../../../primitives/rlp.js'
 /** Amounts of a transaction besides gas, or of some together. */
 export interface Amounts {
   readonly blobs: number
-  /** As in the block. */
+  /** Bytes of the transaction as in the block. */
   readonly bytes: number
   /** Blob gas where a fork computes it from the bytes of transactions; otherwise 0. */
   readonly footprint: bigint
@@ -43,7 +43,7 @@ export class OfferedTransactions implements Offers {
   readonly refused: Refused[] = []
   readonly #block: OfferedBlock
   readonly #candidates: Iterator<SentTransaction>
-  /** With the amounts of the block before each. */
+  /** Taken transactions, each with the amounts of the block before it. */
   readonly #taken: (readonly [tx: SentTransaction, before: Amounts])[] = []
   /** Senders whose transactions are no longer offered. */
   readonly #left = new Set<string>()

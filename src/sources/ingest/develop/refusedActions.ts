@@ -1,4 +1,4 @@
-/** Methods of tools that a developer chain refuses, each with the reason and what there is in its place. */
+/** Methods of tools that a developer chain refuses, each with the reason and the alternative. */
 import { type FaultError, messageRefused } from '../../../primitives/faults.js'
 import type { ToolPrefix } from '../../../primitives/upstreamCalls.js'
 
@@ -14,17 +14,19 @@ export const refusedActions = {
     'fees follow the base fee (EIP-1559)',
     'set that of the next block with anvil_setNextBlockBaseFeePerGas',
   ],
-  setRpcUrl: [
-    'the chain has its base since the start',
-    'begin a chain on another base, with tidegate dev --fork URL@BLOCK',
-  ],
+  setRpcUrl: ['a node is named with a block of its chain', 'name both to anvil_reset, as "forking"'],
 } as const satisfies Readonly<Record<string, Reason>>
+
+export const notAFork: Reason = [
+  'this chain is no fork',
+  'begin a chain on another base, with tidegate dev --fork URL@BLOCK',
+]
 
 export function refuseAction(action: keyof typeof refusedActions, tool: ToolPrefix): never {
   throw refusal(`${tool}_${action}`, refusedActions[action])
 }
 
-/** The one form of a refusal: the name, the reason, and what there is in its place. */
+/** The one form of a refusal: the name, the reason, and the alternative. */
 export function refusal(name: string, [why, instead]: Reason): FaultError {
   return messageRefused(`${name} is not possible here: ${why}; ${instead}`)
 }

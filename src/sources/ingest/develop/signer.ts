@@ -100,7 +100,7 @@ export class Signer {
   }
 }
 
-/** The transaction with this nonce, and what `sign` makes of the hash that is signed. See {@link Signer.signTransaction}. */
+/** The transaction with this nonce, signed by `sign`. See {@link Signer.signTransaction}. */
 export function withSignature(
   raw: Uint8Array,
   nonce: bigint,

@@ -16,11 +16,11 @@ import {
 } from '../../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 
-/** What a caller sets of an account; all else stays. */
+/** New values of an account from a caller; absent ones stay. */
 export interface AccountByHand {
   readonly address: Address
   readonly nonce?: bigint
-  /** In wei. */
+  /** Balance in wei. */
   readonly balance?: bigint
   readonly code?: Uint8Array
   /** 32 bytes each; each slot once. */
@@ -34,7 +34,7 @@ export interface BuiltByHand extends StateRows {
   readonly nodes: readonly Change[]
 }
 
-/** The rows with which `state` becomes what the caller wants; each account once. One without anything is removed. */
+/** The rows that apply these changes to `state`; each account once. An empty account is removed. */
 export function buildByHand(state: StateView, wanted: readonly AccountByHand[]): BuiltByHand {
   const trie: Change[] = []
   const nodes: Change[] = []

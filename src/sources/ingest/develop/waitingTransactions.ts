@@ -10,6 +10,7 @@ import { messageRefused } from '../../../primitives/faults.js'
 import type { PoolQuestion } from '../../../primitives/upstreamCalls.js'
 import { poolJson } from '../transactions/poolContent.js'
 import { sentBounds } from '../transactions/sentTransactions.js'
+import { IncludedBlobs } from './includedBlobs.js'
 
 /**
  * Least rise of each fee, in percent, for a transaction that replaces another: defaults of go-ethereum's pools
@@ -18,12 +19,16 @@ import { sentBounds } from '../transactions/sentTransactions.js'
 const priceBump = 10n
 const blobPriceBump = 100n
 
+/** Blobs of the newest twelve blocks or more: 21 blobs is the most that a block has (BPO2), with the proofs of their cells. */
+export const includedBlobsBytesMax = 36 * 2 ** 20
+
 type AccountOf = (sender: Uint8Array) => Account | undefined
 
 export class WaitingTransactions {
   readonly #accountOf: AccountOf
   /** By hash, oldest first; within {@link sentBounds}. */
   readonly #entries = new Map<string, SentTransaction>()
+  readonly #includedBlobs = new IncludedBlobs(includedBlobsBytesMax)
   #bytes = 0
   #arrivals = 0
   /** Another one after each change. */
@@ -84,8 +89,8 @@ export class WaitingTransactions {
   }
 
   /**
-   * Transactions that can run at these fees, in wei per gas and per blob gas: by arrival, but each after the one with
-   * the previous nonce.
+   * Transactions that can run at these fees, in wei per gas and per blob gas. Ordered by arrival, but each after the
+   * one with the previous nonce.
    */
   ready(baseFee: bigint, blobBaseFee: bigint): readonly SentTransaction[] {
     const senders = new Map<string, Map<bigint, readonly [tx: SentTransaction, arrival: number]>>()
@@ -141,7 +146,16 @@ export class WaitingTransactions {
 
   /** Removes transactions whose nonces are used. */
   removePast(): void {
-    for (const tx of this.#list()) if (tx.nonce < this.#nonceOf(tx.sender)) this.remove(tx)
+    for (const tx of this.#list()) {
+      if (tx.nonce >= this.#nonceOf(tx.sender)) continue
+      this.remove(tx)
+      if (tx.blobCount > 0) this.#includedBlobs.add(tx)
+    }
+  }
+
+  /** A transaction of a block as it was sent; as it is in the block where its blobs are not stored. */
+  asSent(bytes: Uint8Array): Uint8Array {
+    return this.#includedBlobs.find(bytes) ?? bytes
   }
 
   clear(): void {

@@ -20,7 +20,7 @@ import {
 } from './engineFields.js'
 
 export interface PayloadAttributes {
-  /** Version of the method that brought them. */
+  /** Version of the method that had these attributes. */
   readonly version: number
   readonly timestamp: Timestamp
   readonly prevRandao: Hash32
@@ -32,7 +32,7 @@ export interface PayloadAttributes {
   /** Undefined before Amsterdam. */
   readonly slotNumber: bigint | undefined
   readonly targetGasLimit: bigint | undefined
-  /** Only the OP Stack. */
+  /** Attributes of the OP Stack alone. */
   readonly derived: DerivedAttributes | undefined
 }
 
@@ -40,7 +40,7 @@ export interface PayloadAttributes {
 interface DerivedAttributes {
   /** First transactions of the block, EIP-2718 bytes. */
   readonly transactions: readonly Uint8Array[]
-  /** Whether the block has no others. */
+  /** Whether the block has no other transactions. */
   readonly noTxPool: boolean
   readonly gasLimit: bigint
   /** Denominator and elasticity, 4 bytes each; from Holocene on. */

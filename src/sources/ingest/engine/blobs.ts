@@ -42,7 +42,7 @@ export function sidecarsOf({ raw, blobCount }: SentTransaction): BlobSidecar[] {
   }))
 }
 
-/** The blobs with these hashes among those of the transactions; undefined where there is none. */
+/** The blobs with these hashes among those of the transactions; undefined if one is missing. */
 export function findBlobs(
   waiting: readonly SentTransaction[],
   hashes: readonly Hash32[],

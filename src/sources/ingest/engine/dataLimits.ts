@@ -1,6 +1,6 @@
 /**
- * Limits of the data of built blocks in batches on L1, as op-batcher sets them (`miner_setMaxDASize` of op-geth): bytes of
- * one transaction and of a block, by op-geth's estimate. Only waiting transactions are counted.
+ * Data limits of built blocks for batches on L1, as op-batcher sets them (`miner_setMaxDASize` of op-geth). They limit
+ * the bytes of one transaction and of a block, by op-geth's estimate. Only waiting transactions are counted.
  */
 import { parseQuantity } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'

@@ -1,7 +1,7 @@
 /**
- * The chain as a consensus client drives it (execution-apis, src/engine): takes its blocks, and makes those it chooses
- * the head, safe and finalized. Owns what a block or a choice is answered. The importer checks and executes blocks; the
- * store keeps those of all branches. Calls must come one after the other.
+ * The chain as a consensus client drives it (execution-apis, src/engine): takes its blocks, and makes the chosen ones
+ * head, safe and finalized. Owns the answers to blocks and choices. The importer checks and executes blocks; the store
+ * keeps those of all branches. Calls must come one after the other.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, headOf } from '../../../data/chain/header.js'
@@ -9,7 +9,7 @@ import type { BlockName } from '../../../data/store/chainRows.js'
 import type { ChainWriter } from '../../../data/store/chainWriter.js'
 import { readBody } from '../../../execution/evm/blocks/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
-import { FaultError, InvalidBlockError, OperatorError } from '../../../primitives/faults.js'
+import { InvalidBlockError, OperatorError } from '../../../primitives/faults.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import type { Block } from '../blocks/block.js'
 import { BadBlockError, type ChainImporter } from '../blocks/importer.js'
@@ -227,14 +227,7 @@ export class Engine {
   /** Transactions of blocks that left the chain wait again, unless the new branch has them. */
   #giveBack(transactions: readonly Uint8Array[]): void {
     const { maker } = this.#parts
-    for (const raw of transactions) {
-      try {
-        maker.take(raw, Number(maker.head.timestamp) + 1)
-      } catch (error) {
-        // It is in the new branch, has lost its blobs, or is forced by the protocol.
-        if (!(error instanceof FaultError)) throw error
-      }
-    }
+    for (const bytes of transactions) maker.takeAgain(bytes, Number(maker.head.timestamp) + 1)
   }
 }
 

@@ -16,7 +16,7 @@ export interface GapFigures {
   readonly left: number
 }
 
-/** What a consensus client has asked since the start. */
+/** Calls of a consensus client since the start. */
 export interface EngineFigures {
   /** `outcome`: the status of a payload, `ok`, or the code of an error. */
   readonly calls: readonly { readonly method: string; readonly outcome: string; readonly count: number }[]

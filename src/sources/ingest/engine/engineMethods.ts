@@ -1,6 +1,6 @@
 /**
- * The methods of the Engine API by their names on the wire (execution-apis, src/engine): parameters, versions and forks
- * of each, and the JSON of its answer.
+ * The methods of the Engine API by their names on the wire (execution-apis, src/engine). Each has parameters, versions,
+ * forks, and the JSON of its answer.
  */
 import { type ForkName, type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { headOf } from '../../../data/chain/header.js'
@@ -41,7 +41,10 @@ type EngineMethod = (service: EngineService, params: Params) => unknown
 
 /** Members and parameters of each version of `newPayload`, and the forks of its payloads. */
 interface PayloadVersion {
-  /** Undefined: not compared, because a payload of another fork has another hash than it says. */
+  /**
+   * Forks whose payloads the method takes; if undefined, forks are not compared, because a payload of another fork has
+   * another hash than it says.
+   */
   readonly forks: ForkRange | undefined
   readonly parameters: number
   readonly hasBlobs: boolean

@@ -1,6 +1,6 @@
 /**
- * The source of a network under a consensus client: opens the store at its genesis or where it was left, and answers the
- * client's calls one after the other. Owns the order of calls, and the report of a client that is silent.
+ * The source of a network under a consensus client. Opens the store at its genesis or where it was left, and answers
+ * the client's calls one after the other. Owns the order of calls, and the report of a silent client.
  */
 import { includesFork } from '../../../data/chain/forks.js'
 import { requireIdentity } from '../../../data/store/chainRows.js'
@@ -26,6 +26,7 @@ import { checkMs, runSource, type Source, type SourceHost, takeCalls } from '../
 import { Announcements } from '../transactions/announcements.js'
 import { Forwarding } from '../transactions/forwarding.js'
 import { SentTransactions } from '../transactions/sentTransactions.js'
+import { BeaconBlocks } from './beaconBlocks.js'
 import { hasCellProofs } from './blobs.js'
 import { dataLimitsText, readDataLimits } from './dataLimits.js'
 import { Engine, type EngineEvents } from './engine.js'
@@ -33,13 +34,12 @@ import type { Json } from './engineFields.js'
 import { CallCounts, type EngineFigures } from './engineFigures.js'
 import { callEngine, type EngineService, engineMethods } from './engineMethods.js'
 import { GapFiller } from './gapFiller.js'
+import { inTurns, nodeSource } from './gapSources.js'
 import { Silence } from './silence.js'
 
 const lookMs = 1_000
 /** Time between two looks at nodes, whose heads choose nothing here. */
 const pollMs = 10_000
-/** Longest time for one block of them, over all attempts; it is asked for again then. */
-const blockMsMax = 10_000
 
 /** Runs until the signal is aborted. Rejects with OperatorError for a cause that the operator can remove. */
 export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Promise<void> {
@@ -65,24 +65,27 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     const engine = new Engine({ store, schedule, importer, maker, events })
     let silent: string | undefined
     let upstreams: Upstreams | undefined
+    let beacon: BeaconBlocks | undefined
     let receivers: Upstreams | undefined
     const tell = stateTeller(report, () => ({
       head: gap?.number,
-      // The consensus client goes on without them.
+      // The consensus client continues without nodes.
       isDown: false,
       nodes: [...(upstreams?.states() ?? []), ...(receivers?.states() ?? [])],
+      ...(beacon && { beaconNodes: beacon.states() }),
       trouble: silent ?? gap?.trouble,
     }))
     const silence = new Silence(performance.now(), (trouble) => {
       silent = trouble
       tell()
     })
-    const { from, transactions } = task.consensus
+    const { from, beaconNodes, transactions } = task.consensus
     upstreams = await openUpstreams(from, source, say)
+    beacon = beaconNodes.length === 0 ? undefined : openBeacon(beaconNodes, source, say)
     receivers = await openUpstreams(transactions.to, source, say)
     forwarding = receivers && forwardingTo(receivers, source, maker, say)
     const calls = new ConsensusCalls({ engine, store, schedule, maker }, { silence, forwarding, say })
-    gap = upstreams && gapFillerOf(source, { upstreams, engine, calls, onChoice, report, say })
+    gap = gapFillerOf(source, task.consensus, { upstreams, beacon, engine, calls, onChoice, report, say })
     const look = () => {
       silence.look(performance.now())
       calls.tellDataLimits()
@@ -94,11 +97,20 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     onEnd(() => calls.end())
     report({ type: 'opened' })
     const readEngine = () => calls.figures(gap)
-    onEnd(publishFigures(report, { store, importer, engine: readEngine, ...(upstreams && { upstreams }) }))
+    onEnd(
+      publishFigures(report, {
+        store,
+        importer,
+        engine: readEngine,
+        ...(upstreams && { upstreams }),
+        beacon,
+      }),
+    )
     report({ type: 'head' })
     const stopped = () => new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     const closeNodes = () => {
       upstreams?.close()
+      beacon?.close()
       receivers?.close()
     }
     signal.addEventListener('abort', closeNodes, { once: true })
@@ -125,6 +137,22 @@ async function openUpstreams(
   return upstreams
 }
 
+/** Asks the nodes for their state at once, and again and again until the source ends. */
+function openBeacon(
+  nodes: readonly UpstreamOptions[],
+  { schedule, onEnd }: Source,
+  log: (text: string) => void,
+): BeaconBlocks {
+  const beacon = new BeaconBlocks(nodes, schedule, log)
+  void beacon.look()
+  const timer = setInterval(() => void beacon.look(), pollMs).unref()
+  onEnd(() => {
+    clearInterval(timer)
+    beacon.close()
+  })
+  return beacon
+}
+
 function forwardingTo(
   upstreams: Upstreams,
   { store, onEnd }: Source,
@@ -138,29 +166,37 @@ function forwardingTo(
   return forwarding
 }
 
+/** Undefined if there are no nodes. */
 function gapFillerOf(
   { store, schedule, importer, session }: Source,
+  { fetchMsMax, gap: limits }: ConsensusTask['consensus'],
   {
     upstreams,
+    beacon,
     engine,
     calls,
     onChoice,
     report,
     say,
   }: {
-    readonly upstreams: Upstreams
+    readonly upstreams: Upstreams | undefined
+    readonly beacon: BeaconBlocks | undefined
     readonly engine: Engine
     readonly calls: ConsensusCalls
     readonly onChoice: () => Promise<void>
     readonly report: SourceHost['report']
     readonly say: (text: string) => void
   },
-): GapFiller {
+): GapFiller | undefined {
+  const nodes = upstreams && nodeSource(new UpstreamBlocks(upstreams, fetchMsMax, schedule))
+  const sources = [nodes, beacon].filter((each) => each !== undefined)
+  if (sources.length === 0) return undefined
   return new GapFiller({
     store,
     importer,
     session,
-    blocks: new UpstreamBlocks(upstreams, blockMsMax, schedule),
+    blocks: inTurns(sources),
+    limits,
     rejected: engine.rejected,
     inTurn: (work) => calls.inTurn(work),
     reject: (error, asked, parentHash) => engine.reject(error, asked, parentHash),

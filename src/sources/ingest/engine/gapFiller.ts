@@ -1,6 +1,6 @@
 /**
- * Blocks between the store and a head that a consensus client chose: nodes send them by their hashes, and the importer
- * executes them. Owns the search for a stored ancestor, the order of the blocks, and the report of what is missing.
+ * Blocks between the store and a head that a consensus client chose: nodes send them by their hashes (gapSources.ts), and
+ * the importer executes them. Owns the search for a stored ancestor, the order of the blocks, and the report of what is missing.
  * Headers are linked from the chosen head downwards, so that no node can forge a block.
  */
 import { setMaxListeners } from 'node:events'
@@ -11,34 +11,17 @@ import { type Deferred, defer, waitFor } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import { NoAnswerError } from '../../upstream/upstreams.js'
-import { type Block, type BlockLink, linkOf } from '../blocks/block.js'
+import type { Block, BlockLink } from '../blocks/block.js'
 import { BadBlockError, type ChainImporter } from '../blocks/importer.js'
 import type { ImportSession } from '../blocks/importSession.js'
 import { withKeysAhead } from '../blocks/keysAhead.js'
 import { fetchAhead } from '../nodes/fetchAhead.js'
-import type { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
+import type { GapLimits } from '../thread/messages.js'
 import type { Report } from '../thread/runSource.js'
 import type { GapFigures } from './engineFigures.js'
+import { type GapLink, type GapSource, gapLinkOf, type SentBlock } from './gapSources.js'
 import type { RejectedBlocks } from './rejectedBlocks.js'
 
-/**
- * Payloads whose parents are not stored, in memory until they are. Nodes have the newest blocks some seconds later than
- * a consensus client; 16 blocks are 32 s of the OP Stack, and each has 10 MiB at most.
- */
-export const receivedMax = 16
-/** Headers per request, as for signed heads. */
-const linkBatch = 64
-/**
- * Blocks whose hashes are in memory at once. Of the whole gap only each 1,024th link is, 100 bytes: 2 MB for the 20
- * million blocks of mainnet. So headers are fetched twice.
- */
-export const windowBlocks = 1_024
-/** Blocks are imported this long between two calls of the consensus client, which waits 8 s for an answer. */
-const turnMs = 250
-/** Wait before a missing header or block is requested again: nodes get a new block within a second or two. */
-const retryMs = 500
-/** A missing block is reported after this time: a slot, in which other nodes get it. */
-const troubleMs = 12_000
 /** Time between two lines of the log while headers are linked. */
 const sayMs = 10_000
 
@@ -46,7 +29,8 @@ export interface GapParts {
   readonly store: ChainWriter
   readonly importer: ChainImporter
   readonly session: ImportSession
-  readonly blocks: Pick<UpstreamBlocks, 'linkByHash' | 'linksBelow' | 'byHash'>
+  readonly blocks: GapSource
+  readonly limits: GapLimits
   readonly rejected: RejectedBlocks
   /** Runs `work` while no call of the consensus client is answered. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>
@@ -58,13 +42,7 @@ export interface GapParts {
   readonly say: (text: string) => void
 }
 
-/** A block with its size, as nodes or the consensus client sent it. */
-interface Sent extends BlockLink {
-  readonly rlp: Uint8Array
-  readonly block: Block | undefined
-}
-
-/** Another head was chosen, or the head of the store moved. */
+/** Another head was chosen, the head of the store moved, or a block of the gap was stored. */
 class SupersededError extends Error {}
 /** The chosen head cannot be executed here, for this reason. */
 class UnfillableError extends Error {}
@@ -72,7 +50,7 @@ class UnfillableError extends Error {}
 export class GapFiller {
   readonly #parts: GapParts
   readonly #store: ChainWriter
-  readonly #windowBlocks: number
+  readonly #limits: GapLimits
   /** Blocks of payloads, by hash; the oldest first. */
   readonly #received = new Map<string, Block>()
   #news: Deferred<void> = defer()
@@ -87,10 +65,10 @@ export class GapFiller {
   #failure: string | undefined
   #signal = new AbortController().signal
 
-  constructor(parts: GapParts, windowLength = windowBlocks) {
+  constructor(parts: GapParts) {
     this.#parts = parts
     this.#store = parts.store
-    this.#windowBlocks = windowLength
+    this.#limits = parts.limits
   }
 
   /** Number of the chosen head; undefined if it is stored, or not known yet. */
@@ -109,12 +87,14 @@ export class GapFiller {
   get trouble(): string | undefined {
     if (this.#failure !== undefined) return this.#failure
     const since = this.#missingSince
-    return since !== undefined && performance.now() - since > troubleMs ? this.#missing : undefined
+    return since !== undefined && performance.now() - since > this.#limits.missingMs
+      ? this.#missing
+      : undefined
   }
 
   /** Remembers the block of a payload whose parent is not stored. */
   receive(block: Block): void {
-    putNewest(this.#received, latin1Key(block.hash), block, receivedMax)
+    putNewest(this.#received, latin1Key(block.hash), block, this.#limits.receivedMax)
   }
 
   /** Gets the chosen head if it is not stored; undefined if it is, which ends the work. */
@@ -145,7 +125,7 @@ export class GapFiller {
     } catch (error) {
       if (error instanceof SupersededError) return
       if (!(error instanceof OperatorError || error instanceof UnfillableError)) throw error
-      // The consensus client repeats its choice with each slot, and so this is tried again.
+      // The consensus client repeats its choice in each slot, so this is tried again.
       if (this.#failure !== error.message) this.#parts.say(error.message)
       this.#failure = error.message
     }
@@ -160,12 +140,13 @@ export class GapFiller {
     this.#fetched = 0
     this.#executed = 0
     this.#tellProgress()
-    const marks: BlockLink[] = []
+    // Of the whole gap only one link of each window stays in memory, 800 bytes. So headers are fetched twice.
+    const marks: GapLink[] = []
     let lowest = top
     let saidMs = performance.now()
     for await (const link of this.#linksFrom(top, head)) {
       const above = marks.at(-1)
-      if (above === undefined || above.number - link.number >= this.#windowBlocks) marks.push(link)
+      if (above === undefined || above.number - link.number >= this.#limits.windowBlocks) marks.push(link)
       lowest = link
       if (performance.now() - saidMs < sayMs) continue
       saidMs = performance.now()
@@ -173,15 +154,16 @@ export class GapFiller {
     }
     const count = top.number - lowest.number + 1
     this.#count = count
-    if (count > linkBatch)
+    if (count > this.#limits.batchBlocks)
       this.#parts.say(`${count} blocks up to ${top.number}, the chosen head, come from nodes`)
-    while (marks.length > 0) await this.#fillWindow(marks.pop() as BlockLink, head)
+    while (marks.length > 0) await this.#fillWindow(marks.pop() as GapLink, head)
     if (this.#isKnown(head)) await this.#parts.onFilled()
   }
 
   /** Imports the blocks from above the last stored one to `top`. */
-  async #fillWindow(top: BlockLink, head: Hash32): Promise<void> {
-    const links: BlockLink[] = []
+  async #fillWindow(top: GapLink, head: Hash32): Promise<void> {
+    const { batchBlocks, batchBytes } = this.#limits
+    const links: GapLink[] = []
     for await (const link of this.#linksFrom(top, head)) links.unshift(link)
     const [lowest] = links
     if (lowest === undefined) return
@@ -203,7 +185,7 @@ export class GapFiller {
       this.#fetched++
       batch.push({ ...block, takeKeys })
       bytes += rlp.length
-      if (batch.length < linkBatch && bytes < 2 ** 20) continue
+      if (batch.length < batchBlocks && bytes < batchBytes) continue
       await this.#import(batch, head)
       batch = []
       bytes = 0
@@ -237,7 +219,7 @@ export class GapFiller {
   /** Returns the index of the first block that is not imported. */
   async #importSome(batch: readonly Block[], from: number, head: Hash32): Promise<number> {
     const { session } = this.#parts
-    const untilMs = performance.now() + turnMs
+    const untilMs = performance.now() + this.#limits.turnMs
     const [first] = batch.slice(from) as [Block]
     const isNext = equalBytes(this.#store.head.hash, first.header.parentHash)
     if (this.#signal.aborted || this.#wanted === undefined || !isNext) throw new SupersededError()
@@ -256,7 +238,7 @@ export class GapFiller {
     return at
   }
 
-  /** For an invalid block, which is remembered: the gap is not filled. Any other error as it is. */
+  /** The error for an invalid block, which is remembered; other errors unchanged. */
   #asRefused(error: unknown, head: Hash32, parentHash: Hash32): unknown {
     if (!(error instanceof BadBlockError)) return error
     this.#parts.reject(error, head, parentHash)
@@ -274,7 +256,8 @@ export class GapFiller {
   }
 
   /** A block and those below it, down to the child of a stored or a rejected one. */
-  async *#linksFrom(top: BlockLink, head: Hash32): AsyncGenerator<BlockLink> {
+  async *#linksFrom(top: GapLink, head: Hash32): AsyncGenerator<GapLink> {
+    const { batchBlocks } = this.#limits
     const identity = this.#store.readIdentity()
     const first = identity === undefined ? 0 : firstNumberOf(identity)
     const isEnd = (hash: Hash32) => this.#isKnown(hash) || this.#parts.rejected.find(hash) !== undefined
@@ -290,37 +273,40 @@ export class GapFiller {
         )
       // Below the head of the store another branch may end at each block.
       const above = link.number - 1 - this.#store.head.number
-      step = above > 0 ? Math.min(above, linkBatch) : Math.min(2 * step, linkBatch)
+      step = above > 0 ? Math.min(above, batchBlocks) : Math.min(2 * step, batchBlocks)
       const below = await this.#linksBelow(link, Math.min(step, link.number - first - 1), head)
       for (const each of below.slice(0, -1)) {
         yield each
         if (isEnd(each.parentHash)) return
       }
-      link = below.at(-1) as BlockLink
+      const lowest = below.at(-1)
+      if (lowest === undefined) return
+      link = lowest
     }
   }
 
-  /** At least the parent of a block. */
-  #linksBelow(link: BlockLink, count: number, head: Hash32): Promise<readonly BlockLink[]> {
-    const received = this.#received.get(latin1Key(link.parentHash))
-    if (received !== undefined) return Promise.resolve([linkOf(received)])
+  /** At least the parent of a block; nothing if the consensus client gave it meanwhile, so that it is stored. */
+  #linksBelow(link: GapLink, count: number, head: Hash32): Promise<readonly GapLink[]> {
     return this.#search(head, `the header of block ${link.number - 1}`, async () => {
-      const links = await this.#parts.blocks.linksBelow(link, count)
-      return links.length === 0 ? undefined : links
+      if (this.#isKnown(link.parentHash)) return []
+      const received = this.#received.get(latin1Key(link.parentHash))
+      if (received !== undefined) return [gapLinkOf(received, link.parentRoot)]
+      return this.#parts.blocks.linksBelow(link, count)
     })
   }
 
-  #linkOf(hash: Hash32): Promise<BlockLink | undefined> {
+  async #linkOf(hash: Hash32): Promise<GapLink | undefined> {
     const received = this.#received.get(latin1Key(hash))
-    return received === undefined ? this.#parts.blocks.linkByHash(hash) : Promise.resolve(linkOf(received))
+    return received === undefined ? this.#parts.blocks.find(hash) : gapLinkOf(received, undefined)
   }
 
-  async #sentOf(link: BlockLink, head: Hash32): Promise<Sent> {
-    const block = this.#received.get(latin1Key(link.hash))
-    if (block !== undefined) return { ...link, rlp: block.bodyRlp, block }
-    return this.#search(head, `block ${link.number} (${bytesToHex(link.hash)})`, () =>
-      this.#parts.blocks.byHash(link.hash),
-    )
+  /** Rejects with SupersededError if the block is stored meanwhile: then the gap is smaller. */
+  #sentOf(link: GapLink, head: Hash32): Promise<SentBlock> {
+    return this.#search(head, `block ${link.number} (${bytesToHex(link.hash)})`, async () => {
+      if (this.#isKnown(link.hash)) throw new SupersededError()
+      const block = this.#received.get(latin1Key(link.hash))
+      return block === undefined ? this.#parts.blocks.block(link) : { ...link, rlp: block.bodyRlp, block }
+    })
   }
 
   /** Repeats a request until a node has the thing. Throws SupersededError if another head is wanted meanwhile. */
@@ -341,7 +327,7 @@ export class GapFiller {
         this.#miss(`${missing}: ${error.message}`)
       }
       if (this.#wanted === undefined || !equalBytes(this.#wanted, head)) throw new SupersededError()
-      await waitFor(this.#news.promise, retryMs)
+      await waitFor(this.#news.promise, this.#limits.retryMs)
     }
   }
 

@@ -46,7 +46,9 @@ import {
   readWithdrawal,
 } from './engineFields.js'
 
-/** Yellow paper 4.3.4. A payload with more is no block, so it has no latest valid ancestor. */
+/**
+ * The limit of the yellow paper, 4.3.4. A payload with more bytes is not a block, so it has no latest valid ancestor.
+ */
 const extraDataBytesMax = 32
 
 /** An execution payload whose members have the right form. Members that only some forks have may be absent. */
@@ -65,7 +67,8 @@ export interface PayloadExtras {
   readonly parentBeaconBlockRoot?: Hash32 | undefined
   /** EIP-7685. */
   readonly requests?: readonly Uint8Array[] | undefined
-  readonly versionedHashes?: readonly Hash32[] | undefined
+  /** `'any'` where the hash of the block is known, which binds them. */
+  readonly versionedHashes?: readonly Hash32[] | 'any' | undefined
 }
 
 /** Throws EngineError for a missing or malformed member; ignores unknown ones. */
@@ -186,7 +189,7 @@ function readTransaction(
   }
 }
 
-/** Checks its form alone: whether a signature has a sender on this chain is for the execution to say. */
+/** Checks the form alone. The execution checks whether the signature has a sender on this chain. */
 function decodeTransaction(item: RlpItem, fork: ForkName, chainId: bigint): void {
   try {
     readSignedTransaction(item, fork, chainId, noSenders)
@@ -195,7 +198,8 @@ function decodeTransaction(item: RlpItem, fork: ForkName, chainId: bigint): void
   }
 }
 
-function checkBlobHashes(found: readonly Uint8Array[], given: readonly Hash32[] | undefined): void {
+function checkBlobHashes(found: readonly Uint8Array[], given: PayloadExtras['versionedHashes']): void {
+  if (given === 'any') return
   if (given === undefined) {
     if (found.length > 0)
       throw new InvalidBlockError('it has blobs, which need a later version of the method')
@@ -215,7 +219,7 @@ export function payloadJson(
 ): Json {
   const header = decodeHeader(headerRlp)
   const { baseFeePerGas = 0n, blobGasUsed, excessBlobGas, slotNumber } = header
-  // Elsewhere it follows from the withdrawals.
+  // In other families the root follows from the withdrawals.
   const withdrawalsRoot = familyOf(fork).proofs.hasWithdrawals(fork) ? undefined : header.withdrawalsRoot
   return {
     parentHash: bytesToHex(header.parentHash),

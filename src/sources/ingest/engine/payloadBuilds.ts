@@ -1,6 +1,6 @@
 /**
- * Blocks that are built for a consensus client, by their payload ids. Owns when a block is built: at once, and again when
- * it is asked for, if transactions came in between and its parent is still the head.
+ * Blocks that are built for a consensus client, by their payload ids. Owns when a block is built: at once, and again
+ * when the client requests it. It is built again only if transactions came in between and its parent is still the head.
  */
 import { type ForkSchedule, includesFork } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header } from '../../../data/chain/header.js'
@@ -23,16 +23,16 @@ import { EngineError } from './engineError.js'
 import type { Json } from './engineFields.js'
 import { payloadJson } from './payload.js'
 
-/** As many as go-ethereum keeps (maxTrackedPayloads). A consensus client asks for one or two a slot. */
+/** As many as go-ethereum keeps (maxTrackedPayloads). A consensus client requests one or two a slot. */
 export const buildsMax = 10
 
 interface Build {
   readonly parentHash: Hash32
   readonly attributes: PayloadAttributes
   made: MadeBlock
-  /** Transactions that the pool had taken when it was built. */
+  /** Number of transactions that the pool had accepted when the payload was built. */
   arrivals: number
-  /** Whether it was asked for: from then on it stays as it is. */
+  /** Whether the client has requested the block. After that it does not change. */
   isFinal: boolean
 }
 

@@ -30,7 +30,7 @@ export class RejectedBlocks {
     return this.#rejections.get(latin1Key(hash))
   }
 
-  /** The rejection of a block that is rejected, or whose parent is; remembers such a child. */
+  /** The rejection of a block, or of its parent. Remembers a child of a rejected block. */
   findBranch(hash: Hash32, parentHash: Hash32): Rejection | undefined {
     const known = this.find(hash)
     if (known !== undefined) return known

@@ -1,7 +1,7 @@
 /**
- * Checks that the blocks of an archive form a chain: each header's hash, number, parent and total difficulty, and the
- * roots of its body and receipts. Executes nothing. Accumulators (importArchives.ts) and links show that the blocks
- * belong to the network.
+ * Checks that the blocks of an archive form a chain. Compares each header's hash, number, parent and total difficulty,
+ * and the roots of its body and receipts. Executes nothing. Accumulators (importArchives.ts) and links show that the
+ * blocks belong to the network.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../../data/chain/header.js'

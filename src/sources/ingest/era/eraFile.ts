@@ -136,7 +136,7 @@ export class EraFile {
       offsets[as] = cursor.offset
       return cursor.unframe(name)
     }
-    // In the order of an era1 file.
+    // The records in the order of an era1 file.
     const header = unframe('header', 'header') as Uint8Array
     const body = unframe('body', 'body') as Uint8Array
     const inline = unframe('receipts', 'receipts')

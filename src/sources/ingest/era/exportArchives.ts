@@ -97,7 +97,7 @@ interface ExportPlan {
   readonly to: number
   /** Must exist. */
   readonly folder: string
-  /** Absent: nothing stops the export. */
+  /** Ends the export; if absent, nothing stops it. */
   readonly stop?: AbortSignal
 }
 

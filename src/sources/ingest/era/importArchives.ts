@@ -17,8 +17,8 @@ import { BlockChecks, type CheckedBlock, type PreviousBlock } from './blockCheck
 import type { EraFile } from './eraFile.js'
 
 /**
- * Bytes of blocks that share a transaction, so that memory does not grow with an epoch: a full one of the main network
- * has up to 1 GB.
+ * Bytes of blocks that share a transaction, so that memory does not grow with an epoch. A full epoch of the main
+ * network has up to 1 GB.
  */
 export const commitBytes = 32 * 2 ** 20
 

@@ -1,6 +1,7 @@
 /**
- * Converts between three encodings of a block's receipts: a row of the store (RLP list of byte strings, each a receipt
- * in consensus encoding), era1's (legacy receipts are lists, EIP-2718), and ere's, which has no blooms.
+ * Converts between three encodings of a block's receipts: a row of the store, era1's form and ere's form. A row is an
+ * RLP list of byte strings, each a receipt in consensus encoding. In era1, legacy receipts are lists (EIP-2718). In
+ * ere, receipts have no blooms.
  */
 import { Blooms, encodeReceipt } from '../../../execution/evm/blocks/receipts.js'
 import { bytesToBigInt, bytesToNumber } from '../../../primitives/bytes.js'

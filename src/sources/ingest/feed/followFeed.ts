@@ -179,7 +179,7 @@ export class FeedFollower {
       }
       if (entries.length > liveEntriesMax) {
         coming = log.read(last.sequence)
-        // Its error is thrown when it is awaited.
+        // An error of the block is thrown when it is awaited.
         coming.catch(() => undefined)
       }
       await this.#replica.apply(entries, this.#signal)
@@ -187,7 +187,7 @@ export class FeedFollower {
       this.#applied += entries.length
       flushed = this.#tellFlushed(entries.length > liveEntriesMax)
       if (coming === undefined) await flushed
-      // Its error is thrown at the end of the feed, or at the next call of apply.
+      // An error of the commit is thrown at the end of the feed, or at the next call of apply.
       else flushed.catch(() => undefined)
       if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
     }

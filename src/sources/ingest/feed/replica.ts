@@ -99,7 +99,7 @@ export class Replica {
   async #beginCommit(): Promise<void> {
     await this.#flushed
     this.#flushed = this.#store.commitBatch()
-    // Its error is thrown when it is awaited, and at the next write.
+    // An error of the commit is thrown when it is awaited, and at the next write.
     this.#flushed.catch(() => undefined)
   }
 
@@ -150,8 +150,8 @@ export class Replica {
   }
 
   /**
-   * Throws BlockDiffError if the block breaks a rule that an importer checks before execution: its header does not
-   * follow from its parent's, it is too long, or an uncle is invalid.
+   * Throws BlockDiffError if the block breaks a rule that an importer checks before execution. These are: the header
+   * follows from its parent's, the block is not too long, and its uncles are valid.
    */
   #checkRules(block: BlockDiff, header: Header, previous: PreviousState): void {
     const store = this.#store

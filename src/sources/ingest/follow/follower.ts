@@ -83,9 +83,9 @@ export class Follower {
   readonly #first: number
   /** Settled by every event that the loop waits for. */
   #news: Deferred<void> = defer()
-  /** Since when a node that had our head denies it. */
+  /** The node that had our head and denies it, and the time since when. */
   #denial: { readonly hash: string; readonly upstream: Upstream; readonly since: number } | undefined
-  /** Whether the claimed head is below ours, so its node must be asked for ours again. */
+  /** Whether the claimed head is below ours, so its node must be asked again for ours. */
   #isBehind = false
   /** Whether the claimed head was not imported yet since the start, or since it was far away. */
   #isLate = true
@@ -379,7 +379,7 @@ export class Follower {
     return typeof hash === 'string' && hash.toLowerCase() !== this.#store.readIdentity()?.genesisHash
   }
 
-  /** The branch of `upstream`, from `lowest` to `block`, does not meet ours within the permitted depth. */
+  /** The branch of `upstream`, from `lowest` to `block`, does not meet the stored chain within the permitted depth. */
   #tooDeep(lowest: BlockName, block: BlockName, { name }: Upstream): NotFollowedError {
     const head = this.#store.head
     const ours = this.#store.readCanonicalHash(lowest.number)

@@ -64,7 +64,7 @@ export interface FetcherOptions extends ProvingOptions {
   readonly schedule: ForkSchedule
   /** Gets sentences about problems, for the operator. */
   readonly log?: (text: string) => void
-  /** The data in use; absent: nothing is proved with a head. */
+  /** The data in use; if absent, nothing is proved with a head. */
   readonly hot?: HotSet
 }
 

@@ -1,7 +1,7 @@
 /**
  * Blocks and receipts of chains of other families, from their JSON. Each part is encoded as its family hashes it, and
  * compared with its root. A part of an unknown form is no lie but unproved. The JSON is stored, because no root covers
- * some of its members; members that a root covers, or that follow from others, are written anew.
+ * some of its members; members that a root covers, or that follow from others, are computed here.
  */
 
 import { headerRlpFromJson, transactionFromJson, withdrawalItem } from '../../../data/chain/blockFromJson.js'
@@ -36,7 +36,7 @@ type Json = Readonly<Record<string, unknown>>
 export interface FamilyBlock {
   readonly hash: Hash32
   readonly header: Header
-  /** With Ethereum's fields alone if the family has others. */
+  /** RLP of a header with Ethereum's fields alone if the family has others. */
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
   readonly senders: Uint8Array
@@ -56,7 +56,7 @@ interface Read {
   readonly item: RlpItem | undefined
   readonly hash: Uint8Array
   readonly sender: Uint8Array
-  /** Whether its bytes prove hash and sender. */
+  /** Whether the bytes of the transaction prove hash and sender. */
   readonly isCovered: boolean
   /** Whether no root of its block covers it, by the rules of its family. */
   readonly isUnrooted?: boolean
@@ -248,7 +248,7 @@ function readSender(json: Json, item: RlpItem, type: TransactionType, chainId: b
       const { hash, sender } = readSignedTransaction(item, 'osaka', chainId, keys)
       return { hash, sender, isCovered: true }
     } catch {
-      // The root shows whether these are its bytes; the sender is unproved.
+      // The root shows whether these are the transaction's bytes; the sender is unproved.
       return {}
     }
   }
@@ -270,7 +270,7 @@ function isUnrooted(
   return equalBytes(keccak256(concatBytes(Buffer.from(unrootedPrefix), digits, blockHash)), hash)
 }
 
-/** The context of receipts: their block, and its transactions as written anew. */
+/** The context of receipts: their block, and its transactions as computed here. */
 export type ReceiptsOf = Pick<FamilyBlock, 'hash' | 'header' | 'reported'>
 
 /** Reads the receipts of a block. Throws {@link LieError} for invalid data. */

@@ -219,7 +219,7 @@ export class HeadKeeper {
     for (const parent of below) this.#checkHeaders(parent.header, [fetched])
     await this.#complete([fetched])
     const head = this.#store.readHead()
-    // No node says which numbers below belong to its branch too: each is requested again.
+    // It is unknown which numbers below belong to this branch too, so each is requested again.
     if (hasLeft && head !== undefined) {
       while (!this.#isClosed && this.#store.moveAsideBelow(head.number)) await setImmediate()
       if (this.#isClosed) return
@@ -237,7 +237,7 @@ export class HeadKeeper {
     return !equalBytes(agreed.hash, head.hash)
   }
 
-  /** Moves to a head whose ancestors lead to a canonical block; starts anew if none does. */
+  /** Moves to a head whose ancestors lead to a canonical block; starts again if none does. */
   async #follow(claim: ClaimedBlock): Promise<void> {
     const hash = toHash32(hexToBytes(claim.hash))
     // A block of the chain, even below the head, is no news: an upstream may be behind for a moment.

@@ -117,7 +117,7 @@ export class HeadReader {
     }
     if (tried !== 'proofs') {
       const isListed = block.header.blockAccessListHash !== undefined
-      // At the first block with a list it was not known that it has one.
+      // Before the first block with a list arrived, it was unknown that blocks have lists.
       if (tried === 'accessList' && isListed) this.#pausedUntil.accessList = performance.now() + pauseMs
       if (tried === 'witness' && !isListed) this.#pausedUntil.witness = performance.now() + pauseMs
       const next = this.#choose(isListed && tried !== 'accessList')
@@ -175,7 +175,7 @@ export class HeadReader {
     return row && decodeHeader(row)
   }
 
-  /** Without changes if the parent is not stored. */
+  /** The changes of the block by its witness; none if the parent is not stored. */
   #execute(answer: unknown, block: ProvedBlock): ChangesFrom {
     const parent = this.#headerOf(block.header.parentHash)
     if (parent === undefined) return { changes: undefined }

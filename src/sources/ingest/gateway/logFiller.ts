@@ -38,7 +38,7 @@ export interface LogFillerOptions {
   readonly from: number
   /** Nodes that may be asked, best first. */
   readonly upstreams: { readonly answering: readonly Upstream[] }
-  /** Maximum bytes of bodies and receipts per second; absent: 4 MiB. */
+  /** Maximum bytes of bodies and receipts per second; if absent, 4 MiB. */
   readonly bytesPerSecondMax?: number
   /** Gets sentences about problems, for the operator. */
   readonly log: (text: string) => void
@@ -69,7 +69,7 @@ export class LogFiller {
     this.#filling ??= Promise.resolve().then(() => this.#fill())
   }
 
-  /** Resolves once no work is left, or it is closed. */
+  /** Resolves once no work is left, or the filler is closed. */
   async idle(): Promise<void> {
     await this.#filling
   }

@@ -189,7 +189,7 @@ export class ProofFetcher extends BlockFetcher {
         return this.#block(wanted.hash)
       case 'receipts': {
         const { hash, others = [] } = wanted
-        // A failure shows again when these are fetched themselves.
+        // A failure here appears again when these items are fetched themselves.
         const rest = others.map((other) =>
           this.#fetchOnce({ kind: 'receipts', hash: other }).catch(() => undefined),
         )
@@ -386,13 +386,13 @@ export class ProofFetcher extends BlockFetcher {
     return this.proving.prove(what, read, options)
   }
 
-  /** Undefined where its header is not stored. */
+  /** Undefined if its header is not stored. */
   #numberOf(block: Hash32): number | undefined {
     const header = this.#store.readHeader(block)
     return header && decodeHeader(header).number
   }
 
-  /** Stores what was proved after a block, which holds after the head as far as the changes since are known. */
+  /** Stores values proved after a block. They are valid after the head if the changes since the block are known. */
   #keepState(state: ProvedState, block: Hash32): void {
     const head = this.#store.readHead()
     const current = head && this.recent.bring(state.values, block, head)
@@ -414,7 +414,7 @@ export class ProofFetcher extends BlockFetcher {
     const header = this.#store.readHeader(block)
     if (header === undefined || typeof message !== 'object' || message === null) return
     const { miner, number } = decodeHeader(header)
-    // By number, which each node takes: where it has another block there, the guess is of that.
+    // Asks by number, which every node accepts. A node with another block at this number gives a guess for that block.
     const answer = await this.proving.guess('eth_createAccessList', [message, toQuantity(number)])
     const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
     const read = async (address: Address, slots: readonly Hash32[]) => {

@@ -137,12 +137,12 @@ class ReportedHeads {
     this.#isOpened = true
   }
 
-  /** As {@link open}, if there is a head. */
+  /** Like {@link open}, but only if there is a head. */
   openHeld(): void {
     if (this.#store.readHead() !== undefined) this.open()
   }
 
-  /** As {@link openHeld}, after `ms`; returns a function that ends the wait. */
+  /** Like {@link openHeld}, but after `ms`. Returns a function that ends the wait. */
   openWithin(ms: number): () => void {
     if (this.#store.readHead() === undefined) return () => {}
     const opening = setTimeout(() => this.open(), ms)

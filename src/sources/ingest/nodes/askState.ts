@@ -1,6 +1,6 @@
 /**
- * Questions about the state after a block. They name it by its hash (EIP-1898), of which there is one; a node that takes
- * numbers alone is asked by number, where it may have another block.
+ * Questions about the state after a block. They identify the block by its hash (EIP-1898), which is unique. A node that
+ * takes only numbers is asked by number, where it may have another block.
  */
 import { bytesToHex, type Hash32, toQuantity } from '../../../primitives/bytes.js'
 import { RlpError } from '../../../primitives/rlp.js'
@@ -8,7 +8,7 @@ import { NodeError } from '../../upstream/upstream.js'
 import { LieError, MovedError } from './lie.js'
 import type { Attempt } from './proving.js'
 
-/** A block; `number` is called where a node takes no hashes, and has undefined where the block is not known. */
+/** A block. `number` is called for a node that takes no hashes; it returns undefined for an unknown block. */
 export interface StateBlock {
   readonly hash: Hash32
   readonly number: () => number | undefined | Promise<number | undefined>
@@ -16,14 +16,14 @@ export interface StateBlock {
 
 /** JSON-RPC codes for parameters that cannot be read. */
 const formCodes: ReadonlySet<number> = new Set([-32602, -32600])
-/** Words with which nodes say the same under other codes, and words about a block that they do not have. */
+/** Words by which nodes report the same error under other codes, or that they lack a block. */
 const formWords =
   /invalid (argument|param|block|request)|cannot unmarshal|hex string|unsupported|not support/i
 const absentWords = /not found|unknown block|missing|pruned/i
 
 /**
- * What `check` returns for a node's answer about the state after a block; undefined where the node does not have it.
- * Rejects as {@link Attempt.ask} does, and as `check` throws; a wrong answer about a number is no lie.
+ * The result of `check` for a node's answer about the state after a block. Undefined if the node does not have the
+ * state. Rejects as {@link Attempt.ask} does, and with the errors of `check`. A wrong answer about a number is no lie.
  */
 export async function askState<T>(
   method: string,
@@ -52,7 +52,10 @@ export async function askState<T>(
 
 const quantityOf = (number: number | undefined) => (number === undefined ? undefined : toQuantity(number))
 
-/** The number that a node says a block has, for a block whose header is not stored; what it is asked for is checked. */
+/**
+ * The number of a block without a stored header, as a node reports it. It needs no check, because answers about the
+ * block are checked.
+ */
 async function askNumber(hash: Hash32, attempt: Attempt): Promise<string | undefined> {
   const block = await attempt.ask('eth_getBlockByHash', [bytesToHex(hash), false])
   const { number } = (block ?? {}) as { readonly number?: unknown }

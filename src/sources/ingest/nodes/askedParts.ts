@@ -112,7 +112,7 @@ export async function askReceipts(
   const receipts = await jsonReceipts(method, result, attempt)
   if (receipts === undefined || (await isNone(receipts))) return undefined
   const row = receiptsFromJson(receipts, types)
-  // Nodes of old omit the type of legacy transactions.
+  // Old nodes omit the type of legacy transactions.
   if ((receipts as readonly { readonly type?: unknown }[]).some(({ type }) => (type ?? null) === null))
     attempt.noteAbsent('type')
   return row

@@ -28,8 +28,8 @@ export class MovedError extends Error {
 }
 
 /**
- * An answer that is not of its method's form. This is no lie, because a caller may have chosen the part; nor does it
- * mean that the part cannot be proved, because another answer may be right. The message describes it.
+ * An answer that does not have its method's form. This is no lie, because a caller may have chosen the part. Nor does
+ * it mean that the part cannot be proved, because another answer may be right. The message describes it.
  */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError'

@@ -7,7 +7,7 @@ interface HeaderQuestions<H> {
   /** The header with this hash and number; undefined if no node has it. */
   byHash(hash: Hash32, number: number): Promise<H | undefined>
   parentOf(header: H): Hash32
-  /** Whether the block with this hash, and all below it, are not wanted; absent: all are wanted. */
+  /** Whether the block with this hash, and all below it, are not wanted; if absent, all are wanted. */
   isEnd?(hash: Hash32): boolean
 }
 

@@ -31,9 +31,9 @@ export interface ProvingOptions {
 export interface ProveOptions {
   /** Asked before all others, if it may be asked. */
   readonly first?: Upstream | undefined
-  /** Nodes that have none of these methods are skipped; absent: all nodes may be asked. */
+  /** Nodes that have none of these methods are skipped; if absent, all nodes may be asked. */
   readonly methods?: readonly string[]
-  /** Longest time; absent: {@link ProvingOptions.fetchMsMax}. */
+  /** Longest time; if absent, {@link ProvingOptions.fetchMsMax}. */
   readonly msMax?: number
 }
 
@@ -99,11 +99,14 @@ export class Proving {
 
   /**
    * The result of `prove` for the first node with right answers. Returns undefined if fewer than a quorum of nodes can
-   * still have it, or if all answering nodes deny it. `prove` makes requests. It throws {@link LieError} for an answer
-   * that contradicts a root or another answer, {@link MalformedError} or RlpError for one of another form,
-   * {@link NotProvedError} for a part that nothing proves, and returns undefined if the node lacks the thing. That is no
-   * lie: the node may be behind.
-   * Rejects with FaultError if no node gives a right answer.
+   * still have it, or if all answering nodes deny it. Rejects with FaultError if no node gives a right answer.
+   *
+   * `prove` makes requests. It returns undefined if the node lacks the thing, which is no lie: the node may be behind.
+   * It throws
+   *
+   * - {@link LieError} for an answer that contradicts a root or another answer,
+   * - {@link MalformedError} or RlpError for an answer of another form,
+   * - {@link NotProvedError} for a part that nothing proves.
    */
   async prove<T>(
     what: string,
@@ -263,7 +266,7 @@ class OneNode implements Attempt {
   readonly #not: readonly Upstream[]
   readonly #options: OneNodeOptions
 
-  /** `not`: nodes that are not asked. */
+  /** `not` are nodes that are not asked. */
   constructor(upstreams: Asking, not: readonly Upstream[], options: OneNodeOptions) {
     this.#upstreams = upstreams
     this.#not = not
@@ -309,12 +312,12 @@ class OneNode implements Attempt {
     }
     const { method, params } = questions.at(-1) as Question
     const result = await this.ask(method, params)
-    // It has the requested thing, so it lacks these methods.
+    // The node has the requested data, so it lacks these methods.
     if (result !== null) for (const other of inVain) this.node?.policy.methodFailed(other)
     return { method, result }
   }
 
-  /** Undefined if this node gives no answer, or none of the permitted ones does. */
+  /** The answer; undefined if this node gives none, or none of the permitted nodes does. */
   async #askIfKnown({ method, params, isPatient = false }: Question): Promise<unknown> {
     const retry = new Retry(this.#options.deadline)
     for (;;) {

@@ -43,7 +43,7 @@ export function receiptRlp(receipt: Json, types: TransactionTypes): Uint8Array {
   }
 }
 
-/** As {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link MalformedError}. */
+/** Like {@link receiptsFromJson}, from the hex of debug_getRawReceipts. Throws {@link MalformedError}. */
 export function receiptsFromRaw(answer: unknown): Uint8Array {
   if (!Array.isArray(answer)) throw new MalformedError('receipts that are no list')
   return encodeRlp(answer.map(bytesOf))

@@ -53,7 +53,7 @@ export class UpstreamBlocks {
     })
   }
 
-  /** As {@link byNumber}, by hash. `claimer` is a node that claims to have it. */
+  /** Like {@link byNumber}, but by hash. `claimer` is a node that claims to have it. */
   byHash(hash: Hash32, claimer?: Upstream): Promise<FetchedBlock | undefined> {
     return this.proving.find(async (attempt) => mustBe(await this.#fetch(hash, attempt), hash), claimer)
   }

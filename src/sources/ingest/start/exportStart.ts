@@ -22,7 +22,7 @@ interface ExportedStart {
   readonly network: string
   readonly number: number
   readonly folder: string
-  /** Absent: nothing stops the export. */
+  /** Ends the export; if absent, nothing stops it. */
   readonly stop?: AbortSignal
 }
 

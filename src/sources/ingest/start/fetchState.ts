@@ -67,7 +67,7 @@ interface Place {
   /** Hash of the block. */
   readonly block: string
   readonly bytes: number
-  /** Start of the next page of accounts, and how many of it are done; undefined: all is fetched. */
+  /** Start of the next page of accounts, and how many of it are done; if undefined, all is fetched. */
   readonly start: string | undefined
   readonly done: number
   /** Next slot of the account after these, if some of its slots are written. */
@@ -175,7 +175,7 @@ class FetchedFile {
 interface FetchedAccount {
   readonly address: string
   readonly storageRoot: Uint8Array
-  /** Its line without its slots and the end. */
+  /** Line of the account without its slots and the end. */
   readonly text: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The block at which a store begins, and the headers before it that BLOCKHASH may need: read from files, each linked to
- * the next by its hash. Owns their checks; loadState.ts compares the state with the block.
+ * The block at which a store begins, and the headers before it that BLOCKHASH may need. They are read from files, each
+ * linked to the next by its hash. Owns their checks; loadState.ts compares the state with the block.
  */
 import type { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader, type Header, headerHash, requireKnownFork } from '../../../data/chain/header.js'
@@ -52,7 +52,7 @@ export async function readStartHeaders(paths: readonly string[]): Promise<StartH
   return headers
 }
 
-/** From the RLP of a header, or of a block. */
+/** A start header from the RLP of a header, or of a block. */
 export function startHeader(rlp: Uint8Array): StartHeader {
   const isBlock = Array.isArray(decodeRlpList(rlp)[0])
   const block = isBlock ? parseBlock(rlp) : undefined

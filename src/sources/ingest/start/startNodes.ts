@@ -1,6 +1,6 @@
 /**
- * Nodes that provide the block at which a store begins, if it is in no file, and that confirm it: by a quorum of them,
- * or by validators' signatures. Owns which block that is; `fetchState.ts` owns its state.
+ * Nodes that provide the first block of a store, if it is in no file, and that confirm it. A quorum of nodes or
+ * validators' signatures confirm it. Owns which block that is; `fetchState.ts` owns its state.
  */
 
 import { ancestorsMax } from '../../../data/store/chainRows.js'

@@ -26,9 +26,9 @@ export interface IngestStore {
   readonly chainId?: number | undefined
   /** Whether a new store is the embedded network's own; see {@link ChainIdentity}. */
   readonly isEmbedded?: boolean
-  /** How much of the past is kept; absent: all. */
+  /** How much of the past is kept; if absent, all. */
   readonly history?: HistoryLimits
-  /** How many ready answers are stored; absent: none. */
+  /** How many ready answers are stored; if absent, none. */
   readonly ready?: ReadyLimits
   /** Where the blocks of a file, replay or node are published. */
   readonly publish?: PublishPlan | undefined
@@ -39,7 +39,7 @@ export interface IngestTask extends IngestStore {
   readonly files: readonly string[]
   /** Whether the files are archives, whose blocks are executed. */
   readonly areArchives?: boolean
-  /** Makes the store from the state after a block; absent: from its genesis. */
+  /** Makes the store from the state after a block; if absent, from its genesis. */
   readonly start?: StartPlan | undefined
 }
 
@@ -47,11 +47,11 @@ export interface IngestTask extends IngestStore {
 export interface StartPlan {
   /** Paths of files of headers and blocks; the newest one is the start block. Empty: nodes provide them. */
   readonly headers: readonly string[]
-  /** Path of a dump of the state (start/stateDump.ts); undefined: nodes provide it. */
+  /** Path of a dump of the state (start/stateDump.ts); if undefined, nodes provide it. */
   readonly state: string | undefined
   /** Nodes that provide everything that is not in a file; they must know the block. */
   readonly nodes?: StartNodesPlan | undefined
-  /** Hash of the block, lower-case hex; undefined: the newest of the headers, or the last finalized one. */
+  /** Hash of the block, lower-case hex; if undefined, the newest of the headers, or the last finalized one. */
   readonly hash: string | undefined
   /** Total difficulty up to and including the block; undefined if it follows from the header. */
   readonly totalDifficulty: bigint | undefined
@@ -87,23 +87,34 @@ export interface DevelopPlan {
   readonly mining: boolean
   /** Number of accounts of the well-known mnemonic that it signs for. */
   readonly accounts: number
-  /** Absent: it begins with its genesis. */
+  readonly limits: MiningLimits
+  /** The block on which the chain begins; if absent, it begins with its genesis. */
   readonly fork?: ForkPlan | undefined
+}
+
+/** Members of `limits` in the configuration. */
+export interface MiningLimits {
+  readonly minedBlocksMax: number
+  readonly executedBlocksMax: number
 }
 
 /** The block of another chain on which a developer chain begins. */
 export interface ForkPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** Undefined: the newest one. */
+  /** Number of the block; if undefined, the newest one. */
   readonly block?: number | undefined
   /** Time between two polls of a node for its head, which nothing here follows. */
   readonly pollMs: number
-  /** Undefined: that of the forked chain. */
+  /** Chain id; if undefined, the one of the forked chain. */
   readonly chainId?: number | undefined
-  /** In wei, of each account that it signs for. Decimal. */
+  /** Balance of each account that it signs for, in wei, as a decimal. */
   readonly balance: string
   /** Longest time for one fetch. */
   readonly fetchMsMax: number
+  /** Most slots of one proof. */
+  readonly forkProofSlotsMax: number
+  /** Most rounds of fetching for one piece of work. */
+  readonly forkRoundsMax: number
 }
 
 /** `workerData` of a thread whose blocks a consensus client gives and chooses. */
@@ -114,8 +125,24 @@ export interface ConsensusTask extends IngestStore {
 interface ConsensusPlan {
   /** Nodes that send the blocks between the store and the chosen head; empty: none does. */
   readonly from: readonly UpstreamOptions[]
+  /** Beacon nodes that are asked for those blocks, too. */
+  readonly beaconNodes: readonly UpstreamOptions[]
   /** Nodes that get the transactions of the pool, too. */
   readonly transactions: { readonly to: readonly UpstreamOptions[] }
+  /** Longest time for one block of the nodes, over all attempts. */
+  readonly fetchMsMax: number
+  readonly gap: GapLimits
+}
+
+/** Limits of the work on a gap: members of `limits` in the configuration (config/limits.ts), without their `engine`. */
+export interface GapLimits {
+  readonly receivedMax: number
+  readonly windowBlocks: number
+  readonly batchBlocks: number
+  readonly batchBytes: number
+  readonly turnMs: number
+  readonly retryMs: number
+  readonly missingMs: number
 }
 
 /** `workerData` of a thread that takes the blocks published by another process. */
@@ -138,9 +165,9 @@ export interface ArchiveTask {
   readonly identity: ChainIdentity
   /** Paths of files. */
   readonly archives: readonly string[]
-  /** Their bytes in all. */
+  /** Bytes of all files. */
   readonly bytesTotal: number
-  /** Trusted accumulators, lower-case hex; undefined: all are trusted. A gateway's archives need none. */
+  /** Trusted accumulators, lower-case hex; if undefined, all are trusted. A gateway's archives need none. */
   readonly accumulators: readonly string[] | undefined
 }
 
@@ -154,7 +181,7 @@ export interface GatewayTask extends IngestStore, HeadsPlan {
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   readonly historyBlocks: number
   readonly logs?: GatewayLogs | undefined
-  /** Absent: 4 GiB, 4,096 proofs with a head, and nothing pinned. */
+  /** Limits of stored data; if absent, 4 GiB, 4,096 proofs with a head, and nothing pinned. */
   readonly workingSet?: WorkingSetPlan | undefined
   /** Longest time for one fetch. */
   readonly fetchMsMax: number
@@ -163,11 +190,11 @@ export interface GatewayTask extends IngestStore, HeadsPlan {
 /** Nodes whose head is followed, and the settings for that. */
 interface HeadsPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** How many of them must have a head, and must agree on data that cannot be proved; absent: a majority. */
+  /** How many of them must have a head, and must agree on data that cannot be proved; if absent, a majority. */
   readonly quorum?: number | undefined
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
-  /** Absent: the head is that of the upstreams. */
+  /** Beacon nodes that confirm the head; if absent, the head is that of the upstreams. */
   readonly beacon?: BeaconPlan | undefined
 }
 
@@ -236,11 +263,11 @@ export type SourceTask = ChainTask | FeedTask | ArchiveTask | GatewayTask
 export interface BeaconPlan {
   /** Nodes with the Beacon API. */
   readonly nodes: readonly UpstreamOptions[]
-  /** Root of a finalized beacon block, hex; absent: the one of an earlier start. */
+  /** Root of a finalized beacon block, hex; if absent, the one of an earlier start. */
   readonly checkpoint?: string | undefined
   /** Time between two requests for the newest signed block. */
   readonly pollMs: number
-  /** The consensus layer of a network that is not known by its chain id; absent: as a beacon node reports. */
+  /** The consensus layer of a network that is not known by its chain id; if absent, as a beacon node reports. */
   readonly network?:
     | {
         readonly genesisTime: number
@@ -288,6 +315,8 @@ export interface UpstreamsState {
   readonly nodes: readonly UpstreamState[]
   /** Only for a source with beacon nodes. */
   readonly signed?: SignedState | undefined
+  /** Beacon nodes that send blocks, and no signatures. */
+  readonly beaconNodes?: readonly BeaconNodeState[]
   /** Only for a gateway. */
   readonly workingSet?: WorkingSetState | undefined
 }
@@ -338,8 +367,8 @@ export interface ImportedEpoch {
   /** Whether the accumulator is in a list of trusted ones. */
   readonly isTrusted: boolean
   /**
-   * Link of its blocks: genesis is the first, the first follows the previous epoch, the last is an ancestor of a
-   * gateway's head, or none of these is known.
+   * Link of its blocks. `genesis`: the first block is genesis. `previous`: the first follows the previous epoch.
+   * `head`: the last is an ancestor of a gateway's head. `none`: no link is known.
    */
   readonly link: 'genesis' | 'previous' | 'head' | 'none'
 }
@@ -371,8 +400,8 @@ export type IngestMessage =
   | {
       readonly type: 'failed'
       /**
-       * `defect`: a bug of the program; `operator`: the operator can remove the cause; `room`: the store takes no
-       * writes until there is room, but can be read; `store`: the store is broken for this process.
+       * `defect`: a bug of the program. `operator`: the operator can remove the cause. `room`: the disk is full, so
+       * that the store can only be read. `store`: the store is broken for this process.
        */
       readonly fault: 'defect' | 'operator' | 'room' | 'store'
       readonly message: string

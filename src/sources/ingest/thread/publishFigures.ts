@@ -4,6 +4,7 @@ import { setInterval } from '../../../primitives/timers.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import type { SignedHead } from '../beacon/signedHead.js'
 import type { ChainImporter } from '../blocks/importer.js'
+import type { BeaconBlocks } from '../engine/beaconBlocks.js'
 import type { EngineFigures } from '../engine/engineFigures.js'
 import type { ProofFetcher } from '../gateway/proofFetcher.js'
 import type { WorkingSet } from '../gateway/workingSet.js'
@@ -19,6 +20,7 @@ interface FigureSources {
   readonly upstreams?: Upstreams
   readonly fetcher?: ProofFetcher
   readonly signed?: SignedHead | undefined
+  readonly beacon?: BeaconBlocks | undefined
   readonly workingSet?: WorkingSet
   readonly engine?: () => EngineFigures
 }
@@ -42,6 +44,7 @@ function readFigures({
   upstreams,
   fetcher,
   signed,
+  beacon,
   workingSet,
   engine,
 }: FigureSources): IngestFigures {
@@ -49,7 +52,7 @@ function readFigures({
     heapBytes: getHeapStatistics().used_heap_size,
     commits: { ...store.commits },
     phases: { ...importer?.seconds },
-    upstreams: [...(upstreams?.figures() ?? []), ...(signed?.figures() ?? [])],
+    upstreams: [upstreams, signed, beacon].flatMap((nodes) => nodes?.figures() ?? []),
     kept: { ...fetcher?.kept },
     signed: signed?.state,
     heads: workingSet && { ...workingSet.heads },

@@ -1,6 +1,6 @@
 /**
- * The frame of every source that executes blocks: opens its store, counts its blocks, and ends in order in every case:
- * first the tasks of the source, then unpublished blocks, then the store. Owns no blocks.
+ * The frame of every source that executes blocks: opens its store, counts its blocks, and always ends in order. First
+ * the tasks of the source end, then unpublished blocks are sent, then the store closes. Owns no blocks.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../../data/chain/forks.js'
@@ -26,7 +26,7 @@ export interface SourceHost {
   readonly report: Report
   /** Aborted when the source must end. */
   readonly signal: AbortSignal
-  /** Gets the answerer of calls once the store is open, for a source that answers any. */
+  /** Gets the answerer of calls once the store is open, if the source answers calls. */
   readonly onReady?: (calls: CallAnswerer) => void
   /** Called once the store is open. */
   readonly openPublisher?: OpenPublisher

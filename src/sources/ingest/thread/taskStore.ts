@@ -11,8 +11,8 @@ import type { IngestStore } from './messages.js'
 
 /**
  * Opens the store of a task for writing, or makes it from the task's genesis. `complete` may change a genesis before it
- * is stored, or find one if there is no file. Throws OperatorError for an unusable genesis or store, for a store in
- * which no blocks are executed, and if genesis, store and task name different chains.
+ * is stored, or find one if there is no file. Throws OperatorError for an unusable genesis or store, and for a store in
+ * which no blocks are executed. Also throws it if genesis, store and task name different chains.
  */
 export async function openTaskStore(
   task: IngestStore,
@@ -47,7 +47,7 @@ export async function openTaskStore(
   }
 }
 
-/** Has the store keep answers about its newest blocks, in the words in which they are rendered for requests. */
+/** Makes the store keep answers about its newest blocks, in the words in which they are rendered for requests. */
 export function keepReady(store: ChainWriter, limits: ReadyLimits): void {
   const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
   const chain = new Chain(store, options)

@@ -73,7 +73,7 @@ export class Announcements {
     this.#wake = new AbortController()
   }
 
-  /** Whether it was announced and is still kept. */
+  /** Whether the transaction was announced and its hash is still stored. */
   has(hash: Uint8Array): boolean {
     return this.#known.has(latin1Key(hash))
   }

@@ -56,7 +56,7 @@ interface RelayOptions extends SentOptions {
   readonly schedule: ForkSchedule
   /** Longest time for one forwarded request. */
   readonly timeoutMs: number
-  /** Proves the head if it is a signed one, see {@link headProofMethod}. */
+  /** Proves the head if it is signed; see {@link headProofMethod}. */
   readonly proveHead?: ((checkpoint: string, blockHash: string) => Promise<string | undefined>) | undefined
 }
 
@@ -140,7 +140,7 @@ export class Relay implements SourceCalls {
       if (equalBytes(tx.hash, hash)) return pendingTransactionJson(bytes, tx.sender, hash)
       asked.upstream.policy.accuse(`a transaction that is not ${bytesToHex(hash)}`)
     } catch (error) {
-      // Its type may not be known here.
+      // The type of the transaction may be unknown here.
       if (!(error instanceof BlockJsonError || error instanceof InvalidTransactionError)) throw error
     }
     return undefined

@@ -23,9 +23,9 @@ interface SentBounds {
 }
 
 /**
- * go-ethereum's pool has as many places for executable transactions, of 128 KiB at most, or 1 MiB with blobs; it drops
- * others after the same time. A transaction also leaves when its block is {@link settledBlocks} old, and when another
- * with its nonce is in a block or was sent. Pending nonces count the same transactions.
+ * go-ethereum's pool has as many places for executable transactions, and drops others after the same time. A
+ * transaction has 128 KiB at most, or 1 MiB with blobs. It also leaves when its block is {@link settledBlocks} old, and
+ * when another one with its nonce is in a block or was sent. Pending nonces count the same transactions.
  */
 export const sentBounds: SentBounds = {
   countMax: 5_120,
@@ -267,7 +267,7 @@ export class SentTransactions {
         .map(async ({ upstream, answer }) => {
           const known = await answer.catch(() => undefined)
           isHeld ||= known !== undefined && known !== null
-          // Only null means that it is lost.
+          // Only null means that the transaction is lost.
           if (known !== null) return
           // Some are lost and sent again at each lookup; only the first loss is reported.
           const reported = isLossReported ? undefined : losses.get(upstream.name)

@@ -23,7 +23,7 @@ import { encodeRlp } from '../../../primitives/rlp.js'
 /** A state from the flat tables. Both lists may be walked twice. */
 export interface FlatState {
   readonly name: string
-  /** In address order. */
+  /** Accounts in the order of their addresses. */
   readonly accounts: () => Iterable<readonly [Address, Uint8Array]>
   /** By `address ‖ slot`, in key order. */
   readonly slots: () => Iterable<readonly [Uint8Array, Uint8Array]>

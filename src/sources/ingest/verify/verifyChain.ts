@@ -52,7 +52,7 @@ export interface VerifyReport {
   readonly slots: number
   /** Number of trie rows in all versions, each checked by its hash. */
   readonly trieNodes: number
-  /** What callers of a developer chain changed by hand, as a sentence. */
+  /** Changes that callers of a developer chain made by hand, as a sentence. */
   readonly changedByHand?: string | undefined
   /** One sentence each; empty for a sound store. */
   readonly faults: readonly string[]

@@ -1,4 +1,7 @@
-/** Traces that are posted to a thread together: each begins again alone where it gives parts of its result, or takes long. */
+/**
+ * Traces that are posted to a thread together. A trace that sends parts of its result, or takes long, begins again
+ * alone.
+ */
 import t from 'tap'
 import { blocks } from '../../../rpc/demoChain.js'
 import { startService } from '../../../service/service.js'

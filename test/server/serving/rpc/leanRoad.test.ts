@@ -1,8 +1,8 @@
 // @alone it closes the pool of the demo network, which its support module opens once
 /**
- * Calls that are recognised by their layout and read from their bytes are answered as those that are parsed: the same
- * requests in random spellings to both, over sockets as well, and what is paid, counted, logged and traced for them, and
- * their limits and turns. SEED repeats a run.
+ * Calls that are recognised by their layout, and read from their bytes, get the same answers as parsed calls. Sends the
+ * same requests in random spellings to both, over sockets as well. Compares payments, counts, logs, traces, limits and
+ * turns. SEED repeats a run.
  */
 import t, { type Test } from 'tap'
 import { allotCounts, EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'
@@ -151,7 +151,7 @@ const { address: owner, slot: place } = examples.slots[0] as (typeof examples.sl
 const slotCall = `{"jsonrpc":"2.0","id":1,"method":"eth_getStorageAt","params":["${owner}","${place}","latest"]}`
 
 const all = Object.values(methods) as readonly Method<Network>[]
-/** Whose parameters are not read from bytes. */
+/** Methods whose parameters are not read from bytes. */
 const parsed = all.map((method) => ({
   ...method,
   params: method.params.map(({ read: _, ...param }) => param),
@@ -160,7 +160,7 @@ const parsed = all.map((method) => ({
 interface Road {
   readonly endpoint: Endpoint
   readonly counts: EdgeCounts
-  /** What was counted of keys, in order. */
+  /** The usage of keys, in order. */
   readonly usage: unknown[][]
 }
 
@@ -204,7 +204,7 @@ function shown({ body, result: _, isKept: __, ...answer }: Answer): string {
   return JSON.stringify({ ...answer, text: bodyText({ body }) })
 }
 
-/** What is counted, but for times. */
+/** All counts, except times. */
 function counted({ counts }: Road): unknown {
   const ofMethods = counts
     .readMethods()
@@ -381,7 +381,7 @@ test('a key that sends thousands of requests at once has the same share of a tur
     while (answered < requests && (await client.read()) !== undefined) answered++
     isOver = true
     client.socket.destroy()
-    // Those of a turn that are only counted in all, and one for each connection: this one, and those of fetch.
+    // Requests of a turn that are only counted in total, and one for each connection: this one, and those of fetch.
     t.ok(most > 0 && most <= requestsOfKeyMax + 63 + 8, `${most} in a turn`)
     await asksModestly()
   }

@@ -1,4 +1,4 @@
-/** Which requests are traced, what is sent of them, and what becomes of it where the collector does not take it. */
+/** Which requests are traced, the sent spans, and their loss if the collector does not take them. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -23,7 +23,7 @@ const line: RequestLine = {
   microseconds: 41,
 }
 
-/** A deadline that no test reaches. */
+/** A deadline beyond any test. */
 const patient = { timeoutMs: 3_600_000, closeMsMax: 3_600_000, delayMs: 1 }
 
 function makeTracer(t: Test, endpoint: string, options: Partial<TracerOptions> = {}) {

@@ -352,7 +352,7 @@ test('an address that cannot be listened on is told in a sentence', async (t) =>
   const { port } = await withServer(t)
   const rows = [
     [{ port }, `Cannot listen on 127.0.0.1:${port}: choose another address or port, or stop`],
-    // RFC 5737: no machine has it.
+    // RFC 5737: no machine has this address.
     [{ host: '192.0.2.1', port }, `Cannot listen on 192.0.2.1:${port}: this machine has no such address;`],
     [{ host: 'no.such.invalid', port }, /^Cannot listen on no\.such\.invalid:\d+: /],
   ] as const

@@ -1,4 +1,4 @@
-/** How bodies come in over HTTP: in pieces, too long, too slow, too many, and with a length in doubt. */
+/** Bodies over HTTP: in pieces, too long, too slow, too many, and with an ambiguous length. */
 import { waitFor } from '../../../library/until.js'
 import { test } from '../../../transport/eachTransport.js'
 import { RawClient, rawPost } from '../../../unit/serving/transport/rawClient.js'

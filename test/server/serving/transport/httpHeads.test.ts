@@ -1,4 +1,6 @@
-/** Heads of requests that can be read in two ways, other versions and protocols, and what HEAD and Expect get. */
+/**
+ * Heads of requests that can be read in two forms, other versions and protocols, and the answers to HEAD and Expect.
+ */
 import { test } from '../../../transport/eachTransport.js'
 import { RawClient, rawPost } from '../../../unit/serving/transport/rawClient.js'
 import { call, echo, echoed, goodKey, withServer } from '../../../unit/serving/transport/testServer.js'
@@ -58,7 +60,7 @@ test('a request that can be read in two ways is refused, and nothing after it ru
     await client.closed()
     t.equal(network.runs, 0, what)
   }
-  // What only this program sees is answered with its reason where nothing is hidden behind it.
+  // An ambiguity that this program alone detects gets its reason, if nothing is hidden behind it.
   const alone = await RawClient.connect(port)
   alone.write(withLength('host: other.example'))
   const refused = await alone.read()
@@ -119,7 +121,7 @@ test('a client that waits for 100 Continue is told to go on, or is refused befor
   t.equal((await client.read())?.body, echoed)
   client.write(expecting(1001))
   let answer = await client.read({ head: true })
-  // uWebSockets.js says so of itself before it asks us.
+  // uWebSockets.js sends this itself before it calls our handler.
   if (answer?.status === 100) answer = await client.read({ head: true })
   t.equal(answer?.status, 413)
   await client.closed()

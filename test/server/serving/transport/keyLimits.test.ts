@@ -1,4 +1,4 @@
-/** What keys with limits of their own may use, from the real key ring to both transports. */
+/** The limits of keys with limits of their own, from the real key ring to both transports. */
 import { createKey, revokeKey } from '../../../../src/serving/access/keyChanges.js'
 import { test } from '../../../transport/eachTransport.js'
 import { call, echo, echoed } from '../../../unit/serving/transport/testServer.js'

@@ -1,4 +1,4 @@
-/** Where keys may be used and what they may call, from the real key ring to both transports. */
+/** Scopes of keys by place and method, from the real key ring to both transports. */
 import { randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import {
@@ -116,7 +116,7 @@ test('an open WebSocket follows its key, and ends where that ends', async (t) =>
   t.equal(await stays.ask(echo), echoed)
   set({ scopes: { methods: ['eth_*'] } })
   const other = await connect(`/ws/v3/${createKey(store, ring.pepper, { name: 'other' }, 'test').text}`)
-  // The change was seen once a key that was made after it is.
+  // The server has seen the change once it accepts a key that was made later.
   revokeKey(store, 'other', 'test')
   t.strictSame(await other.closed, { code: 1008, reason: 'unauthorized: this API key has been revoked' })
   t.match(JSON.parse((await stays.ask(echo)) ?? ''), { error: { code: -32004 } })
@@ -141,7 +141,7 @@ test('WebSockets of tokens stay when their key changes, also while many wrong on
   const authorization = `Bearer ${await sign(secret)}`
   const stays = await connect('/ws', { authorization })
   const forged = await sign(randomBytes(32))
-  // The date stands still, so that all of them count as of one moment.
+  // The clock does not move, so that all of them count at one moment.
   for (let time = 0; time < 200; time++) ring.authorize(forged)
   set({ scopes: { methods: ['eth_*'] } })
   const other = await connect(`/ws/v3/${createKey(store, ring.pepper, { name: 'other' }, 'test').text}`)

@@ -1,6 +1,6 @@
 /**
- * Long messages of WebSockets go in fragments, a part in each turn of the event loop: others are served between them, and
- * events and answers of the same connection keep their order and their bytes.
+ * Long messages of WebSockets go in fragments, one in each turn of the event loop. Other clients are served between
+ * them. Events and answers of the same connection keep their order and their bytes.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -18,10 +18,10 @@ import { call, echo, echoed } from '../../../unit/serving/transport/testServer.j
 
 const MiB = 2 ** 20
 
-/** A connection that accepts all, or of each send so many bytes until the next turn. */
+/** A connection that accepts everything, or a number of bytes of each send until the next turn. */
 class TestWire implements SocketWire {
   unsentBytes = 0
-  /** Whole messages that came out. */
+  /** Complete messages that were sent. */
   readonly messages: string[] = []
   /** Turn of the event loop → bytes that were passed on. */
   readonly turns: number[] = []

@@ -6,7 +6,7 @@ import { echo, echoed, goodKey, withServer } from '../../../unit/serving/transpo
 
 const statisticsPath = '/proc/self/net/snmp'
 
-/** TCP segments that this machine has sent; undefined where the system does not tell. */
+/** TCP segments that this machine has sent; undefined if the system does not report them. */
 function segmentsSent(): number | undefined {
   try {
     const [names, values] = readFileSync(statisticsPath, 'utf8')

@@ -10,7 +10,7 @@ import { withServer } from '../../../unit/serving/transport/testServer.js'
 /** More than one queue of uWebSockets.js takes (512), and fewer than most processes may have open files. */
 const burst = 800
 
-/** Opens connections one after the other, and keeps them; fails where one is not open in a minute. */
+/** Opens connections one after the other, and keeps them. Fails if one is not open within a minute. */
 const client = `
   const { connect } = require('node:net')
   const [port, count] = process.argv.slice(1).map(Number)

@@ -1,4 +1,4 @@
-/** Which requests are logged, what their lines say, and their ids in headers. */
+/** Which requests are logged, the content of their lines, and their ids in headers. */
 import type { Test } from 'tap'
 import type { RequestLine } from '../../../../src/serving/transport/requestLog.js'
 import { test } from '../../../transport/eachTransport.js'

@@ -13,7 +13,7 @@ async function post(port: number, path: string, body = echo) {
   return answer
 }
 
-/** A log and a tracer of all requests, which note what they got. */
+/** A log and a tracer of all requests, which record their calls. */
 function watching() {
   const noted: unknown[] = []
   const tracer: RequestTracer = {

@@ -74,7 +74,7 @@ t.test('a head that one of three claims leads nobody, and its node is not asked 
   second.head = toyHeader('a', 2)
   await headOf(upstreams, blockHash('a', 2))
   t.equal(upstreams.head?.claim.number, 2)
-  // By what they answered it is the last.
+  // By its answers, this node is the last.
   const ghost = nodes[2] as WeatherNode
   ghost.weather = () => ({ kind: 'status', status: 500 })
   const errors = () => upstreams.figures().find(({ name }) => ghost.url.endsWith(name))?.failed ?? 0
@@ -87,9 +87,9 @@ t.test('a head that one of three claims leads nobody, and its node is not asked 
 t.test('nodes that do not vote delay no head', async (t) => {
   const { chains, nodes, upstreams } = await openToys(t, 5, { timeoutMs: 600_000 })
   await headOf(upstreams, blockHash('a', 1))
-  // Three are enough for a head; the other two have to be known as nodes of this chain before they fall silent.
+  // Three nodes are enough for a head. The other two must have reported this chain before they fall silent.
   while (upstreams.states().some(({ head }) => head !== 1)) await upstreams.poll()
-  // Two claim a higher block, and do not say what is below.
+  // Two nodes claim a higher block, and do not report the blocks below.
   for (const [index, chain] of chains.entries()) {
     if (index < 3) continue
     chain.head = toyHeader('b', 50 + index)
@@ -197,7 +197,7 @@ t.test('a node that claims without end has the others asked now and then', async
   }
   await waitFor('the newest claim', () => asked.filter((number) => number === '0x1388').length === 2)
   t.ok(asked.length < 1_000, `${asked.length} questions`)
-  // The wait of one is none of the others.
+  // The wait for one node does not delay another.
   for (const honest of [one, other]) honest.take(claimOf('a', 10_001))
   choice.claimed(other)
   await waitFor('the next head', () => choice.head?.claim.number === 10_001)

@@ -1,4 +1,4 @@
-/** What requests say of themselves, what is unpacked, where a redirect leads, and the way through a proxy. */
+/** The headers of requests, unpacking, the targets of redirects, and connections through a proxy. */
 import { createServer, type IncomingMessage, request as open, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
@@ -25,7 +25,7 @@ async function listen(t: Test, server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Of JSON-RPC, and as well of the Beacon API. */
+/** An answer of both JSON-RPC and the Beacon API. */
 const answer = '{"jsonrpc":"2.0","id":1,"result":"0x7","data":{}}'
 
 function serve(t: Test, reply: Serve, status = 200): Promise<string> {
@@ -154,7 +154,7 @@ t.test('a percent sign in the password of a URL stands for itself where it begin
   }
 })
 
-/** A proxy that forwards, and tunnels, wherever it is asked to, to the node at `host`. */
+/** A proxy that forwards and tunnels all requests to the node at `host`. */
 async function openProxy(t: Test, host: string) {
   const asked: { readonly target: string; readonly authorization: string | undefined }[] = []
   const note = (request: IncomingMessage) =>

@@ -19,7 +19,7 @@ export function toyHeader(branch: string, number: number) {
   return { number: `0x${number.toString(16)}`, hash, parentHash }
 }
 
-/** What a node of the toy chain answers, with head {@link ToyChain.head}. */
+/** The answers of a node of the toy chain, with head {@link ToyChain.head}. */
 export class ToyChain {
   head = toyHeader('a', 1)
   chainId = '0x7'
@@ -52,12 +52,12 @@ export function optionsOf(node: WeatherNode, more: Partial<UpstreamOptions> = {}
   return { url: node.url, timeoutMs: 30_000, answerBytesMax: 2 ** 20, ...more }
 }
 
-/** A deadline that no test reaches. */
+/** A deadline beyond any test. */
 export function soon(): number {
   return performance.now() + 60_000
 }
 
-/** Nodes asked as one, and what was said to the operator. */
+/** Nodes behind one `Upstreams`, and the messages for the operator. */
 interface Opened {
   readonly upstreams: Upstreams
   readonly lines: string[]
@@ -93,7 +93,7 @@ export function headOf(upstreams: Upstreams, hash: string): Promise<void> {
   })
 }
 
-/** Nodes of toy chains that are only polled, and what asks them. */
+/** Nodes of toy chains that are only polled, and their {@link Upstreams}. */
 export async function openToys(t: Test, count: number, more: Parameters<typeof openUpstreams>[2] = {}) {
   const chains = Array.from({ length: count }, () => new ToyChain())
   const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))

@@ -332,7 +332,7 @@ t.test('quarantine doubles with each lie, and a minute without one halves it', a
     t.ok(upstream.policy.isQuarantined)
     return Number(/not asked for (\d+) s/.exec(notices.at(-1) as string)?.[1])
   }
-  /** Lets the quarantine end, and so many seconds go by after it. */
+  /** Waits for the end of the quarantine, and then this number of seconds. */
   const pass = (seconds: number, after: number) => {
     laterMs += (seconds + after) * 1_000
     t.notOk(upstream.policy.isQuarantined)

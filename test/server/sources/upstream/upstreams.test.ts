@@ -314,7 +314,8 @@ t.test('a socket that is lost while its node is polled begins no second watch', 
     await held.promise
     return chain.answer(call)
   })
-  // Whose watch goes on when its socket is lost: it polls and subscribes again, and so would the first node's.
+  // The watch of this node continues when its socket is lost: it polls and subscribes again, and so would the first
+  // node's.
   const other = await openNode(t)
   const { upstreams } = openUpstreams(t, [node, other])
   upstreams.onHead(() => undefined)

@@ -124,7 +124,8 @@ t.test('difficulty follows its parent as in independent code, bombs included', a
     if (fork === 'london') continue
     const parents = fc.record({
       number: fc.oneof(fc.nat(500_000), fc.integer({ min: 2_900_000, max: 16_000_000 })),
-      // Clear of the minimum: geth, which the chains here come from, applies it before the bomb, others after it.
+      // The difficulty is far above the minimum: geth, which made these chains, applies the minimum before the bomb,
+      // others after it.
       difficulty: fc.oneof(
         fc.bigInt({ min: 140_000n, max: 300_000n }),
         fc.bigInt({ min: 140_000n, max: 2n ** 54n }),

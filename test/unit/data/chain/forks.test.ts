@@ -121,7 +121,7 @@ t.test('a genesis of Besu says the same in its own words', async (t) => {
 })
 
 t.test('the files of Besu for public networks are read', async (t) => {
-  // As of the configurations of Hoodi and Holesky at eth-clients.
+  // Fork times from the configurations of Hoodi and Holesky at eth-clients.
   const besu = {
     preMergeForkBlock: 0,
     ethash: {},

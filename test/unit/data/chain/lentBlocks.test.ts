@@ -1,5 +1,5 @@
 // @alone it measures its process, or closes what others share
-/** Blocks whose memory is used again for the next one: answers, and what they leave to the garbage collector. */
+/** Blocks whose memory is reused for the next one: their answers, and their garbage. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ function resolve(chain: Chain, number: number): ResolvedBlock {
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** Bytes outside V8's heap that `read` of `count` blocks takes, by block; less where the collector ran meanwhile. */
+/** Bytes outside V8's heap that `read` of `count` blocks takes, by block; less if the collector ran meanwhile. */
 function bytesPerBlock(count: number, read: (number: number) => void): number {
   collectGarbage()
   const before = process.memoryUsage().arrayBuffers

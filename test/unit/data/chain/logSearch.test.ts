@@ -40,7 +40,7 @@ const filter = fc.record({
 type Filter = typeof filter extends fc.Arbitrary<infer F> ? F : never
 const question = fc.record({
   filter,
-  /** Of all heads that there ever were. */
+  /** Index of a head among all heads so far. */
   head: fc.nat(),
   first: fc.nat(),
   last: fc.nat(),
@@ -62,7 +62,7 @@ function isWanted(log: ChosenLog, { addresses, topics }: Filter): boolean {
   })
 }
 
-/** The texts of the logs that match, by block, as the block itself tells them. */
+/** The texts of the matching logs, by block, from the block itself. */
 function scan(forks: ForkingChain, chain: readonly ForkBlock[], filter: Filter): string[][] {
   return chain.map(({ blockDiff, logs }) => {
     const rendered = [...(forks.chain.eachLog(blockDiff.hash) ?? [])]
@@ -109,7 +109,7 @@ t.test('finds what a plain scan finds, on every branch that there ever was', asy
               throw new Error(`blocks ${first} to ${last}: ${found.text}, not ${wanted}`)
             }
             if (found.last === last) continue
-            // It ended because the next block would have been too much.
+            // The search ended because the next block would have been too much.
             const next = perBlock[found.last + 1]?.length ?? 0
             if (found.last < first || found.count === 0 || found.count + next <= bounds.logsMax) {
               throw new Error(`blocks ${first} to ${last} ended at ${found.last} with ${found.count} logs`)

@@ -1,4 +1,4 @@
-/** What `safe` and `finalized` stand for. */
+/** The blocks named `safe` and `finalized`. */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

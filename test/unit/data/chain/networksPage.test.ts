@@ -10,7 +10,7 @@ t.test('docs/networks.md has every family and network as it is; npm run docs wri
   t.throws(() => networksPage.render('# Networks'), RangeError)
 })
 
-/** Of a chain with Ethereum's rules. */
+/** The config of a chain with Ethereum's rules. */
 const config = '{}'
 
 t.test('what a network has is executed, proved or told, by its kind and family', async (t) => {

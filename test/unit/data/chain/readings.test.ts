@@ -1,4 +1,4 @@
-/** How often the store is read, bytes are hashed and answers are written, for what is asked again and again. */
+/** Number of store reads, hashed bytes and written answers for repeated calls. */
 import t, { type Test } from 'tap'
 import { Chain, ChainView } from '../../../../src/data/chain/chain.js'
 import { ChainReader } from '../../../../src/data/store/chainReader.js'
@@ -16,7 +16,7 @@ interface Counts {
   receipts: number
 }
 
-/** The demo chain over a store that counts what is read of it. */
+/** The demo chain over a store that counts its reads. */
 function openCounted(t: Test): { chain: Chain; counts: Counts } {
   const store = ChainReader.open({ path: demoStorePath })
   t.teardown(() => store.close())
@@ -77,7 +77,7 @@ t.test('a body is read once for all transactions of its block, and its uncles ar
 
 t.test('a block that is asked for twice is kept, one that is asked for once is not', async (t) => {
   const { chain, counts } = openCounted(t)
-  // As of a store without ready answers.
+  // The value of a store without ready answers.
   chain.parts.readyFrom = Number.POSITIVE_INFINITY
   const askEach = (): number => {
     counts.blocks = 0

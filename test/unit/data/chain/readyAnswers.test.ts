@@ -1,4 +1,4 @@
-/** Answers about the newest blocks that a store has ready: what they are, which blocks have them, and who reads them. */
+/** Stored answers about the newest blocks: their content, the blocks that have them, and their readers. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -29,7 +29,7 @@ const fill = (store: ChainWriter): void => {
   while (store.cutHistory());
 }
 
-/** Numbers of the blocks that have answers, as the range and the rows say. */
+/** Numbers of the blocks with answers, by the range and by the rows. */
 function blocksWithAnswers(store: ChainReader): number[] {
   store.refresh()
   const { first, last } = store.readReadyRange()
@@ -364,7 +364,7 @@ t.test('rows of another version of the program are not read, and replaced', asyn
   const { ready, meta } = openChainTables(environment) as ChainTables
   for (const { key, value } of [...ready.getRange()]) {
     const other = Uint8Array.from(value).fill(readyForm + 1, 0, 1)
-    // Its JSON would be recognised if it were sent.
+    // The JSON would be recognised if it were sent.
     ready.putSync(Uint8Array.from(key), other.fill(0x20, 65))
   }
   const range = Uint8Array.from(meta.getBinary(metaKeys.ready) as Uint8Array)

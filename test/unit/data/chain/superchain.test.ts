@@ -1,24 +1,24 @@
 /**
- * The chains of the Superchain's registry (ethereum-optimism/superchain-registry): facts of all its files in
- * `superchain/configs` as of Jovian, as `config`s in the form that op-geth makes of them.
+ * The chains of the Superchain's registry (ethereum-optimism/superchain-registry). Facts of all its files in
+ * `superchain/configs` as of Jovian, as `config`s in op-geth's form.
  */
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/forks.js'
 import { familyIdentity, networkOf } from '../../../../src/data/chain/knownNetworks.js'
 
 const forks = ['canyon', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian'] as const
-/** What a fork brings of Ethereum's. */
+/** The fork of Ethereum that a fork includes. */
 const brings: Readonly<Record<string, string>> = { canyon: 'shanghai', ecotone: 'cancun', isthmus: 'prague' }
 
 interface Row {
   readonly name: string
   readonly chainId: number
-  /** Of the first block. */
+  /** Time of the first block. */
   readonly time: number
   /** Times of the forks, in their order. */
   readonly times: readonly number[]
   readonly elasticity: number
-  /** Of the base fee at first, and from Canyon on. */
+  /** Denominators of the base fee: at first, and from Canyon on. */
   readonly denominators: readonly [first: number, fromCanyon: number]
   readonly interopTime?: number
 }
@@ -219,7 +219,7 @@ t.test('a rule of a chain of its own is refused by its name', async (t) => {
 const scheduleOf = (chainId: number) =>
   ForkSchedule.of(familyIdentity(String(chainId), `0x${'11'.repeat(32)}`, networkOf(chainId)?.family ?? ''))
 
-/** Since the newest known fork. */
+/** A time after the newest known fork. */
 const today = 1_796_000_000
 
 t.test('the forks of public chains are known by their chain ids', async (t) => {

@@ -5,7 +5,7 @@ t.test('news that comes while somebody looks ends the next wait at once', async 
   const news = new News()
   news.expect()
   news.arrive()
-  // A limit that no test reaches.
+  // A limit beyond any test.
   await news.wait(600_000)
   news.expect()
   await news.wait(1)

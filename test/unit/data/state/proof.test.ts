@@ -12,7 +12,7 @@ import { encodeRlp } from '../../../../src/primitives/rlp.js'
 import { propertyRuns } from '../../../library/property.js'
 import { type ProofAnswer, verifyAnswer, verifyNodes } from '../../../rpc/proofOracle.js'
 
-/** A trie under construction, and what reading it costs. */
+/** A trie under construction, and the cost of reading it. */
 class Nodes {
   readonly held = new Map<string, Uint8Array>()
   reads: string[] = []
@@ -25,7 +25,9 @@ class Nodes {
   }
 }
 
-/** Keys that part early and keys that part in their last nibbles, so that short nodes are embedded in others. */
+/**
+ * Keys that differ early, and keys that differ only in their last nibbles, so that short nodes are embedded in others.
+ */
 const key = fc
   .tuple(
     fc.constantFrom(0x00, 0x01, 0x10, 0xff),
@@ -141,7 +143,7 @@ function buildState(nodes: Nodes): Hash32 {
 
 const state = new Nodes()
 const stateRoot = buildState(state)
-/** Of no block that these tests have. */
+/** Hash of a block that these tests do not have. */
 const block = keccak256(Uint8Array.of(1))
 
 function prove(i: number, slots: readonly number[], writtenBytes = 32): ProofAnswer {
@@ -227,7 +229,7 @@ t.test('proofs that share their upper nodes are what each alone is, whatever sta
     }
   }
   state.reads = []
-  // No two of these have the same storage.
+  // No two of these states have the same storage.
   for (let i = 0; i < 50; i++)
     buildProofJson(
       hashedTries(state.read),

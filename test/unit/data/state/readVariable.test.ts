@@ -40,7 +40,7 @@ const drawer = (seed: number, label = 'label') => ({
 const noDrawer = { width: '0', label: '', hinges: [noHinge, noHinge], spoons: [], polish: null }
 const twin = `0x${'1'.repeat(40)}`
 
-/** What the constructor wrote, by path. */
+/** Values that the constructor wrote, by path. */
 const expected: readonly (readonly [path: string, value: unknown])[] = [
   ['hidden', '2'],
   ['flag', true],

@@ -11,7 +11,7 @@ const slot = toHash32(new Uint8Array(32).fill(3))
 const bytes = Uint8Array.of(7)
 const hash = keccak256(bytes)
 
-/** A state with one account, one slot and one code, which counts what is read of it. */
+/** A state with one account, one slot and one code, which counts its reads. */
 function countedState() {
   const reads: string[] = []
   const noted = <T>(what: string, value: T): T => {

@@ -1,4 +1,4 @@
-/** State is read of the block that is asked for, also where the head moves between two reads of one thread. */
+/** State is read of the requested block, even if the head moves between two reads of one thread. */
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
@@ -63,7 +63,7 @@ t.test('a slot is that of the block asked for while blocks come', async (t) => {
     writer.beginBatch()
     writer.apply(parent.number, [head])
     await writer.commitBatch()
-    // What this thread read last is no more, or it still reads the snapshot of before.
+    // After the pause, this thread either reads a new snapshot or still the earlier one.
     if (number % 2 === 0) await setTimeout(2)
     else store.refresh()
     t.same(read(parent), valueAfter(number - 1))

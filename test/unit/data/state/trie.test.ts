@@ -87,7 +87,7 @@ class Rows {
   readonly overlay = new TrieOverlay()
   root: Hash32 = emptyTrieRoot
 
-  /** Returns what was put, which is stored. */
+  /** Applies changes; returns the stored nodes. */
   update(changes: readonly TrieChange[], recent?: RecentTries): [string, string][] {
     const put: Change[] = []
     this.root = updateTrieRows(this.root, changes, this.read(), rowSink(put), recent)

@@ -1,4 +1,4 @@
-/** Tries by path in a real store, whatever was applied, unwound and cut, against an independent trie. */
+/** Tries by path in a real store, after any blocks were applied, unwound and removed, against an independent trie. */
 import { join } from 'node:path'
 import { createMerkleProof, createMPT } from '@ethereumjs/mpt'
 import fc from 'fast-check'
@@ -37,11 +37,11 @@ type State = ReadonlyMap<number, ReadonlyMap<number, number>>
 interface Block {
   readonly diff: BlockDiff
   readonly state: State
-  /** Of each account. */
+  /** Storage root of each account. */
   readonly roots: ReadonlyMap<number, Hash32>
 }
 
-/** An account's new slots, 0 for zero; undefined where it is removed with all that it has. */
+/** An account's new slots, 0 for zero; undefined if the account is removed with all its data. */
 const step = fc.tuple(
   fc.oneof(fc.nat(3), fc.nat(addresses.length - 1)),
   fc.option(fc.array(fc.tuple(fc.nat(slots.length - 1), fc.nat(3)), { maxLength: 30 }), {
@@ -189,7 +189,7 @@ async function compareProof(
   }
 }
 
-/** Flips a bit of a row of a block that was left, which has to be noticed; returns how many rows that were: 0 or 1. */
+/** Flips a bit in a row of an unwound block. A reader must detect that. Returns the number of changed rows: 0 or 1. */
 function countDamaged(store: ChainWriter, dice: number): number {
   const rows = [...store.allTries().sideRows()].filter(({ content }) => content.length > 0)
   const row = rows[dice % Math.max(1, rows.length)]

@@ -19,7 +19,7 @@ function open(t: Test) {
   return { path, store, pepper, audit: store.audit as AuditLog }
 }
 
-/** Changes the table as somebody would who has the file, and tells what `verify` then finds. */
+/** Changes the table like an attacker with the file, and returns the findings of `verify`. */
 async function verifyAfter(path: string, tamper: (audit: Table, meta: Table) => void): Promise<string> {
   const environment = openEnvironment({ path, readOnly: false, mapBytes })
   tamper(openTable(environment, 'audit') as Table, openTable(environment, 'meta') as Table)

@@ -22,14 +22,14 @@ import { differences, dumpStore, type StoreDump } from '../../../store/storeDump
 const mapBytes = 2 ** 30
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
 
-/** Everything that the index of logs goes by. */
+/** All keys of the log index. */
 const indexed = [
   { place: 5, bytes: addresses[0] as Uint8Array, key: anyLogKey },
   ...addresses.map((bytes) => ({ place: 0, bytes, key: logKey(0, bytes) })),
   ...[1, 2, 3, 4].flatMap((place) => slots.map((bytes) => ({ place, bytes, key: logKey(place, bytes) }))),
 ]
 
-/** Keys of a block, the naive way. */
+/** Keys of a block, by a simple method. */
 function keysOf(logs: Content['logs']): Set<string> {
   const keys = new Set<string>()
   for (const { address, topics } of logs) {
@@ -59,7 +59,7 @@ function* blocksWithLog(store: ChainWriter, key: Uint8Array, from: number): Gene
   }
 }
 
-/** The state after each canonical block, kept the naive way. */
+/** The state after each canonical block, by a simple method. */
 type State = ReadonlyMap<string, string>
 
 function applyTo(state: State, blockDiff: BlockDiff): State {
@@ -96,7 +96,7 @@ function compareReads(store: ChainWriter, states: readonly State[]): void {
   for (const [number, state] of states.entries()) compareRanges(store, number, state, number === head)
 }
 
-/** Every block that left an account other than it was is among its changes, whatever the ends of the range. */
+/** Every block that changed an account is among its changes, for any ends of the range. */
 function compareChanges(store: ChainWriter, address: Address, states: readonly State[]): void {
   const name = bytesToHex(address)
   const all = store.readAccountChanges(address, 0, false, states.length + 1)
@@ -122,7 +122,7 @@ function compareChanges(store: ChainWriter, address: Address, states: readonly S
 
 function compareRanges(store: ChainWriter, number: number, state: State, isHead: boolean): void {
   const text = (rows: Iterable<readonly [Uint8Array, Uint8Array]>) =>
-    // Collected before they are printed: what a range hands out must stay what it was.
+    // Collected before they are printed: the rows of a range must not change later.
     [...rows].map(([key, value]) => `${bytesToHex(key)}=${bytesToHex(value)}`).join()
   const wanted = (length: number, prefix: string) =>
     [...state]
@@ -143,7 +143,7 @@ function compareRanges(store: ChainWriter, number: number, state: State, isHead:
 
 const moves = fc.array(
   fc.record({
-    /** How many canonical blocks give way. */
+    /** Number of canonical blocks that are replaced. */
     back: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) }),
     blocks: fc.array(content, { maxLength: 4 }),
   }),
@@ -182,7 +182,7 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
             throw new Error('the head is not the last block diff')
           compareReads(store, states)
           compareLogIndex(store, logKeys)
-          // The dumps of blocks that were head on the way are made by applying them one by one.
+          // The dumps of blocks that were head in between are made by applying them one by one.
           dumps.length = fork + 1
           store.apply(fork, [])
           for (const blockDiff of blockDiffs) {

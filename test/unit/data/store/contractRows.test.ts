@@ -69,7 +69,7 @@ interface Files {
   readonly path: string
   readonly environment: ReturnType<typeof openEnvironment>
   readonly tables: ChainTables
-  /** Of the same names, with the same rows under the keys of callers. */
+  /** Tables of the same names, with the same rows under the keys of callers. */
   readonly plain: { readonly [name in ContractTableName]: Table }
 }
 
@@ -108,7 +108,7 @@ function rangeOf(name: ContractTableName, dice: Dice): Range {
   }
 }
 
-/** The rows of `all` in the order of their contracts' numbers; from a row on where there is one. */
+/** The rows of `all` in the order of their contracts' numbers, from a row on if there is one. */
 function inOrder(all: readonly string[], compare: (a: string, b: string) => number, from?: string): string[] {
   const sorted = [...all].sort(compare)
   return from === undefined ? sorted : sorted.filter((row) => compare(row, from) >= 0)

@@ -164,7 +164,7 @@ t.test('a number that a contract got in a write that failed is given to the next
   for (const isHeld of [false, true]) {
     const { path, writer, reader } = openStore(t)
     if (isHeld) writer.beginBatch()
-    // The second block reads what the first one numbered.
+    // The second block reads the contract numbers that the first one gave.
     const failing = [changing(1, 1), changing(2, 2), changing(9, 9)]
     t.throws(() => writer.apply(0, failing), { message: /does not extend/ })
     if (isHeld) await t.rejects(writer.commitBatch(), { message: /does not extend/ })
@@ -269,7 +269,7 @@ t.test('a commit that fails takes what was held since with it', async (t) => {
   const { writer, reader, path } = openStore(t)
   writer.beginBatch()
   writer.apply(0, [changing(1, 1)])
-  // The free space of a folder that is not there cannot be asked for.
+  // The free space of a missing folder cannot be read.
   renameSync(dirname(path), `${dirname(path)}-away`)
   const refused = writer.commitBatch()
   writer.beginBatch()

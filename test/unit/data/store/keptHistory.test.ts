@@ -28,7 +28,7 @@ const mapBytes = 2 ** 30
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
 const empty = { accounts: [], slots: [], trie: [], transactions: 0, logs: [] }
 
-/** What a read gives, as text; `removed N` where it says that block N is the oldest kept. */
+/** The result of a read, as text; `removed N` if block N is the oldest kept one. */
 function reported(read: () => unknown): string {
   try {
     return (
@@ -44,7 +44,9 @@ function reported(read: () => unknown): string {
 
 const asBuffer = (row: Uint8Array | undefined) => row && Buffer.from(row)
 
-/** Every read of a block that depends on its past, of both stores; the one that keeps all tells what is right. */
+/**
+ * Every read of a block that depends on its past, of both stores; the store with the whole past has the right results.
+ */
 function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
   const oldest = cut.readOldestKept()
   for (let number = 0; number <= head; number++) {
@@ -53,7 +55,7 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
       const read = (store: ChainWriter) => reported(() => asBuffer(store.readKeyAt(number, key)))
       const got = read(cut)
       const want = read(whole)
-      // Below it, what is found has to be right, and nothing is no answer.
+      // Below it, a found value must be right; a missing one is no answer.
       const isRight = got === want || (number < oldest.state && got === `removed ${oldest.state}`)
       if (!isRight || (number < oldest.state && got === 'nothing'))
         throw new Error(`state of block ${number}, ${bytesToHex(key)}: ${got}, not ${want}`)
@@ -97,7 +99,7 @@ function compare(cut: ChainWriter, whole: ChainWriter, head: number): void {
   }
 }
 
-/** The digest that goes along with each change is that of the rows. */
+/** The digest that is updated with each change is that of the rows. */
 function requireDigests(store: ChainWriter): void {
   const want = store.readStateDigests()
   const got = new StateDigests()
@@ -168,7 +170,7 @@ t.test('what is kept is as in a store that keeps all, whatever was applied, unwo
         for (const store of [cut, whole]) store.initialize(identity, genesis)
         for (const { back, blocks, isAwaited, isHeld } of moves) {
           const kept = Math.max(...Object.values(cut.readOldestKept()))
-          // After branches that were shorter than what they replaced, going back as far again is refused.
+          // After branches that were shorter than the replaced ones, unwinding the same number again is refused.
           const fork = Math.max(chain.length - 1 - back, kept)
           chain.length = fork + 1
           for (const block of blocks) {
@@ -193,7 +195,7 @@ t.test('what is kept is as in a store that keeps all, whatever was applied, unwo
         const head = chain.length - 1
         const oldest = cut.readOldestKept()
         for (const kind of historyKinds) {
-          // A branch that was longer may have been cut before it gave way.
+          // A branch that was longer may have lost its history before it was replaced.
           const [least, most] = [head, top].map((number) => Math.max(0, number - history[kind]))
           const isKept = oldest[kind] >= (least as number) && oldest[kind] <= (most as number)
           t.ok(isKept, `${kind} from block ${oldest[kind]} on, of ${least} to ${most}`)
@@ -217,7 +219,7 @@ function isPast(key: string): boolean {
   )
 }
 
-/** No row is left that nobody can reach. */
+/** No row is left that no reader can find. */
 function requireNoMore(cut: ChainWriter, whole: ChainWriter, head: number): void {
   const { state } = cut.readOldestKept()
   const changed = new Set<string>()
@@ -239,7 +241,7 @@ function requireNoMore(cut: ChainWriter, whole: ChainWriter, head: number): void
   t.strictSame(versions(cut), versions(whole).filter(isLater), 'versions of rows of tries')
 }
 
-/** All that rows of tries say, each with the block that replaced it; those of the head have no such block. */
+/** All content of trie rows, each with the block that replaced it; rows of the head have no such block. */
 function trieVersionsOf(rows: StoreDump['trie']): [what: string, until: number][] {
   const found: [string, number][] = []
   for (const [key, value] of Object.entries(rows)) {

@@ -78,7 +78,7 @@ t.test('the index has what was added in any order, once, and not what was cut', 
         `seed ${seed}`,
       )
     }
-    // Under two keys: that of the address, and the one of all logs.
+    // Each block is under two keys: the key of the address, and the key of all logs.
     t.equal(countLogIndex(logs, 0), 2 * known.size)
     commitSync(environment, path, () => {
       for (const number of known) cutFromLogIndex(logs, receipts, number)

@@ -10,7 +10,7 @@ import { keccak256 } from '../../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../../src/primitives/rlp.js'
 import { propertyRuns } from '../../../library/property.js'
 
-/** By the definition in the yellow paper, bit for bit. */
+/** The bloom by the definition in the yellow paper, bit for bit. */
 function bloomOf(items: readonly Uint8Array[]): Uint8Array {
   let bits = 0n
   for (const item of items) {
@@ -111,7 +111,7 @@ t.test('one receipt of a row that is cut short is an error, and takes no endless
   const row = packReceipts(encodeRlp([receipt, receipt, receipt]))
   t.equal(row[0], 2, 'not compressed')
   t.ok(new ReceiptList(row).at(2))
-  // The first byte says how the row is packed, up to three are the list's header.
+  // The first byte is the form of the row, the next ones, up to three, are the list's header.
   for (let length = 5; length < row.length; length++)
     t.throws(() => new ReceiptList(row.subarray(0, length)).at(2), `${length} bytes`)
 })

@@ -31,7 +31,7 @@ function slotLeaf(path: Uint8Array, value: Uint8Array): Uint8Array {
   return rlp(Uint8Array.of(0x80 + path.length, ...path, 0x80 + value.length, ...value))
 }
 
-/** Of an account with neither storage nor code: rows have it without its end. */
+/** Leaf of an account with neither storage nor code: rows store it without its end. */
 function accountLeaf(path: Uint8Array, balance: Uint8Array): Uint8Array {
   const of = [7, 0x80 + balance.length, ...balance, 0xa0, ...emptyTrieRoot, 0xa0, ...emptyCodeHash]
   const value = rlp(Uint8Array.from(of))
@@ -128,7 +128,7 @@ t.test('a row with many versions beside it is read as it was after each block', 
         if (Buffer.compare(content, written.content) === 0) continue
         number += age
         const older = olderThan(content, written, number, 30)
-        // As a row that has no room for more: it begins anew.
+        // A row without room for more: it begins again.
         if (older === undefined) history.length = 0
         history.push({ number, row })
         written = { from: number, content, older: Uint8Array.from(older ?? []) }

@@ -60,7 +60,7 @@ function openRows(t: Test) {
   return { path, environment, table: openTable(environment, 'rows') as Table }
 }
 
-/** Changes rows, writes, lands, fails and forgets at random; returns the first answer that is not the model's. */
+/** Changes, writes, commits, fails and drops rows at random. Returns the first answer that differs from the model's. */
 async function findDifference(
   { path, environment, table }: ReturnType<typeof openRows>,
   { make, isConstant = false }: Kind,
@@ -80,7 +80,7 @@ async function findDifference(
   }
   const change = () => {
     const number = dice.throw(keys.length)
-    // A key of its own, as callers make them.
+    // A separate copy of the key, as callers make them.
     const key = numberKey(number)
     if (!isConstant && dice.throw(3) === 0) {
       now.delete(number)
@@ -194,7 +194,7 @@ t.test('nothing is stored of rows of which the last part cannot be written', asy
   for (const commit of commits) {
     const pending = new WriteBuffer(table)
     for (const key of keys) pending.putSync(key, Uint8Array.of(1))
-    // Longer than LMDB takes.
+    // A value that is longer than LMDB takes.
     pending.putSync(new Uint8Array(3_000), Uint8Array.of(1))
     await t.rejects(commit(pending))
     pending.forget()

@@ -131,7 +131,7 @@ t.test(
       [{ maxFeePerGas: 16n, maxPriorityFeePerGas: 17n }, 'maxFeePerGas (0x10) < maxPriorityFeePerGas (0x11)'],
       [{ maxFeePerBlobGas: 0n }, 'maxFeePerBlobGas, if specified, must be non-zero'],
       [{ gasPrice: 1n, authorizationList: [] }, 'both gasPrice and authorizationList specified'],
-      // The hash is that of the transaction without a signature, as go-ethereum 1.17.6 gave it.
+      // The hash is the one that go-ethereum 1.17.6 gave the transaction without a signature.
       [
         {
           to: addressOf(9),

@@ -1,6 +1,6 @@
 /**
- * Calls on a chain of the Amsterdam fork that need more gas than a transaction may use for anything but state (2^24,
- * EIP-7825 and EIP-8037): they become no transaction, so that they work as before the fork.
+ * Calls on a chain of the Amsterdam fork with much gas. They need more than a transaction may use for anything but
+ * state (2^24, EIP-7825 and EIP-8037). They become no transaction, so they work as before the fork.
  */
 import t from 'tap'
 import { buildBlockAccessList } from '../../../../src/execution/evm/blocks/blockAccesses.js'

@@ -23,12 +23,12 @@ export function openAmsterdam(t: Pick<Test, 'testdir' | 'teardown'>): ChainWrite
   return store
 }
 
-/** Contracts of requests that ask for nothing. */
+/** Contracts of requests that return no requests. */
 export const systemStubs: readonly AccountOverride[] = systemContracts
   .filter(({ requests }) => requests !== undefined)
   .map(({ address }) => ({ address, code: Uint8Array.of(0) }))
 
-/** What became of a message as the only one of a simulated block of any size. */
+/** The outcome of a message that is alone in a simulated block of any size. */
 export interface Simulated {
   readonly status: string
   readonly gasUsed: string
@@ -67,7 +67,7 @@ export class AmsterdamBlocks {
     return JSON.parse(Buffer.from(json).toString())[0].calls[0]
   }
 
-  /** Whether a message of somebody succeeds as a transaction with exactly this much gas. */
+  /** Whether a message, of any sender, succeeds as a transaction with exactly this gas. */
   succeeds({ message, stateOverrides = [] }: ExecutionRequest, gas: bigint): boolean {
     try {
       return this.run({ ...message, gas }, stateOverrides, true).status === '0x1'

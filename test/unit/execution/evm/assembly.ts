@@ -77,7 +77,7 @@ function bytesOf(item: Item): Uint8Array {
   return concatBytes(Uint8Array.of(0x5f + bytes.length), bytes)
 }
 
-/** Reverts with no data where the topmost word is zero. `at`: length of the code before it. */
+/** Reverts without data if the topmost word is zero. `at`: length of the code before it. */
 export function requireTrue(at: number): Uint8Array {
   // PUSH2 target JUMPI PUSH1 0 PUSH1 0 REVERT JUMPDEST
   const target = at + 9
@@ -90,7 +90,7 @@ export function requireTrue(at: number): Uint8Array {
 /** Returns the topmost word. */
 export const returnTop = assemble(0, 'MSTORE', 32, 0, 'RETURN')
 
-/** Initcode that leaves `code` behind. */
+/** Initcode that deploys `code`. */
 export function deploy(code: Uint8Array): Uint8Array {
   const head = (offset: number) =>
     concatBytes(

@@ -26,7 +26,7 @@ const codes: readonly AccountOverride[] = [
   { address: delegate, code: concatBytes(assemble(7), returnTop) },
   { address: other, code: concatBytes(assemble(9), returnTop) },
 ]
-/** Of each authorization, and given back for an account that exists, as far as a fifth of all gas. */
+/** Gas of each authorization. For an existing account it is refunded, up to a fifth of all gas. */
 const authorizationGas = 25_000n
 const existingRefund = 12_500n
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -58,7 +58,7 @@ function makeSigner(): Signer {
   }
 }
 
-/** What a call of `to` returns, as an integer: 0 where there is nothing that returns. */
+/** The result of a call of `to`, as an integer; 0 if there is none. */
 async function resultOf(
   to: Uint8Array,
   authorizationList: readonly Authorization[] | undefined,
@@ -170,7 +170,7 @@ t.test('accounts that authorize are in no access list unless their slots are tou
 })
 
 t.test('signers are looked for where the gas pays for them, and only until the job is to stop', async (t) => {
-  // Each has a signature of its own, of somebody.
+  // Each authorization has a signature of its own, of some key.
   const list = Array.from({ length: 14_000 }, (_, at) => ({
     chainId: 0n,
     address: delegate,

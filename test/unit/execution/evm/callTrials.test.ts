@@ -1,4 +1,4 @@
-/** Calls and estimates that are tried on the calling thread, beside the same ones executed as jobs. */
+/** Calls and estimates that are tried on the calling thread, compared with the same calls executed as jobs. */
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
@@ -29,7 +29,7 @@ import {
   settled,
 } from './demoExecution.js'
 
-/** Counts what it is charged for failed trials. */
+/** Counts its charges for failed trials. */
 class Owner {
   failures = 0
   constructor(readonly keyId = 'one') {}
@@ -145,7 +145,7 @@ const loopOf = (...body: readonly Item[]) => assemble('JUMPDEST', ...body, 0, 'J
 const raw = (hex: string) => hexToBytes(hex)
 const seven = concatBytes(assemble(7), returnTop)
 
-/** Executions that would hold the thread for long: by steps, memory, depth, reads and precompiled contracts. */
+/** Executions that would block the thread for long: by steps, memory, depth, reads and precompiled contracts. */
 const hostile: Readonly<Record<string, Uint8Array>> = {
   'a loop': loopOf(),
   'a loop of hashes': raw('5b604060002050600056'),
@@ -283,7 +283,7 @@ t.test('a function whose trial failed is passed on untried for a while', (t) => 
 t.test('a function that was not short is passed on untried for a while, at no cost to its key', (t) => {
   const { callOf, trials } = storeWith(t, [loopOf()])
   const owner = new Owner()
-  // Out of gas after 79,000 and 159,000 gas.
+  // The calls run out of gas after 79,000 and 159,000 gas.
   for (let i = 0; i < 3; i++) t.ok(trials.call(callOf(0, 100_000n), owner))
   for (let i = 0; i < 2; i++) t.ok(trials.call(callOf(0, 180_000n), owner))
   for (let i = 0; i < 100; i++) t.equal(trials.call(callOf(0, 100_000n), owner), undefined)

@@ -6,7 +6,7 @@ import { Dice, propertyRuns } from '../../../library/property.js'
 export const seed = propertyRuns(1).seed ?? 0
 export const dice = new Dice(seed)
 const runs = precompileRuns('osaka', undefined)
-/** Output in hex; undefined where the input is refused. */
+/** Output in hex; undefined if the input is refused. */
 export const run = (number: number, ...data: readonly Uint8Array[]) => {
   const output = runs.get(number)?.(concatBytes(...data), 10n ** 12n)?.output
   return output && bytesToHex(output)

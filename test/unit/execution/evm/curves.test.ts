@@ -1,4 +1,4 @@
-/** Contracts of elliptic curves beside @noble/curves, above all at the edges of what they take. */
+/** Contracts of elliptic curves beside @noble/curves, mostly at the limits of their inputs. */
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bn254 } from '@noble/curves/bn254.js'
 import t from 'tap'
@@ -25,7 +25,7 @@ interface Group {
   fromAffine(affine: never): Point
 }
 
-/** Points of a group that come again: infinity, the generator, small multiples and their negatives, others. */
+/** Points of a group that tests reuse: infinity, the generator, small multiples and their negatives, others. */
 function pointsOf(group: Group, order: bigint): Point[] {
   const some = [2n, 3n, (someNumber() % order) | 1n, order >> 1n].map((n) => group.BASE.multiplyUnsafe(n))
   return [group.ZERO, ...[group.BASE, ...some].flatMap((point) => [point, point.negate()])]
@@ -107,7 +107,7 @@ function outside(curve: Curve, field: 'Fp' | 'Fp2'): Point {
       const y = own.sqrt(own.add(own.mul(own.sqr(x), x), b))
       return curve.g2.fromAffine({ x, y } as never)
     } catch {
-      // Not a square.
+      // The number is not a square.
     }
   }
 }
@@ -163,7 +163,7 @@ t.test('products and sums of products', async (t) => {
       const expected = terms.reduce((sum, [at, scalar]) => sum.add(productOf(at, scalar)), group.ZERO)
       if (run(number, ...data) !== bytesToHex(encode(expected))) t.fail(`${number}, ${count} terms, ${seed}`)
     }
-    // One and the same, many times; and a sum that cancels out.
+    // The terms are the same point many times, and a sum that cancels out.
     const point = encode(group.BASE)
     const scalar = word(scalars[10] as bigint)
     const same = Array(40).fill(concatBytes(point, scalar))
@@ -254,7 +254,7 @@ t.test('products of pairings', async (t) => {
   t.equal(run(8), flag(true), 'no pairs')
 })
 
-/** By doubling and adding alone, for points of any order. */
+/** Multiplication by doubling and adding alone, for points of any order. */
 function multiple(point: Point, scalar: bigint, zero: Point): Point {
   let sum = zero
   let power = point
@@ -271,7 +271,7 @@ t.test('points of small order, and their sums with points of the group, are in n
   const cofactor2 =
     0x5d543a95414e7f1091d50792876a202cd91de4547085abaa68a205b2e5a7ddfa628f1cb4d9e82ef21537e293a6691ae1616ec6e786f0c70cf1c38e31c7238e5n
   const cases = [
-    // Prime divisors of each cofactor; 1 stands for all of the rest together.
+    // Prime divisors of each cofactor; 1 means all other divisors together.
     [bls, 'Fp', bls.g1, cofactor1, [1n, 3n, 11n, 10_177n, 859_267n, 52_437_899n]],
     [bls, 'Fp2', bls.g2, cofactor2, [1n, 13n, 23n, 2_713n, 11_953n, 262_069n]],
     [bn, 'Fp2', twist, 2n * bn.modulus - bn.order, [1n, 10_069n, 5_864_401n]],
@@ -288,7 +288,7 @@ t.test('points of small order, and their sums with points of the group, are in n
     }
     for (const prime of primes) {
       t.equal(cofactor % prime, 0n, `${prime}`)
-      // Of the part of the group whose orders are powers of the prime, the last that is not infinity.
+      // In the part of the group whose orders are powers of the prime, the last multiple that is not infinity.
       let rest = cofactor
       while (prime > 1n && rest % prime === 0n) rest /= prime
       let small = group.ZERO
@@ -370,7 +370,7 @@ t.test('the first group of BLS12-381 is told from all other points of its curve'
     }
     return isInGroup1(at)
   }
-  /** A multiple by any number, not only by one below the order. */
+  /** A multiple by any number, not only by numbers below the order. */
   const multiple = (point: Point, factor: bigint): Point => {
     let sum = bls.g1.ZERO
     for (const bit of factor.toString(2)) {

@@ -47,7 +47,7 @@ export function requestOf(
   }
 }
 
-/** The fault that a job rejects with. Throws where it does not. */
+/** The fault that a job rejects with. Throws if it does not reject. */
 export async function faultOf(job: Promise<unknown>): Promise<FaultError['fault']> {
   try {
     await job
@@ -58,7 +58,7 @@ export async function faultOf(job: Promise<unknown>): Promise<FaultError['fault'
   throw new Error('expected a fault')
 }
 
-/** What `work` comes to, faults included. */
+/** The outcome of `work`, faults included. */
 export async function settled(work: () => unknown): Promise<unknown> {
   try {
     return await work()
@@ -87,13 +87,13 @@ export async function succeedsWith(
 /** 32 bytes. */
 export const word = (value: number | bigint): Uint8Array => padLeft(toMinimalBytes(value), 32)
 
-/** Where {@link resultOf} puts its code. */
+/** The address at which {@link resultOf} puts its code. */
 export const contract = addressOf(1)
 
 /** Code that returns the topmost word after `items`. */
 export const topOf = (...items: Item[]): Uint8Array => concatBytes(assemble(...items), returnTop)
 
-/** What code at {@link contract} returns, as an integer. Throws where it fails. */
+/** The result of code at {@link contract}, as an integer. Throws if it fails. */
 export async function resultOf(
   code: Uint8Array,
   message: Message = {},

@@ -12,7 +12,7 @@ const generatorX = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f
 
 const hash32 = { minLength: 32, maxLength: 32 }
 const word = (value: bigint) => padLeft(toMinimalBytes(value), 32)
-/** Any number below `end`, those near the ends and near powers of two often. */
+/** Any number below `end`; numbers near the ends and near powers of two come often. */
 const below = (end: bigint) =>
   fc.oneof(
     fc.bigInt({ min: 0n, max: end - 1n }),

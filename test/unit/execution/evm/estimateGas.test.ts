@@ -12,7 +12,7 @@ import { addressOf, demoExecution, faultOf, goOn, requestOf, succeedsWith } from
 
 type CallKind = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL'
 
-/** What a generated contract does, in order. Calls go to contracts of higher numbers only, so they end. */
+/** Actions of a generated contract, in order. Calls go to contracts of higher numbers only, so they end. */
 type Action =
   | { readonly kind: 'hash'; readonly words: number }
   | { readonly kind: 'store'; readonly slot: number; readonly value: number }
@@ -23,7 +23,7 @@ type Action =
       readonly kind: 'call'
       readonly by: CallKind
       readonly further: number
-      /** Undefined: all there is. */
+      /** Gas that is passed on; if undefined, all gas. */
       readonly gas: number | undefined
       readonly value: number
       readonly isChecked: boolean
@@ -130,7 +130,7 @@ function requestFor(codes: readonly Uint8Array[]): ExecutionRequest {
   return requestOf({ to: addressOf(0), gas: 10_000_000n }, overrides)
 }
 
-/** Estimates, or undefined where the message fails with all the gas it may have. */
+/** Estimates, or undefined if the message fails with all its gas. */
 async function estimateOf(request: ExecutionRequest): Promise<{ gas: bigint; runs: number } | undefined> {
   if (!(await succeedsWith(demoExecution, request, 10_000_000n))) return undefined
   return demoExecution.estimate(request, goOn)
@@ -189,7 +189,7 @@ t.test(
 )
 
 t.test('where one unit less fails a call that the contract survives, the estimate is lower', async (t) => {
-  // What the call needs, and what the contract needs with it, begin at the same limit.
+  // The needs of the call, and of the contract with it, begin at the same limit.
   const hashing = assemble(0x140, 0, 'KECCAK256', 'POP')
   const calling = assemble(
     0,
@@ -214,7 +214,7 @@ t.test('where more gas fails and still more succeeds, one unit below the estimat
     [200_000, 201_000],
     [1_000_000, 9_000_000],
   ] as const) {
-    // Fails with what is between: GAS below `high`, and above `low`.
+    // Fails with a gas limit in between: GAS below `high`, and above `low`.
     const code = assemble(high, 'GAS', 'LT', low, 'GAS', 'GT', Uint8Array.of(0x16, 0x15))
     const request = requestOf({ to }, [{ address: to, code: concatBytes(code, requireTrue(code.length)) }])
     const { gas } = await demoExecution.estimate(request, goOn)

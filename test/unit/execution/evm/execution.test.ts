@@ -1,4 +1,4 @@
-/** What messages see, how they fail, and what is refused. */
+/** The environment of messages, their failures, and refusals. */
 import t from 'tap'
 import type { AccountOverride } from '../../../../src/execution/evm/messages/executionRequest.js'
 import { toChecksumAddress } from '../../../../src/primitives/addresses.js'
@@ -162,7 +162,7 @@ t.test(
     const blobs = { to: contract, blobVersionedHashes: [hash(1)], ...unit }
     const lack = (address: string, have: bigint, want: bigint) =>
       `insufficient funds for gas * price + value: address ${address} have ${have} want ${want}`
-    // What stands around the reason: of a call, of an estimate, of an access list.
+    // The words around the reason: of a call, of an estimate, of an access list.
     const words = (why: string, gas: bigint) =>
       [`err: ${why} (supplied gas ${gas})`, `failed with ${gas} gas: ${why}`] as const
     const cases: readonly [Message, why: string, estimate?: string][] = [

@@ -14,7 +14,7 @@ const absent = addressOf(9)
 const raw = (...bytes: number[]) => Uint8Array.of(...bytes)
 const pick = <T>(dice: Dice, list: readonly T[]): T => list[dice.throw(list.length)] as T
 
-/** Words that an instruction takes, by opcode, for those that take some in every fork that has them. */
+/** Number of words that an instruction takes, by opcode, for those that take some in every fork that has them. */
 const taken: readonly (readonly [opcodes: readonly number[], words: number])[] = [
   [[0x15, 0x19, 0x31, 0x35, 0x3b, 0x40, 0x50, 0x51, 0x54, 0x56, 0x80, 0xff], 1],
   [
@@ -48,7 +48,7 @@ const later: readonly (readonly [since: ForkName, opcode: number, words: number]
   ['amsterdam', 0xe8, 2],
 ]
 
-/** Something that leaves the stack as it is. */
+/** Code that does not change the stack. */
 function statement(dice: Dice): Uint8Array {
   const slot = dice.throw(4)
   switch (dice.throw(6)) {
@@ -77,7 +77,7 @@ function callOf(dice: Dice, fork: ForkName, to: bigint, gas: Item): Uint8Array {
   return assemble(dice.throw(40), dice.throw(40), dice.throw(70), dice.throw(40), ...value, to, gas, kind)
 }
 
-/** Gas at which something ends: nothing, the costs of accesses, the sentry, a write, a creation, much. */
+/** Gas at which a run ends: none, the costs of accesses, the sentry, a write, a creation, much gas. */
 function someGas(dice: Dice): Item {
   const around = pick(
     dice,
@@ -92,7 +92,7 @@ function stored(code: Uint8Array): Uint8Array {
   return assemble(word, 0, 'MSTORE')
 }
 
-/** Initcode that ends in some way, at most 32 bytes. */
+/** Initcode with some kind of end, at most 32 bytes. */
 function initcode(dice: Dice): Uint8Array {
   return pick(dice, [
     raw(),
@@ -116,7 +116,7 @@ function creation(dice: Dice, fork: ForkName): Uint8Array {
     includesFork(fork, 'petersburg') && dice.throw(2) === 0
       ? assemble(7, size, 0, value, 'CREATE2', 'POP')
       : assemble(size, 0, value, 'CREATE', 'POP')
-  // The second at the same address meets the first, or what is left of it.
+  // The second creation has the address of the first one, or of its remains.
   return concatBytes(
     code.length === 0 ? raw() : stored(code),
     once,
@@ -126,7 +126,7 @@ function creation(dice: Dice, fork: ForkName): Uint8Array {
 
 const far = [2n ** 20n, 2n ** 32n, 2n ** 53n, 2n ** 64n - 1n, 2n ** 256n - 1n]
 
-/** A failure that a fork has, and a call of code that meets it. */
+/** A failure of a fork, and a call of code that causes it. */
 export interface NamedFailure {
   readonly error: RegExp
   readonly scenario: Scenario
@@ -134,11 +134,11 @@ export interface NamedFailure {
 
 interface Meeting {
   readonly since?: ForkName
-  /** Where it is none of Amsterdam. */
+  /** The first fork without this failure. */
   readonly until?: 'osaka'
   readonly error: RegExp
   readonly code: Uint8Array
-  /** Of the call; 200,000 where absent. */
+  /** Gas of the call; if absent, 200,000. */
   readonly gas?: number
   readonly kind?: 'CALL' | 'STATICCALL'
 }
@@ -149,7 +149,7 @@ const returnsEf = assemble(0xef, 0, 'MSTORE8', 1, 0, 'RETURN')
 const returnsLarge = assemble(65_537, 0, 'RETURN')
 const refused = /^out of gas: write protection$/
 
-/** Each failure of an instruction, from the fork on that has it. */
+/** Each failure of an instruction, from the first fork with it on. */
 const meetings: readonly Meeting[] = [
   { error: /^stack underflow \(1 <=> 2\)$/, code: concatBytes(assemble(1), raw(0x01)) },
   { error: /^stack underflow \(0 <=> 7\)$/, code: raw(0xf1) },
@@ -236,7 +236,7 @@ const meetings: readonly Meeting[] = [
   },
   { since: 'istanbul', error: /^invalid input length$/, code: assemble(0, 0, 1, 0, 0, 9, 5_000, 'CALL') },
   { since: 'byzantium', error: /^out of gas$/, code: assemble(0, 0, 1, 0, 0, 8, 5_000, 'CALL') },
-  // State gas is what is missing.
+  // The missing gas is state gas.
   { since: 'amsterdam', error: /^out of gas$/, gas: 60_000, code: assemble(1, 1, 'SSTORE') },
   { since: 'amsterdam', error: /^out of gas$/, gas: 60_000, code: assemble(0, 0, 0, 'CREATE') },
   { since: 'amsterdam', error: /^out of gas$/, gas: 60_000, code: assemble(0, 0, 0, 0, 'CREATE2') },
@@ -285,7 +285,7 @@ export function everyFailure(fork: ForkName): NamedFailure[] {
   })
 }
 
-/** Code that fails in one way, where the gas and the call that it gets do not keep it from it. */
+/** Code that fails in one form, unless its gas or its call prevents that. */
 function failure(dice: Dice, fork: ForkName): Uint8Array {
   const here = later.filter(([since]) => includesFork(fork, since))
   switch (dice.throw(15)) {
@@ -360,7 +360,7 @@ function program(dice: Dice, fork: ForkName): Uint8Array {
   )
 }
 
-/** A message to a contract that calls another one, or two, which fail in some way, and perhaps fails itself. */
+/** A message to a contract that calls one or two others, which fail in some form. It may also fail itself. */
 export function throwFailing(dice: Dice, fork: ForkName): Scenario {
   const calls = dice.times(1 + dice.throw(2), () =>
     concatBytes(callOf(dice, fork, numberOf(inner), someGas(dice)), assemble('POP')),

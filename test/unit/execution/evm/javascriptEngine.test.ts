@@ -1,4 +1,4 @@
-/** The sandbox of callers' tracers: what comes out of it, what it may take, and what ends a run. */
+/** The sandbox of callers' tracers: its results, its limits, and the ends of a run. */
 import t from 'tap'
 import {
   closeSandboxes,
@@ -28,7 +28,7 @@ t.afterEach(closeSandboxes)
 
 const open = () => new Sandbox(() => {})
 
-/** What `read` makes of the arguments of a call from inside. */
+/** The result of `read` for the arguments of a call from inside. */
 function given(body: string, read: (args: InsideArguments) => unknown): unknown {
   const sandbox = open()
   let got: unknown
@@ -145,7 +145,7 @@ t.test('what is thrown inside comes out as a short text', async (t) => {
   }
 })
 
-/** Code that swallows whatever a call throws, as often as it can. */
+/** Code that catches every exception of a call, as often as it can. */
 const swallowing = `(function (call) {
   for (var at = 0; at < 3; at++) { try { call() } catch (_) { } finally { try { call() } catch (_) { } } }
   return 'all is well'

@@ -56,14 +56,14 @@ async function take(step: Step, state: JournaledState, reference: MerkleStateMan
         await each.modifyAccountFields(step.address, { balance: step.wei })
       return depth
     case 'create':
-      // What the EVM does for a new contract: an account, cleared of what was there.
+      // The EVM's steps for a new contract: an account, without the data of an earlier one.
       for (const each of [state, reference]) {
         await each.modifyAccountFields(step.address, { nonce: 1n })
         await each.clearStorage(step.address)
       }
       return depth
     case 'delete':
-      // The reference leaves the slots of deleted accounts in its cache, so it is told to clear them first.
+      // The reference keeps the slots of deleted accounts in its cache, so they are cleared first.
       if ((await reference.getAccount(step.address)) !== undefined) await reference.clearStorage(step.address)
       for (const each of [state, reference]) await each.deleteAccount(step.address)
       return depth
@@ -109,7 +109,7 @@ async function compareReads(state: JournaledState, reference: MerkleStateManager
       throw new Error(`code of ${address} is ${code}`)
     for (const slot of slots) {
       const value = bytesToHex(await state.getStorage(address, slot))
-      // The reference keeps slots of accounts that are gone.
+      // The reference keeps slots of removed accounts.
       const want = account === undefined ? '0x' : bytesToHex(await reference.getStorage(address, slot))
       if (value !== want) throw new Error(`slot ${bytesToHex(slot)} of ${address} is ${value}, not ${want}`)
     }

@@ -62,7 +62,7 @@ function powerOf(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return power
 }
 
-/** Numbers of up to so many bytes: random ones, zeros, ones, and such with zeros at either end. */
+/** Numbers of at most this many bytes: random ones, zeros, ones, and numbers with zeros at either end. */
 const operand = (bytesMax: number) =>
   fc
     .tuple(fc.nat(bytesMax), fc.nat(5), fc.nat(bytesMax), fc.nat(bytesMax), fc.nat(255), fc.nat(0xffffffff))

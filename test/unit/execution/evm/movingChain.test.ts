@@ -1,4 +1,4 @@
-/** Jobs during which the writer moves the chain: whatever it does, their answer is of the block they were asked for. */
+/** Jobs during which the writer moves the chain. Their answer is always of the requested block. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/forks.js'
@@ -25,7 +25,7 @@ import { goOn, limits } from './demoExecution.js'
 
 const contract = hexToBytes(contracts.store)
 
-/** Returns slots 1 and 2, which every block sets to the same value, and fails where they differ. */
+/** Returns slots 1 and 2, which every block sets to the same value; fails if they differ. */
 const readBoth = assemble(
   ...([1, 'SLOAD', 0, 'MSTORE', 2, 'SLOAD', 32, 'MSTORE'] as const),
   ...([0, 'MLOAD', 32, 'MLOAD', 'SUB', 'ISZERO', 24, 'JUMPI', 'INVALID', 'JUMPDEST'] as const),
@@ -99,7 +99,7 @@ const interruptible: ReadonlySet<string | symbol> = new Set([
   'readSideTrieRow',
 ])
 
-/** A store in which `next` follows the next read of a slot, or of a node where slots are read from tries. */
+/** A store in which `next` follows the next read of a slot, or of a node if slots are read from tries. */
 class Interrupted {
   next: (() => void) | undefined
   readonly store: ChainReader
@@ -151,7 +151,7 @@ t.test('a job answers for its block, whatever the writer does meanwhile', async 
   for (const [what, before, block, meanwhile, value] of cases) {
     for (const kind of ['call', 'estimate', 'accessList'] as const) {
       before()
-      // Nothing is known of the block yet, so that it has to be read.
+      // The block was not read yet, so it must be read.
       const execution = new Execution(interrupted.store, limits)
       interrupted.next = meanwhile
       const outcome = await execution[kind](requestAt(block), goOn)
@@ -208,7 +208,7 @@ t.test('a call tried on the edge is answered from its own block, or not at all',
     for (const other of [a1, a2, b1, b2]) if (other !== head) t.equal(tried(other), undefined)
     t.equal(tried(head), words(value), 'and still')
   }
-  // A request may still ask for the block that was the head when it came: what was read of it is its state.
+  // A request may still use the block that was the head at its arrival; its state is that block's.
   switchTo([b1, b2])
   t.equal(tried(a2), words(12))
   t.equal(tried(b2), words(22))

@@ -80,7 +80,7 @@ t.test('overrides of accounts count as the state before the message', async (t) 
 })
 
 t.test('state hides every slot that it does not name, stateDiff none', async (t) => {
-  // A token of the demo chain holds its supply in slot 2 or 3; find a contract with slots through the store.
+  // Slot 2 or 3 of a token of the demo chain is its supply. Finds a contract with slots in the store.
   const found = [...demoStore.accounts()].find(([address]) => [...demoStore.slotsOf(address)].length > 2)
   if (found === undefined) throw new Error('no contract with slots')
   const [address] = found
@@ -151,7 +151,7 @@ t.test('a number below a fork chooses the rules before it, also after the Merge'
     why: /^invalid opcode/,
   })
   t.type(await ask(topOf('BASEFEE'), { time: 0n }), 'bigint')
-  // What was randomness is difficulty, which is zero in a block after the Merge.
+  // Before the Merge, PREVRANDAO was DIFFICULTY, which is zero in a block after the Merge.
   t.equal(await ask(topOf('PREVRANDAO'), before('london')), 0n)
   t.equal(await ask(topOf('PREVRANDAO'), { ...before('london'), difficulty: 9n }), 9n)
 })

@@ -1,4 +1,4 @@
-/** Signatures on P-256 beside @noble/curves, above all at the edges of what the contract takes. */
+/** Signatures on P-256 beside @noble/curves, mostly at the limits of the contract's inputs. */
 import { p256 } from '@noble/curves/nist.js'
 import t from 'tap'
 import { bytesToHex, concatBytes } from '../../../../src/primitives/bytes.js'
@@ -64,7 +64,7 @@ t.test('signatures on P-256, valid and not', async (t) => {
       t.equal(got, !total.is0())
     }
   }
-  // The sum's x is at least the order, and r what is left of it.
+  // The sum's x is at least the order, and r is its remainder.
   for (let small = 1n, found = 0; found < 2; small++) {
     const x = n + small
     try {
@@ -79,7 +79,7 @@ t.test('signatures on P-256, valid and not', async (t) => {
       check(hash, small + 1n, s, encode(signer), 'x above the order, another r')
       found++
     } catch {
-      // Not a square.
+      // The number is not a square.
     }
   }
   const [r, s] = sign(1n, 5n)

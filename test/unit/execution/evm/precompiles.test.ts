@@ -81,7 +81,7 @@ const inputs: ReadonlyMap<number, () => Uint8Array> = new Map<number, () => Uint
   [0x100, () => randomBytes(160)],
 ])
 
-/** The input with something wrong or at the edge. */
+/** The input with a fault, or at a limit. */
 function spoiled(data: Uint8Array): Uint8Array {
   const changed = Uint8Array.from(data)
   const at = dice.throw(Math.max(1, data.length))

@@ -22,10 +22,10 @@ import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../../
 const never = () => false
 const senderBytes = 52
 const keyBytes = 161
-/** Bytes of the records of so many senders and keys. */
+/** Bytes of the records of this number of senders and keys. */
 const bytesOf = (senders: number, keys: number) => 4 + senders * senderBytes + keys * keyBytes
 
-/** Keys that count how often they are asked what they do not hold. */
+/** Keys that count the requests for missing entries. */
 function countingKeys() {
   const count = { misses: 0 }
   const keys = new RecoveredKeys((...signature) => {
@@ -80,7 +80,7 @@ t.test('keys recovered ahead are all that the engine asks for, and the senders i
   }
 })
 
-/** How many authorizations a typed transaction has. */
+/** Number of authorizations of a typed transaction. */
 function authorizationsOf(transaction: Uint8Array): number {
   const fields = RLP.decode(transaction.subarray(1)) as unknown[][]
   return transaction[0] === 4 ? (fields[9]?.length ?? 0) : 0

@@ -31,7 +31,7 @@ async function signBlobs(parts: readonly RlpItem[], fields: TransactionLike = {}
   return Buffer.concat([bare.subarray(0, 1), encodeRlp([decodeRlpList(bare.subarray(1)), ...parts])])
 }
 
-/** Why it is refused. */
+/** The reason of the refusal. */
 function refusal(raw: Uint8Array, fork: ForkName = 'osaka'): string {
   try {
     return bytesToHex(checkSentTransaction(raw, fork, chainId).hash)

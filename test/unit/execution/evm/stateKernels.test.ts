@@ -1,4 +1,4 @@
-/** What kernels keep between jobs, and what stops a run. */
+/** The data that kernels cache between jobs, and the ends of a run. */
 import t from 'tap'
 import { decodeHeader } from '../../../../src/data/chain/header.js'
 import { emptyAccount } from '../../../../src/data/state/account.js'
@@ -15,10 +15,10 @@ import { demoStorePath, storedMessages } from '../../../store/storedMessages.js'
 import { assemble } from './assembly.js'
 import { addressOf, demoHead, faultOf, goOn, limits } from './demoExecution.js'
 
-/** Where the code of {@link stateWith} is. */
+/** The address of the code of {@link stateWith}. */
 const contract = addressOf(1)
 
-/** A state with one contract, whose slots hold ones; counts what it is asked. */
+/** A state with one contract whose slots are ones; counts its reads. */
 function stateWith(code: Uint8Array, root: number): StateView & { asked: number } {
   return {
     ...emptyState,
@@ -111,7 +111,7 @@ t.test('repeated estimates at one head read no account, slot or code', async (t)
 })
 
 t.test('rows of one state take no more than their share', (t) => {
-  // Reads slot after slot until its gas is gone.
+  // Reads slot after slot until its gas is used up.
   const code = assemble('JUMPDEST', 'GAS', 'SLOAD', 'POP', 0, 'JUMP')
   const kernels = new StateKernels(4)
   const watch = new JobWatch(goOn, limits)
@@ -127,7 +127,7 @@ t.test('rows of one state take no more than their share', (t) => {
 t.test('a run asks whether it may go on, however short its frames are', (t) => {
   let asked = 0
   const watch = new JobWatch(() => ++asked < 0, limits)
-  // Calls an account without code, itself, and a creation again and again.
+  // Calls an account without code, itself, and a creation repeatedly.
   const loops = [
     assemble('JUMPDEST', 0, 0, 0, 0, 5, 'GAS', 'STATICCALL', 'POP', 0, 'JUMP'),
     hexToBytes('5b5f5f5f5f305af4505f56'),

@@ -57,7 +57,7 @@ const contracts: readonly (readonly [since: ForkName, address: Uint8Array])[] = 
 const coinbase = padLeft(Uint8Array.of(0xcb), 20)
 const systemAddress = hexToBytes('fffffffffffffffffffffffffffffffffffffffe')
 
-/** Code that stores what the balance of each address costs, and what it costs once more. */
+/** Code that stores the price of the balance of each address, first and repeated. */
 function priceEach(addresses: readonly Uint8Array[]): Uint8Array {
   const parts = addresses.flatMap((address, index) =>
     [2 * index, 2 * index + 1].map((slot) =>
@@ -77,7 +77,7 @@ function priceEach(addresses: readonly Uint8Array[]): Uint8Array {
   return concatBytes(...parts, assemble('STOP'))
 }
 
-/** Of PUSH, POP and GAS. */
+/** Gas of PUSH, POP and GAS. */
 const gasBetween = 7n
 
 for (const fork of forkNames.filter((name) => includesFork(name, 'cancun'))) {

@@ -35,7 +35,7 @@ t.test('what the taker of parts throws comes out as it is', (t) => {
   t.end()
 })
 
-/** Reads slots for as long as it may, whatever is thrown. */
+/** Reads slots without end, through all exceptions. */
 const reading = `{
   read: function (db, address) {
     for (var at = 0; at < 1e6; at++) {

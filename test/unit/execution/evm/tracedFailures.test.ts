@@ -1,4 +1,4 @@
-/** What tracers tell of instructions that fail, and of state gas: rows that go-ethereum answered. */
+/** Tracers' reports of instructions that fail, and of state gas: rows from go-ethereum's answers. */
 import t from 'tap'
 import type { ForkName } from '../../../../src/data/chain/forks.js'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
@@ -11,7 +11,7 @@ const chains = await TracedChains.open(t)
 const aa = addressOf(0xaa)
 const bb = hexToBytes('00000000000000000000000000000000000000bb')
 
-/** Traces of code at an account with `balance`, called with `gas`; `inner` is the code of 0xbb. */
+/** Traces of code at an account with `balance` that is called with `gas`; `inner` is the code of 0xbb. */
 function traced(
   fork: ForkName,
   code: string,
@@ -58,12 +58,12 @@ t.test('what state gas cannot be paid for has the cost that go-ethereum computes
   t.strictSame(last('6001600055'), ['SSTORE', 12_100, 'out of gas', []])
   t.strictSame(last('6000600060006000600160cc612710f1'), ['CALL', 100, 'out of gas: out of gas', []])
   t.strictSame(last('60ccff'), ['SELFDESTRUCT', 17_000, 'out of gas', []])
-  // The message takes 15,000 of it.
+  // The message takes 15,000 of the gas.
   t.strictSame(last('60ccff', 20_500n), ['SELFDESTRUCT', 8_000, 'out of gas: out of gas', []])
-  // It is found out while the instruction runs.
+  // The failure is found while the instruction runs.
   t.strictSame(last('600060006000f0'), ['CREATE', 12_000, undefined, [['CREATE', 1, 'out of gas']]])
   t.strictSame(last('6000600060006000f5'), ['CREATE2', 12_000, undefined, [['CREATE2', 1, 'out of gas']]])
-  // 100 of 200 are for the code, which the account comes before.
+  // 100 of 200 gas are for the code; the account is accessed before its code.
   t.strictSame(last('3b'), ['EXTCODESIZE', 100, 'stack underflow (0 <=> 1)', []])
   t.strictSame(last('3c'), ['EXTCODECOPY', 100, 'stack underflow (0 <=> 4)', []])
 })
@@ -186,7 +186,7 @@ t.test('a creation that is refused as code tells what it returned', async (t) =>
   t.notOk(refused.calls.output)
   t.equal(refused.opcodes.returnValue, '0x')
   t.notOk(refused.flat[0].result)
-  // 24,577 bytes of zeros, and 1,000 that are more than there is gas for.
+  // The first returned code has 24,577 zeros. The second has 1,000, for which the gas is not enough.
   t.equal(created('6160016000f3').steps.output.length, 2 + 2 * 24_577)
   const unpaid = chains.traceAll('osaka', { data: hexToBytes('6103e86000f3'), gas: 100_000n }, [])
   t.equal(unpaid.steps.error, 'contract creation code storage out of gas')
@@ -194,7 +194,7 @@ t.test('a creation that is refused as code tells what it returned', async (t) =>
   // CREATE of the same initcode.
   const inner = traced('osaka', '6960ef60005360016000f3600052600a60166000f0')
   t.match(inner.frames, [{ type: 'CREATE', output: '0xef', error: 'invalid code: must not begin with 0xef' }])
-  // What fails otherwise returns nothing.
+  // A creation that fails in another form returns nothing.
   t.equal(created('60ef600053fe').steps.output, '0x')
   t.equal(created('60ef60005360016000fd').steps.output, '0xef')
 })

@@ -10,7 +10,7 @@ import { Tracing } from '../../../../src/execution/evm/tracers/tracing.js'
 import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import { testGenesis } from '../../../ingest/chainMaker.js'
 
-/** Forks that changed what code does, with the members of `config` that they add. */
+/** Forks that changed the effect of code, with the members of `config` that they add. */
 const forkMembers = {
   chainstart: { ethash: {} },
   homestead: { homesteadBlock: 0 },
@@ -43,7 +43,7 @@ function genesisOf(fork: ForkName): string {
 // biome-ignore lint/suspicious/noExplicitAny: JSON of a trace, in which tests look for anything.
 export type Json = any
 
-/** An instruction as the opcode logger and the tracer in JavaScript tell it. */
+/** An instruction as the opcode logger and the tracer in JavaScript report it. */
 export interface ReportedStep {
   readonly pc: number
   readonly op: string
@@ -66,7 +66,7 @@ export interface ReportedFault {
   readonly error: string
 }
 
-/** A call as tracers in JavaScript are told of it. */
+/** A call as tracers in JavaScript get it. */
 export interface ReportedCall {
   readonly type: string
   readonly from: string
@@ -80,7 +80,7 @@ export interface ReportedCall {
   readonly calls: ReportedCall[]
 }
 
-/** Each instruction, as the opcode logger has it. */
+/** Each instruction, in the form of the opcode logger. */
 const stepTracer = `{
   list: [],
   hex: function (word) { return '0x' + word.toString(16) },
@@ -143,7 +143,7 @@ const opcodes = {
 } as const
 const prestate = { disableCode: false, disableStorage: false } as const
 
-/** Those whose results are written at the end, so that they can run at once. */
+/** Tracers that write their results at the end, so that they can run at once. */
 const atEnd: readonly (readonly [name: string, TracerOptions])[] = [
   ['calls', { tracer: 'callTracer', onlyTopCall: false, withLog: true }],
   ['diff', { tracer: 'prestateTracer', diffMode: true, includeEmpty: false, ...prestate }],
@@ -155,7 +155,7 @@ const atEnd: readonly (readonly [name: string, TracerOptions])[] = [
   ['steps', javascript(stepTracer)],
 ]
 
-/** What all tracers tell of one message. */
+/** The reports of all tracers about one message. */
 export interface Traces {
   readonly opcodes: {
     readonly structLogs: readonly ReportedStep[]
@@ -233,7 +233,7 @@ export class TracedChains {
     return JSON.parse(Buffer.concat(parts).toString())
   }
 
-  /** What `fault` of a tracer in JavaScript is told. */
+  /** The arguments of `fault` of a tracer in JavaScript. */
   traceFaults(
     fork: ForkName,
     message: Partial<CallMessage>,

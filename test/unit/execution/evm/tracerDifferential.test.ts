@@ -1,7 +1,8 @@
 /**
- * All tracers on generated code that fails in every way, at every fork: the opcode logger beside @ethereumjs, each tracer
- * beside the others, and faults by the rules of go-ethereum's interpreter (core/vm/interpreter.go), which decide from the
- * error alone whether an instruction was refused or ran. `RUNS=20 SEED=1` compares twenty times as many messages.
+ * All tracers on generated code that fails in every way, at every fork. Compares the opcode logger with @ethereumjs,
+ * and each tracer with the others. Faults follow the rules of go-ethereum's interpreter (core/vm/interpreter.go). They
+ * decide from the error alone whether an instruction was refused or ran. `RUNS=20 SEED=1` compares twenty times as many
+ * messages.
  */
 import t from 'tap'
 import { type ForkName, includesFork } from '../../../../src/data/chain/forks.js'
@@ -23,7 +24,7 @@ import {
 const chains = await TracedChains.open(t)
 const { numRuns = 1, seed = 0 } = propertyRuns(6)
 
-/** What comes before the first instruction of a message without data. */
+/** The gas before the first instruction of a message without data. */
 const intrinsicGas = (fork: ForkName) =>
   includesFork(fork, 'amsterdam') ? 12_000n + 3_000n + 6_000n : 21_000n
 
@@ -45,7 +46,7 @@ function trace({ fork, contracts, caller, to, value, gas }: Scenario): Traces {
 
 const asText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
 
-/** Throws where the two are not the same. */
+/** Throws if the two differ. */
 function same(got: unknown, want: unknown, what: string): void {
   const [a, b] = [got, want].map((value) => JSON.stringify(value, asText))
   if (a !== b) throw new Error(`${what}: ${String(a).slice(0, 600)}, expected ${String(b).slice(0, 600)}`)
@@ -54,10 +55,10 @@ function same(got: unknown, want: unknown, what: string): void {
 const creating = (op: string) => op === 'CREATE' || op === 'CREATE2'
 const calling = (op: string) => /^(?:CALL|CALLCODE|DELEGATECALL|STATICCALL)$/.test(op)
 
-/** Errors of what a creation returned, which no instruction has. */
+/** Errors of the result of a creation, which no instruction has. */
 const deployErrors = /^(?:invalid code|max code size|contract creation code storage)/
 
-/** Whether the interpreter finds the error before it runs the instruction, so that the step itself tells it. */
+/** Whether the interpreter finds the error before it runs the instruction, so that the step itself has it. */
 function isRefusal({ op, gas, gasCost }: ReportedStep, error: string): boolean {
   if (error === 'out of gas') return !(creating(op) && gas >= gasCost)
   if (error.startsWith('out of gas: ') || error === 'gas uint64 overflow') return true
@@ -113,7 +114,7 @@ class Walk {
     }
   }
 
-  /** What an instruction and its call leave. */
+  /** The gas left after an instruction and its call. */
   #gas(step: ReportedStep, inner: ReportedCall | undefined, next: ReportedStep): void {
     const hasStateGas = inner !== undefined || step.op === 'SSTORE' || creating(step.op) || calling(step.op)
     if (hasStateGas && includesFork(this.fork, 'amsterdam')) return
@@ -126,7 +127,7 @@ class Walk {
   }
 }
 
-/** The calls of callTracer, as tracers in JavaScript are told of them. */
+/** The calls of callTracer, in the form that tracers in JavaScript get. */
 function compareCalls(reported: ReportedCall, native: Json, isTop: boolean): void {
   const { type, from, to, value, gas, gasUsed, input, error, output, calls } = reported
   const common = { type, from, input, ...(type === 'STATICCALL' ? {} : { value }) }
@@ -215,7 +216,7 @@ function compareTracers(
   same(replay.output, calls.output ?? '0x', 'the output of a replay')
 }
 
-/** The opcode logger beside the library, which tells neither of a STOP behind code nor of all that fails. */
+/** The opcode logger beside the library, which reports neither a STOP after the code nor every failing step. */
 function compareSteps(
   list: readonly ReportedStep[],
   library: NonNullable<Awaited<ReturnType<typeof runLibrary>>>,
@@ -241,7 +242,7 @@ function compareSteps(
   same(next, library.steps.length, 'steps of the library')
 }
 
-/** Accounts before and after, from both prestates, beside what was there and what the library left. */
+/** Accounts before and after, from both prestates, compared with the initial state and the library's result. */
 async function compareStates(scenario: Scenario, traces: Traces, state: Json | undefined): Promise<void> {
   const { contracts, caller } = scenario
   const { prestate, diff } = traces
@@ -275,7 +276,7 @@ async function compareStates(scenario: Scenario, traces: Traces, state: Json | u
 
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-/** Compares all that is told of a message. Returns the errors of its calls; throws where something differs. */
+/** Compares all reports about a message. Returns the errors of its calls; throws if something differs. */
 async function compare(scenario: Scenario): Promise<string[]> {
   const { fork } = scenario
   const traces = trace(scenario)
@@ -323,14 +324,14 @@ for (const fork of forks) {
 
 /** Calls itself with all gas that it may pass on. */
 const recursion = hexToBytes('60006000600060006000305af100')
-/** The same before EIP-150, when that was all but what the call itself costs. */
+/** The same before EIP-150, when a call passed on all gas except its own cost. */
 const earlyRecursion = hexToBytes('600060006000600060003060645a03f100')
 
 t.test('the deepest call fails before it begins, and no instruction does', { timeout: 0 }, async (t) => {
   const address = new Uint8Array(20).fill(0xdd)
   for (const fork of forks) {
     const code = includesFork(fork, 'tangerineWhistle') ? recursion : earlyRecursion
-    // Since Amsterdam no transaction may have as much execution gas.
+    // Since Amsterdam no transaction may have this much execution gas.
     const gas = includesFork(fork, 'amsterdam') ? 30_000_000n : 10n ** 12n
     const message = { to: address, gas }
     const calls = chains.trace(fork, message, [{ address, code }], {

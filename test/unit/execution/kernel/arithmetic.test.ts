@@ -7,7 +7,7 @@ const wordMask = 2n ** 256n - 1n
 const signed = (word: bigint): bigint => BigInt.asIntN(256, word)
 const wrapped = (value: bigint): bigint => BigInt.asUintN(256, value)
 
-/** What each instruction makes of its operands, by the yellow paper, appendix H. */
+/** The result of each instruction for its operands, as the yellow paper defines it in appendix H. */
 const instructions: Readonly<
   Record<string, readonly [opcode: number, meaning: (...operands: bigint[]) => bigint]>
 > = {

@@ -19,7 +19,7 @@ import { emptyTrieRoot, keccak256 } from '../../../../src/primitives/keccak.js'
 import { emptyState } from '../../../library/emptyState.js'
 import type { Scenario } from './programs.js'
 
-/** What both tell of a step. `refund` is undefined where the library has counted the instruction's own already. */
+/** The common report of a step. `refund` is undefined if the library has counted the instruction's own already. */
 interface Step {
   readonly depth: number
   readonly pc: number
@@ -47,7 +47,7 @@ const block = {
 const ancestorHash = (number: number) => keccak256(Buffer.from(String(number)))
 export const startBalance = 10n ** 18n
 
-/** Runs a message with both; what differs first, and how many steps it took. */
+/** Runs a message with both. Returns the first difference, and the number of steps. */
 export async function compare(
   scenario: Scenario,
 ): Promise<{ steps: number; difference: string | undefined }> {
@@ -92,7 +92,7 @@ export interface LibraryRun {
   readonly state: SimpleStateManager
 }
 
-/** Undefined where the library cannot: it has no room for what a REVERT of absurd length would return. */
+/** Undefined if the library fails: it has no memory for the result of a REVERT of absurd length. */
 export async function runLibrary(scenario: Scenario): Promise<LibraryRun | undefined> {
   try {
     return await runMessage(scenario)
@@ -173,7 +173,7 @@ async function runMessage({ fork, contracts, caller, to, value, data, gas }: Sce
   }
 }
 
-/** What a transaction has accessed before its code begins. */
+/** Accounts and slots that a transaction has accessed before its code begins. */
 function warmOf({ fork, caller, to }: Pick<Scenario, 'fork' | 'caller' | 'to'>): Uint8Array[] {
   return [caller, to, ...precompileNumbers(fork).map(precompileAddress)]
 }
@@ -273,7 +273,7 @@ class KernelRun {
   steps = 0
   difference: string | undefined
   #next = 0
-  /** A step that the library told otherwise, or, where it told of none in this frame, not at all. */
+  /** A step that the library reported differently, or, without a report in this frame, not at all. */
   #unreported: { readonly text: string; readonly isReported: boolean; readonly opcode: number } | undefined
   readonly #isSuccess: boolean
   readonly #gasLeft: bigint
@@ -316,7 +316,7 @@ class KernelRun {
     else {
       this.#unreported = {
         text: `step ${this.#next}: ${text(got)}, expected ${text(expected)}`,
-        // Else it goes on in the frame that called this one.
+        // Otherwise it continues in the calling frame.
         isReported: expected !== undefined && expected.depth >= got.depth,
         opcode: got.opcode,
       }
@@ -328,7 +328,7 @@ class KernelRun {
     const { text, isReported, opcode } = this.#unreported
     this.#unreported = undefined
     const isExceptional = failure !== 'none' && failure !== 'reverted'
-    // The library tells of no STOP behind the end of code, nor of all instructions that fail.
+    // The library reports no STOP after the end of code, nor every failing instruction.
     if (isReported || !(isExceptional || opcode === 0)) this.#tell(text)
   }
 
@@ -375,7 +375,7 @@ class KernelRun {
   }
 }
 
-/** `b` is what the library tells. */
+/** `b` is the library's report. */
 function isSame(a: Step, b: Step): boolean {
   return (
     a.depth === b.depth &&

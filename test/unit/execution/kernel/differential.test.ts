@@ -1,7 +1,7 @@
 /**
- * The kernel beside @ethereumjs on invented, real and mutated code at every fork, step by step: program counter, gas,
- * refunds, the top of the stack, the size of memory; and at the end output, logs, accounts and slots.
- * `STEPS=1000000 SEED=1 node test/unit/execution/kernel/differential.test.ts` compares as many steps.
+ * The kernel beside @ethereumjs on invented, real and mutated code at every fork, step by step. Compares program
+ * counter, gas, refunds, the top of the stack and the size of memory. At the end it compares output, logs, accounts and
+ * slots. `STEPS=1000000 SEED=1 node test/unit/execution/kernel/differential.test.ts` compares as many steps.
  */
 import t from 'tap'
 import { Dice, propertyRuns } from '../../../library/property.js'

@@ -16,7 +16,7 @@ t.test('KECCAK256 of inputs of every length around its blocks is that of indepen
 })
 
 t.test('an entry of a mapping is hashed right the first and every further time', async (t) => {
-  // Twice in one run: the second hash comes from the cache.
+  // Two hashes in one run: the second comes from the cache.
   const twice = Uint8Array.of(
     ...[0x60, 0x40, 0x5f, 0x5f, 0x37],
     ...[0x60, 0x40, 0x5f, 0x20, 0x60, 0x40, 0x52, 0x60, 0x40, 0x5f, 0x20, 0x60, 0x60, 0x52],

@@ -6,7 +6,7 @@ const kernel = new Kernel()
 const sender = new Uint8Array(20).fill(1)
 const contract = new Uint8Array(20).fill(2)
 
-/** Runs code on an empty state by the newest rules, and returns what it returned. Throws where it fails. */
+/** Runs code on an empty state by the newest rules, and returns its result. Throws if it fails. */
 export function runCode(code: Uint8Array, input = new Uint8Array(0)): Uint8Array {
   kernel.clear()
   kernel.attach('osaka', {

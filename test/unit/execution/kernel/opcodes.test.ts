@@ -1,6 +1,6 @@
 /**
- * Every opcode at every fork, beside a list written from the specifications: whether it exists, its gas, how many words it
- * takes and leaves, and how it fails. Prices that depend on operands are in a list of their own.
+ * Every opcode at every fork, beside a list written from the specifications. Compares whether it exists, its gas, its
+ * stack words, and its failures. Prices that depend on operands are in a list of their own.
  */
 import t, { type Test } from 'tap'
 import { type ForkName, forkNames, includesFork } from '../../../../src/data/chain/forks.js'
@@ -47,7 +47,7 @@ function stateOf(code: Uint8Array, balance: bigint, outer: Uint8Array): StateVie
 interface Given {
   readonly gas?: bigint
   readonly balance?: bigint
-  /** Whether it is called by a contract that allows no changes. */
+  /** Whether the caller is a contract that allows no changes. */
   readonly isStatic?: boolean
 }
 
@@ -110,7 +110,7 @@ function priceAt({ prices }: SpecifiedOpcode, fork: ForkName) {
   return price && { constant: BigInt(price[1]), whole: BigInt(price[2]) }
 }
 
-/** What differs from the list, as sentences. */
+/** The differences from the list, as sentences. */
 function differences(fork: ForkName, opcode: number): string[] {
   const found: string[] = []
   const expect = (what: string, got: unknown, wanted: unknown) => {
@@ -141,7 +141,7 @@ function differences(fork: ForkName, opcode: number): string[] {
   expect('on a full stack', run(fork, withWords(stackMax)).failure, isGrowing ? 'stackOverflow' : fails)
   expect('on one with a place', run(fork, withWords(stackMax - 1)).failure, fails)
   if (includesFork(fork, 'byzantium')) {
-    // CALL changes something only where it sends ether.
+    // CALL changes something only if it sends ether.
     const operands = opcode === 0xf1 ? pushed(0, 0, 0, 0, 1, 0, 0) : zeros(taken)
     const { output } = run(fork, concatBytes(operands, tail), { isStatic: true, balance: 9n })
     expect('succeeds in a static call', output[31], writes || fails !== 'none' ? 0 : 1)
@@ -153,7 +153,7 @@ function isOutOfGas(failure: string): boolean {
   return ['outOfGas', 'partUnpaid', 'sentryReached'].includes(failure)
 }
 
-/** What go-ethereum tells as the cost before it looks at operands, and the words that are left. */
+/** go-ethereum's reported cost before it reads operands, and the words that are left. */
 function tracedDifferences(
   fork: ForkName,
   code: Uint8Array,
@@ -184,7 +184,7 @@ for (const fork of forkNames) {
   })
 }
 
-/** By forks from which each holds on: the gas behind the pushes, and the refund. */
+/** Costs by the forks from which they are valid: the gas after the pushes, and the refund. */
 type Costs = readonly (readonly [since: ForkName, gas: number, refund?: number])[]
 
 const newAccountState = 120 * 1_530

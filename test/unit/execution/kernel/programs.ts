@@ -15,7 +15,7 @@ import type { Dice } from '../../../library/property.js'
 import { demoHeader, demoStore } from '../evm/demoExecution.js'
 import { type SpecifiedOpcode, specifiedOpcodes } from './specifiedOpcodes.js'
 
-/** Each fork that changed what code does, as far as @ethereumjs knows them. */
+/** Each fork that changed the effect of code, and that @ethereumjs knows. */
 export const forks = forkNames.filter(
   (name) => !/^(?:dao|muirGlacier|arrowGlacier|grayGlacier|bpo\d|amsterdam)$/.test(name),
 )
@@ -134,7 +134,7 @@ function word(value: bigint): Uint8Array {
   return padLeft(toMinimalBytes(value), 32)
 }
 
-/** A number at which something may change. */
+/** A number near which the result of an instruction may change. */
 function number(dice: Dice): bigint {
   switch (dice.throw(9)) {
     case 0:
@@ -171,15 +171,15 @@ const atFork: ReadonlyMap<ForkName, readonly SpecifiedOpcode[]> = new Map(
     return [fork, specifiedOpcodes.filter((each) => exists(each) && !isCall(each.opcode))] as const
   }),
 )
-/** STOP, RETURN, REVERT and SELFDESTRUCT: after one of them nothing is reached. */
+/** STOP, RETURN, REVERT and SELFDESTRUCT: no code after one of them runs. */
 const rarely: ReadonlySet<number> = new Set([0x00, 0xf3, 0xfd, 0xff])
-/** Their operands are places and lengths, and most numbers of 256 bits end the program for want of gas. */
+/** Instructions whose operands are places and lengths; with most numbers of 256 bits, the program runs out of gas. */
 const inMemory: ReadonlySet<number> = new Set([
   ...[0x20, 0x37, 0x39, 0x3c, 0x3e, 0x51, 0x52, 0x53, 0x5e],
   ...[0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf3, 0xf5, 0xfd],
 ])
 const jumps: ReadonlySet<number> = new Set([0x56, 0x57])
-/** Deeper ones take what is there, where there is enough. */
+/** Deeper ones take the existing words, if there are enough. */
 const chosenWordsMax = 7
 
 /** Instructions in a row, some of them in loops, calls of the other contracts among them. */
@@ -197,7 +197,7 @@ function invented(dice: Dice, fork: ForkName): Uint8Array {
   return concatBytes(...parts)
 }
 
-/** An instruction behind its operands, which are chosen rather than left to what is there. */
+/** An instruction after its operands, which are chosen and not taken from the stack by chance. */
 function instruction(
   dice: Dice,
   { opcode, taken }: SpecifiedOpcode,

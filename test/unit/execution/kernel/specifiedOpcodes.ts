@@ -1,12 +1,12 @@
 /**
- * Every instruction as the specifications have it: the yellow paper, the modules of execution-specs for each fork, and
- * the EIPs of Amsterdam. Written from them and not from the kernel, which is compared with it.
+ * Every instruction by the specifications: the yellow paper, the modules of execution-specs for each fork, and the EIPs
+ * of Amsterdam. Written from them, and not from the kernel, which is compared with the list.
  */
 import type { ForkName } from '../../../../src/data/chain/forks.js'
 
 /**
- * From a fork on: the constant gas, and all gas where each operand is zero, no account is warm but the contract, which owns
- * nothing, and all other accounts and slots are empty.
+ * From a fork on: the constant gas, and the whole gas in a reference case. There each operand is zero, only the
+ * contract is warm, and its balance and all other accounts and slots are empty.
  */
 export type Price = readonly [since: ForkName, constant: number, whole: number]
 
@@ -15,11 +15,11 @@ export interface SpecifiedOpcode {
   readonly taken: number
   readonly left: number
   readonly prices: readonly Price[]
-  /** Whether it fails in a static call; of CALL, with a value. */
+  /** Whether the instruction fails in a static call; CALL fails only with a value. */
   readonly writes: boolean
-  /** How it ends with zeros as operands, where that is no success. */
+  /** End of the instruction with zeros as operands, if it does not succeed. */
   readonly fails?: 'invalidJump' | 'reverted'
-  /** The byte behind it, and how many words it looks at besides those it takes. */
+  /** The byte after the opcode, and the number of further words that the instruction reads. */
   readonly operand?: number
 }
 
@@ -35,7 +35,7 @@ function add(
   all.push({ opcode, taken, left, prices, writes: false, ...rest })
 }
 
-/** Instructions in a row that cost the same at all forks from one on. */
+/** Consecutive instructions that cost the same at all forks from one on. */
 function same(
   opcodes: readonly number[],
   taken: number,
@@ -191,5 +191,5 @@ add(
   { writes: true },
 )
 
-/** In the order of their opcodes. */
+/** Instructions in the order of their opcodes. */
 export const specifiedOpcodes: readonly SpecifiedOpcode[] = all.sort((a, b) => a.opcode - b.opcode)

@@ -1,4 +1,6 @@
-/** State gas (EIP-8037) across frames: what a frame paid from its gas comes back to it when another frame undoes it. */
+/**
+ * State gas (EIP-8037) across frames: a frame's payment from its gas is returned when another frame undoes its change.
+ */
 import fc from 'fast-check'
 import t from 'tap'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
@@ -40,7 +42,8 @@ function gasAfter(outer: Uint8Array, inner: readonly Uint8Array[], reservoir = 0
 t.test('gas that a frame paid for a slot comes back when another one clears the slot', async (t) => {
   const one = write(0, 1)
   const clear = write(0, 0)
-  // A frame that writes the same values again costs as much but for the state gas: as clearing, 100 gas for the slot.
+  // A frame that writes the same values again costs the same, except for the state gas: as for clearing, 100 gas for
+  // the slot.
   const kept = gasAfter(one, [write(0, 1)])
   t.equal(gasAfter(one, [clear]) - kept, slotStateGas, 'a called one')
   t.equal(gasAfter(one, [concatBytes(clear, assemble(0, 0, 'REVERT'))]) < kept, true, 'one that reverts')

@@ -1,4 +1,4 @@
-/** What the tracing kernel tells of steps and frames. */
+/** The tracing kernel's reports of steps and frames. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Kernel } from '../../../../src/execution/evm/engine/kernel.js'
@@ -87,9 +87,9 @@ t.test('each call, creation and end of an account has a beginning and an end', a
     [
       'enter f1 0200 0 0xaa',
       ...['enter f1 0004 0 0xab', 'exit none 0xab'],
-      // Its value is more than the contract has.
+      // The value is more than the contract has.
       ...['enter f1 0005 100 0xab', 'exit insufficientBalance 0x'],
-      // Its initcode, 0xab, is no instruction.
+      // The initcode, 0xab, is no instruction.
       ...['enter f0 e84a 7 0xab', 'exit invalidOpcode 0x'],
       ...['enter ff 0300 70 0x', 'exit none 0x'],
       'exit none 0x',

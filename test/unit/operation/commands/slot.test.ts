@@ -18,7 +18,7 @@ t.test('the examples of its help come out', async (t) => {
   const { out } = await run('--help')
   const examples = [...out.matchAll(/^ {2}tidegate slot (.+)$/gm)].map(([, words = '']) => words)
   const expected: Record<string, string[]> = {
-    // As the README of the demo network has it.
+    // By the README of the demo network.
     [`3 0x${bea}`]: ['89ada16c071098675b0d031233638fe8501f042a745832185ad2e6b9e216e254'],
     [`5 0x${bea} 42`]: [hash(word('2a') + hash(word(bea) + word('5')))],
     '--types string 7 ebb': [hash(`656262${word('7')}`)],

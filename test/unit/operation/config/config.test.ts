@@ -381,10 +381,16 @@ t.test('flags put a network under a consensus client', async (t) => {
     port: 0,
     jwtSecret,
     from: [],
+    beaconNodes: [],
     transactions: { to: [] },
   })
   const engineFrom = ['https://a.example']
   t.match(serve({ genesis, engineFrom }).networks[0]?.source, { from: [{ url: engineFrom[0] }] })
+  const [beacon] = serve({ genesis, engineBeacon: engineFrom }).networks
+  t.match(beacon?.source, { type: 'consensus', from: [], beaconNodes: [{ url: engineFrom[0] }] })
+  t.throws(() => serve({ genesis, engineBeacon: [...engineFrom, ...engineFrom] }), {
+    message: /--engine-beacon names one URL twice/,
+  })
   t.match(serve({ genesis, jwtSecret }).networks[0]?.source, { port: 8551 }, 'the secret alone says so too')
   t.match(serve({ genesis, engineHost: '::1' }).networks[0]?.source, { host: '::1', port: 8551 })
   t.throws(() => serve({ genesis, enginePort: 0, follow: 'http://127.0.0.1:1' }), {

@@ -1,4 +1,4 @@
-/** What docs/configuration.md says of the configuration is what the program does. */
+/** docs/configuration.md describes the configuration as the program reads it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { fileSchema } from '../../../../src/operation/config/file.js'
 import { packageRoot } from '../../../../src/primitives/packageRoot.js'
 
-/** The part of JSON Schema that the configuration's schema comes to. */
+/** The part of JSON Schema that the configuration's schema uses. */
 interface Schema {
   readonly type?: string
   readonly default?: unknown
@@ -27,7 +27,7 @@ type Row = readonly [key: string, defaultText: string, values: string]
 const bytes = ['TiB', 'GiB', 'MiB', 'KiB'].map((unit, index) => [unit, 2 ** (10 * (4 - index))] as const)
 const times = [['h', 3_600_000] as const, ['min', 60_000] as const, ['s', 1_000] as const]
 
-/** A number as one types it into the file, and in the largest unit that leaves it whole. */
+/** A number as an operator types it into the file, and in the largest unit that divides it. */
 function numberText(key: string, value: number): string {
   const units = /bytes/i.test(key) ? bytes : /ms(max)?$/i.test(key) ? times : []
   const [unit, size] = units.find(([, size]) => value > 0 && value % size === 0) ?? []
@@ -38,7 +38,7 @@ function code(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
 }
 
-/** Undefined where the schema has none, because it follows from something else. */
+/** The default as the page must show it; '' if the schema has none, because it follows from another value. */
 function defaultText(key: string, { default: value }: Schema, isRequired: boolean): string {
   if (isRequired) return 'required'
   return typeof value === 'number' ? numberText(key, value) : value === undefined ? '' : code(value)
@@ -83,7 +83,7 @@ function rowsOf(schema: Schema, prefix = ''): Row[] {
   })
 }
 
-/** Beacon nodes have a table of their own; where they belong, one row leads there. */
+/** Beacon nodes have a table of their own; in other tables one row refers to it. */
 function withBeaconOnce(rows: readonly Row[]): Row[] {
   const parted = rows.flatMap(([key, ...rest]): Row[] => {
     const [, owner, member] = /^(.*\.beacon)\.(.*)$/.exec(key) ?? []
@@ -96,7 +96,7 @@ function withBeaconOnce(rows: readonly Row[]): Row[] {
   return [...new Map(parted.map((row) => [JSON.stringify(row), row])).values()]
 }
 
-/** Every key as the page has to have it; those of networks begin with their kind. */
+/** Every key as the page must have it; those of networks begin with their kind. */
 function schemaRows(): Row[] {
   const schema = z.toJSONSchema(fileSchema, { io: 'input', unrepresentable: 'any' }) as Schema
   const { networks, ...others } = schema.properties as Readonly<Record<string, Schema>>
@@ -138,7 +138,7 @@ t.test('every key stands in the documentation, with its default and its values',
     const rows = found.filter((row) => row[0] === key)
     const [, foundText = '', foundValues] = rows.find((row) => row[2] === values) ?? rows[0] ?? []
     t.equal(foundValues, values, `${key}: values`)
-    // A default that follows from something else is told in words.
+    // A default that follows from another value is described in words.
     if (text === '') t.notMatch(foundText, /^(?:required|\d+|`[^`]*`)$/, key)
     else t.equal(foundText, text, `${key}: default`)
   }

@@ -12,7 +12,7 @@ export function writeConfig(folder: string, content: unknown): string {
   return path
 }
 
-/** What a configuration is refused with, its own path cut out. */
+/** The refusal of a configuration, without its own path. */
 export function refusal(folder: string, content: unknown): string {
   const path = writeConfig(folder, content)
   try {
@@ -24,7 +24,7 @@ export function refusal(folder: string, content: unknown): string {
   return 'accepted'
 }
 
-/** What a folder of data looks like in which a network has a store. */
+/** Makes a data folder in which a network has a store. */
 export function makeStore(dataDir: string, name: string): void {
   mkdirSync(join(dataDir, 'networks', name), { recursive: true })
   writeFileSync(join(dataDir, 'networks', name, 'chain.mdb'), '')

@@ -1,4 +1,4 @@
-/** What callers learn of nodes by `/health`: how they stand, and no address. */
+/** The view of nodes by `/health` for callers: their state, and no address. */
 import t from 'tap'
 import { concealed, concealedName, readHealth } from '../../../../src/operation/edge/health.js'
 import { SinceWhen } from '../../../../src/primitives/sinceWhen.js'

@@ -1,4 +1,4 @@
-/** Since when each part of `/health` has its state. */
+/** Tests the time since which each part of `/health` has its state. */
 import t from 'tap'
 import { readHealth } from '../../../../src/operation/edge/health.js'
 import { SinceWhen } from '../../../../src/primitives/sinceWhen.js'

@@ -1,4 +1,4 @@
-/** What a server asks itself before it listens. */
+/** The calls of a server to itself before it listens. */
 import t from 'tap'
 import { chainQuestions, constantQuestions } from '../../../../src/operation/edge/warmUpQuestions.js'
 import { toQuantity } from '../../../../src/primitives/bytes.js'

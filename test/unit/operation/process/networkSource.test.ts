@@ -6,6 +6,38 @@ import { makeFolder, writeInto } from '../../../library/folder.js'
 
 const store = {} as IngestStore
 
+t.test('each limit of the gap under a consensus client comes to its source', async (t) => {
+  const folder = makeFolder(t)
+  writeInto(folder, 'genesis.json', '{}')
+  const given = {
+    engineReceivedMax: 1,
+    engineWindowBlocks: 2,
+    engineBatchBlocks: 3,
+    engineBatchBytes: 4_000,
+    engineTurnMs: 5,
+    engineRetryMs: 60,
+    engineMissingMs: 700,
+  }
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    limits: { ...given, fetchMsMax: 800 },
+    networks: [{ name: 'mine', genesis: 'genesis.json', source: { type: 'consensus' } }],
+  })
+  const { networks, limits } = resolveServeConfig({ config })
+  const [mine] = networks
+  if (mine === undefined) throw new Error('no network')
+  const gap = {
+    receivedMax: 1,
+    windowBlocks: 2,
+    batchBlocks: 3,
+    batchBytes: 4_000,
+    turnMs: 5,
+    retryMs: 60,
+    missingMs: 700,
+  }
+  t.match(taskOf(mine, store, limits), { consensus: { fetchMsMax: 800, gap } })
+})
+
 t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async (t) => {
   const folder = makeFolder(t)
   const network = { name: 'gate', kind: 'gateway', upstreams: ['http://127.0.0.1:1'] }
@@ -17,7 +49,7 @@ t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async 
   const { networks, limits } = resolveServeConfig({ config })
   const gateway = networks.find(({ name }) => name === 'gate')
   if (gateway === undefined) throw new Error('no network')
-  t.match(taskOf(gateway, store, limits.fetchMsMax), { fetchMsMax: 1_234 })
+  t.match(taskOf(gateway, store, limits), { fetchMsMax: 1_234 })
 
   const fork = { url: 'http://127.0.0.1:1', block: 7, chainId: undefined, balance: '0' }
   const dev = resolveDevConfig({
@@ -32,5 +64,7 @@ t.test('limits.fetchMsMax bounds the fetches of a gateway and of a fork', async 
   })
   const [forked] = dev.networks
   if (forked === undefined) throw new Error('no network')
-  t.match(taskOf(forked, store, 5_678), { develop: { fork: { block: 7, fetchMsMax: 5_678 } } })
+  t.match(taskOf(forked, store, { ...dev.limits, fetchMsMax: 5_678 }), {
+    develop: { fork: { block: 7, fetchMsMax: 5_678 } },
+  })
 })

@@ -6,10 +6,10 @@ import { UnitLeases } from '../../../../src/serving/access/unitLeases.js'
 export interface ClaimingTask {
   readonly table: 'quotas' | 'leases'
   readonly memory: SharedArrayBuffer
-  /** Of this thread, in order; those of one position are spent from at the same time. */
+  /** Keys of this thread, in order; keys at one position are spent from at the same time. */
   readonly keyIds: readonly string[]
   readonly threads: number
-  /** One word in shared memory: positions that threads have come to, in all. */
+  /** One word in shared memory: the number of positions that threads have reached. */
   readonly gate: SharedArrayBuffer
 }
 

@@ -8,10 +8,10 @@ import {
 
 const shape: TableShape = { rows: 32, rowsPerGroup: 16, numbers: 2 }
 
-/** Ids of one group. */
+/** Ids that all belong to one group. */
 const idOf = (index: number) => 2 ** 33 + index
 
-/** A table whose rows are kept for what their first number says, and a way to count in it. */
+/** A table whose rows are kept for the time in their first number, and a function that counts in it. */
 function openTable(memory?: SharedArrayBuffer) {
   const table: CounterTable = new CounterTable(shape, (at) => table.numbers[at] as number, memory)
   const add = (id: number, change: number, kind = 0): number | undefined => {

@@ -13,7 +13,7 @@ import {
 import { propertyRuns } from '../../../library/property.js'
 import { once } from '../../../library/until.js'
 
-/** Keys whose buckets have one home, so that they stand in each other's way. */
+/** Keys whose buckets have one group, so that they compete for rows. */
 const neighbour = (index: number): string => `fff8${index.toString(16).padStart(7, '0')}1`
 
 interface Rig {
@@ -29,7 +29,7 @@ function openMeter({ unitsPerSecond, unitsBurst }: UnitRates, ms = 0): Rig {
   return { meter: { allowanceOf: (keyId) => meter.bucketOf(keyId, 0, rates) }, clock }
 }
 
-/** A token bucket as the books have it: filled at each whole tick, in integers without bounds. */
+/** A token bucket by the textbook: filled at each whole tick, in integers without bounds. */
 class TokenBucket {
   #units: bigint
   #tick = 0n
@@ -48,7 +48,7 @@ class TokenBucket {
     return units > this.#burst ? this.#burst : units
   }
 
-  /** Below empty, by at most what flows in a minute. */
+  /** Below empty, by at most the inflow of a minute. */
   debit(units: number, ms: number): void {
     const left = this.unitsAt(ms) - BigInt(units)
     this.#units = left < -60n * this.#rate ? -60n * this.#rate : left
@@ -69,7 +69,7 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
     key: fc.nat(11),
     percent: fc.nat(100),
     debits: fc.nat(4).map((nth) => nth === 0),
-    // In hundredths of what fills a bucket, or of what the clock's moments reach.
+    // In hundredths of the time that fills a bucket, or of the range of the clock.
     wait: fc.oneof(
       { weight: 5, arbitrary: fc.constant(['full', 0] as const) },
       { weight: 5, arbitrary: fc.tuple(fc.constant('full' as const), fc.nat(100)) },
@@ -104,7 +104,7 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
         if (waits === 0) continue
         refused++
         if (bucket.unitsAt(clock.ms + waits) < units) return false
-        // One millisecond may be the rounding's.
+        // One millisecond may be due to rounding.
         if (waits > 1 && bucket.unitsAt(clock.ms + waits - 2) >= units) return false
       }
       return true
@@ -149,7 +149,7 @@ t.test('places of full buckets are given to others, and nobody gains or loses by
     const allowance = meter.allowanceOf(neighbour(key))
     if (allowance.charge(100) !== 0) t.fail(`key ${key} began without a full bucket`)
     if (allowance.charge(1) === 0) t.fail(`key ${key} spent more than it had`)
-    // Each is full again after 10 s; ten owe something at a time.
+    // Each bucket is full again after 10 s; ten have a debt at a time.
     clock.ms += 1_000
   }
   t.equal(meter.allowanceOf(neighbour(0)).charge(100), 0)
@@ -162,7 +162,7 @@ t.test('where all places nearby are needed, whoever owes least is forgotten', as
   for (let key = 0; key < 16; key++) {
     const left = key === 9 ? 100 : 50 - ((key + 7) % 16)
     const allowance = meter.allowanceOf(neighbour(key))
-    // Only looked at: more than all would be refused whoever had it.
+    // Only a check: more than all would be refused for any key.
     t.equal(allowance.charge(101), (101 - left) * 100, `key ${key}`)
     if (key === 8) break
   }
@@ -171,7 +171,8 @@ t.test('where all places nearby are needed, whoever owes least is forgotten', as
 t.test('threads over the same memory spend from the same buckets', async (t) => {
   const memory = new SharedArrayBuffer(meterBytes)
   const rates = { perSecond: 1_000, burst: 1_000 }
-  // Each key is new to both threads at once: many of them, because giving a bucket its place is what can go wrong.
+  // Each key is new to both threads at once. There are many keys, because the choice of a bucket's place is what can
+  // fail.
   const keyIds = Array.from({ length: 500 }, (_, i) => `${(i * 32).toString(16).padStart(4, '0')}00000001`)
   const gate = new SharedArrayBuffer(4)
   const workerData = { memory, rates, keyIds, tries: rates.burst, threads: 2, gate }

@@ -1,4 +1,7 @@
-/** A thread that spends unit by unit from keys of a shared meter while the clock stands, and tells how many it got. */
+/**
+ * A thread that spends unit by unit from keys of a shared meter while the clock does not move. Reports the number of
+ * its units.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Meter } from '../../../../src/serving/access/meter.js'
 

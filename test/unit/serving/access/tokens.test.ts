@@ -177,7 +177,7 @@ t.test('forged tokens of a key are checked only so often in a second, and other 
     [forged, unknown, known, ofOther].map((token) => why(ring.authorize(token))),
     ['tokenFlood', 'tokenFlood', 'ok', 'ok'],
   )
-  // Who returns finds room that the flood does not take before, whenever that is.
+  // A client that returns finds room, which the flood did not take earlier.
   setDate(nowMs + 5)
   t.equal(why(ring.authorize(unknown)), 'ok')
   t.strictSame(
@@ -186,7 +186,7 @@ t.test('forged tokens of a key are checked only so often in a second, and other 
   )
 })
 
-/** Who sends wrong tokens, and from where others send right ones. */
+/** Senders of wrong tokens, and the addresses from which others send right ones. */
 const floods = [
   { what: 'one address', attackers: ['198.51.100.1'], others: ['198.51.100.2', '2001:db8::1'] },
   {

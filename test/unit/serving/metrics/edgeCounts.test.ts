@@ -131,7 +131,7 @@ t.test('of stored answers one in 64 is timed and stands for 64, whatever methods
     const startedMs = counts.beginStored()
     timed += Number(startedMs !== 0)
     counts.repeated(counts.slotOf(methods[call % 2] ?? ''), 1, startedMs)
-    // A member of a batch is in no sample.
+    // The durations have no sample of a batch's member.
     counts.repeated(counts.slotOf('eth_call'), 1)
   }
   t.equal(timed, 10)

@@ -1,4 +1,4 @@
-/** The fair queue beside naive books of who has had how much, whatever arrives. */
+/** The fair queue beside a simple record of the time of each key, for any arrivals. */
 import fc from 'fast-check'
 import t from 'tap'
 import { propertyRuns, runsFactor } from '../../../library/property.js'
@@ -9,9 +9,9 @@ interface Out {
   readonly sinceMs: number
 }
 
-/** The same by lists that are gone through again and again. */
+/** The same meter by a simple method: lists that are read again for each call. */
 class Books {
-  /** In order of arrival. */
+  /** Items in order of arrival. */
   waiting: Item[] = []
   readonly out: Out[] = []
   used: { readonly item: Item; readonly ms: number; readonly atMs: number }[] = []
@@ -49,7 +49,7 @@ class Books {
     const ofKey = (keyId: string) => this.#use(nowMs, (each) => each.keyId === keyId)
     const ofLane = (name: string) =>
       this.#use(nowMs, (each) => each.keyId === taken.keyId && each.class === name)
-    // What the queue forgets of keys at rest is less than a millisecond, halved with the rest.
+    // The queue forgets less than a millisecond of an idle key's time, halved with the rest.
     const slackMs = 2.5
     if (ready.some((each) => ofKey(each.keyId) < ofKey(taken.keyId) - slackMs)) return false
     const own = ready.filter((each) => each.keyId === taken.keyId)
@@ -64,7 +64,7 @@ class Books {
     this.used.push({ item: taken, ms: 0.01, atMs: nowMs })
   }
 
-  /** A key at rest that has used next to nothing is forgotten. */
+  /** An idle key that has used hardly any time is forgotten. */
   rest(keyId: string, nowMs: number): void {
     const isMeant = (each: Item) => each.keyId === keyId
     if (this.waiting.some(isMeant) || this.out.some(({ item }) => isMeant(item))) return

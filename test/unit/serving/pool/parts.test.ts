@@ -1,4 +1,4 @@
-/** Results that come in parts: whose they are, and what becomes of a part that nobody takes. */
+/** Results that come in parts: their owner, and the outcome of a part without a taker. */
 import t from 'tap'
 import { Job } from '../../../../src/serving/pool/job.js'
 import { JobSignals } from '../../../../src/serving/pool/jobCells.js'

@@ -1,4 +1,4 @@
-/** A queue of items with names and a clock that stands still, for the tests of fairQueue.ts. */
+/** A queue of items with names, and a clock that moves only on command, for the tests of fairQueue.ts. */
 
 import type { Linked } from '../../../../src/primitives/linkedList.js'
 import { FairQueue, type Queued } from '../../../../src/serving/pool/fairQueue.js'

@@ -17,7 +17,10 @@ interface Computation {
   readonly outcome: Deferred<Felt>
 }
 
-/** Hashes whose computations end when the test says so; one whose waiter goes fails, as a job of the pool does. */
+/**
+ * Hashes whose computations end when the test decides. A computation whose waiter leaves fails, as a job of the pool
+ * does.
+ */
 function openHashes(knownMax?: number) {
   const computations: Computation[] = []
   const hashes = new InvokeHashes((_fields, waiter) => {
@@ -53,7 +56,7 @@ t.test('a computation goes on as long as anybody waits for it', async (t) => {
   const late = new RequestContext()
   const firstHash = hashes.hashOf(transaction(1), first)
   const secondHash = hashes.hashOf(transaction(1), second)
-  // A batch that holds it twice is one caller.
+  // A batch that contains it twice is one caller.
   const again = hashes.hashOf(transaction(1), second)
   first.finish()
   t.notOk(computations[0]?.waiter.isFinished)

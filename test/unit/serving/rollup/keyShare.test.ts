@@ -27,7 +27,7 @@ t.test('keys that take all that they may leave places for the next', async (t) =
         return true
       }
       for (const key of takers) take(key)
-      // Each of them takes until it may take no more.
+      // Each key takes as much as it may.
       for (let key = 0; key <= 5; key++) while (take(key));
       for (const own of owned.values()) if (own > Math.max(1, share * max)) return false
       const left = max - total
@@ -56,7 +56,7 @@ t.test('records go from keys that have the most, and no more than needed', async
       const most = Math.max(0, ...left)
       const total = left.reduce((sum, count) => sum + count, 0)
       const all = settled.reduce((sum, count) => sum + count, 0)
-      // Who lost some has about as many as who has the most.
+      // A key that lost transactions has about as many left as the key with the most.
       const isFair = [...beyond.keys()].every((key) => (left[Number(key)] ?? 0) >= most - 1)
       return total === Math.min(all, max) && isFair && left.every((count) => count >= 0)
     }),

@@ -1,4 +1,4 @@
-/** What is remembered is found for the very question that it answers, wherever that stands in a request. */
+/** A stored answer is found for exactly its question, at any position in a request. */
 import fc from 'fast-check'
 import t from 'tap'
 import { AnswerMemo } from '../../../../src/serving/rpc/answers/answerMemo.js'
@@ -22,7 +22,7 @@ function readFrom(memo: AnswerMemo, { text, method }: Asked, before = '', after 
   return memo.find(named, bytes, before.length, before.length + text.length)
 }
 
-/** Has a call come twice, and keeps its answer, as what is asked for the first time is not kept. */
+/** Repeats a call, and stores its answer, because the first answer of a call is not stored. */
 function keep(memo: AnswerMemo, asked: Asked, json: string | Uint8Array): void {
   for (let time = 0; time < 2; time++) {
     if (readFrom(memo, asked, String(time)) !== undefined) return
@@ -102,7 +102,10 @@ t.test(
 t.test(
   'few answers are kept where they go before they are asked for again, and all that have room',
   async (t) => {
-    /** Asks so many questions in turn; how many were kept, and how many found, in the last of some rounds. */
+    /**
+     * Asks this number of questions in turn. Returns how many were stored, and how many found, in the last of some
+     * rounds.
+     */
     const lastRound = (questions: number, rounds: number) => {
       const memo = new AnswerMemo(1_000_000, () => 1)
       let kept = 0
@@ -136,7 +139,7 @@ t.test(
     for (const isQuick of [true, false]) {
       const memo = new AnswerMemo(1_000_000, () => 1)
       const hot = { text: '["hot"]', method: 0 }
-      /** How often the hot call is found, of which one in `oneIn` is, among others that never repeat. */
+      /** Number of lookups that find the hot call, which is one call in `oneIn`, among others that never repeat. */
       const foundOf = (oneIn: number, method = 0) => {
         let found = 0
         for (let number = 0; number < rounds; number++) {

@@ -6,7 +6,7 @@ import { methods } from '../../../../src/serving/rpc/registry.js'
 const head = 271
 const hash = `0x${'ab'.repeat(32)}`
 
-/** The text for a call of this method with these parameters as written. */
+/** The text for a call of this method, with parameters as a caller writes them. */
 function ofWritten(method: keyof typeof methods, params: unknown): string | undefined {
   return blocksOfCall(methods[method].params, { params, args: undefined }, head)
 }

@@ -1,4 +1,4 @@
-/** What the edge refuses to decode, and that it does not look at it. */
+/** Values that the edge refuses to decode without reading them. */
 import t from 'tap'
 import { FaultError, messageRefused } from '../../../../src/primitives/faults.js'
 import type { Param } from '../../../../src/serving/rpc/method.js'
@@ -121,7 +121,7 @@ t.test('data that is no hex is refused, wherever the fault is', async (t) => {
     ['0x1', 'data: hex string of odd length'],
     ['0xg0', 'data: invalid hex string'],
     [`0x${'0'.repeat(1_000)}0g`, 'data: invalid hex string'],
-    // Their last eight bits are those of digits.
+    // The last eight bits of these characters are those of digits.
     ['0x\u0130\u0131', 'data: invalid hex string'],
     ['0x\uff10\uff11', 'data: invalid hex string'],
     ['0x0é', 'data: invalid hex string'],

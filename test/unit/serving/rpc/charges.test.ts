@@ -1,4 +1,4 @@
-/** What calls are charged, whatever becomes of them, and what comes of a call that cannot be paid. */
+/** The charges of calls, for all outcomes, and the outcome of a call that cannot be paid. */
 import t from 'tap'
 import { bytesToHex } from '../../../../src/primitives/bytes.js'
 import { Allowances } from '../../../../src/serving/access/allowances.js'
@@ -34,7 +34,7 @@ function createMetered(): Metered {
   return { ...made, clock, caller, pay }
 }
 
-/** What the caller has left, found by how long a call that costs 202 would have to wait. */
+/** The rest of the caller's units, by the wait that a call of 202 units would have. */
 async function unitsLeft({ pay }: Metered): Promise<number> {
   const answer = JSON.parse(await pay(call('test_items', `[[${Array(200).fill(0).join()}]]`)))
   return 202 - answer.error.data.retryAfterMs / 100
@@ -50,7 +50,7 @@ t.test('every call is charged its price once', async (t) => {
     [call('test_later'), 1],
     [call('test_fault'), 1],
     [call('test_defect'), 1],
-    // What is no call, or comes to nothing before it runs.
+    // Members that are no calls, or that fail before they run.
     [call('test_none'), 1],
     [call('test_items', '[5]'), 1],
     [call('test_dear', '[1,2]'), 1],
@@ -73,7 +73,7 @@ t.test('what a call takes of a thread beyond its price is owed', async (t) => {
     [call('test_work', '["0x5"]'), 30],
     [call('test_work', '["0x1e"]'), 30],
     [call('test_work', '["0x32"]'), 50],
-    // Of one request all is taken together.
+    // The parts of one request are counted together.
     [`[${call('test_work', '["0x32"]')},${call('test_dear')}]`, 60],
     [`[${call('test_work', '["0x28"]')},${call('test_work', '["0x1e"]')}]`, 70],
   ]
@@ -248,7 +248,7 @@ t.test('reading what is refused is paid for, and what is long and cannot be paid
   t.equal(await unitsLeft(metered), -5, 'owed')
 })
 
-/** What a caller is charged for calls, each of which ends early. */
+/** The charges of a caller for calls that end early. */
 function chargedCaller(hasRoom: boolean) {
   const charged: number[] = []
   let places = 0

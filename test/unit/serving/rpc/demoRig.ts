@@ -68,7 +68,7 @@ export function demoEndpoint(views: NetworkViews<Network>, limits: Partial<Dispa
   }).endpoint(views)
 }
 
-/** What a node says that has what `endpoint` has. */
+/** The answers of a node with the data of `endpoint`. */
 export function answersOf(endpoint: Endpoint): (call: NodeCall) => Promise<NodeAnswer> {
   return async (call) => {
     const { body } = await endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })))

@@ -367,6 +367,6 @@ t.test('a batch that overflows still says what its calls did', async (t) => {
   const json = JSON.stringify('x'.repeat(2_000))
   for (const job of network.jobs) job.resolve(json)
   const tooLarge = (id: string) => failure(-32003, 'response too large', id)
-  // A count is what an id of a subscription is: it says what has been done.
+  // A count has the form of a subscription's id: it reports an effect.
   t.equal(await asked, `[${tooLarge('1')},${result('2', '2')},${tooLarge('1')},${tooLarge('3')}]`)
 })

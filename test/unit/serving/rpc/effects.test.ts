@@ -1,4 +1,4 @@
-/** Methods that change something, on a network that has to fetch what they read. */
+/** Methods that change something, on a network that has to fetch their data. */
 import t from 'tap'
 import { NotHeldError } from '../../../../src/primitives/notHeld.js'
 import type { Answer } from '../../../../src/serving/rpc/answers/answer.js'
@@ -9,7 +9,7 @@ import { rollupMethods } from '../../../../src/serving/rpc/rollup/rollupRegistry
 import { wideDispatchLimits } from '../../../transport/serverLimits.js'
 import { TestNetwork, type TestView } from './testMethods.js'
 
-/** How often a call has run and read so far, and how often its data is still lacking. */
+/** Number of runs and reads of a call so far, and of lacking data. */
 const state = { runs: 0, reads: 0, lacks: 0, fetched: 0 }
 
 function read(): string {

@@ -1,4 +1,4 @@
-/** Requests are read by a fast reader where it knows their layout, else by a general one: both have to agree. */
+/** A fast reader reads requests of known layouts, a general one all others: both must agree. */
 import fc from 'fast-check'
 import t from 'tap'
 import { propertyRuns } from '../../../library/property.js'

@@ -67,7 +67,7 @@ async function readsOfTurn(asked: readonly unknown[]): Promise<number> {
 t.test('values of many keys are read in turns that requests share', async (t) => {
   const asked = [1, 2].map(() => handle('tidegate_getStorageByKeys', [tide, '0x3', words(300), 'latest']))
   const most = await readsOfTurn(asked)
-  // One where the answer of the pool comes in, and one after all sockets are served.
+  // One read when the answer of the pool arrives, and one after all sockets are served.
   t.ok(most <= 2, `${most} reads`)
   const [first = '', second] = (await Promise.all(asked)).map(bodyText)
   t.equal(JSON.parse(first).result.length, 300)

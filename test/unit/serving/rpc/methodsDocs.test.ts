@@ -1,4 +1,4 @@
-/** What docs/methods.md and docs/rollup.md list is what is served. */
+/** docs/methods.md and docs/rollup.md list exactly the served methods. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,7 +1,7 @@
 /**
- * Objects among parameters: as in Go, their members are found in any case, and the last of two counts. What has no
- * meaning is refused by name in filters and overrides, where the answer would be another without a word, and ignored
- * elsewhere.
+ * Objects among parameters: as in Go, the case of names does not matter, and the last of two members counts. Filters
+ * and overrides refuse unknown members by name, because they would silently change the answer; other objects ignore
+ * them.
  */
 import t from 'tap'
 import { FaultError } from '../../../../src/primitives/faults.js'
@@ -21,12 +21,12 @@ type Json = Readonly<Record<string, unknown>>
 
 interface Row {
   readonly what: string
-  /** The titles in schemas that it stands for. */
+  /** The titles in schemas to which the row applies. */
   readonly titles: readonly string[]
   readonly decode: (value: unknown) => unknown
   readonly object: Json
   readonly isStrict: boolean
-  /** Puts the object where the parameter has it. */
+  /** Puts the object in its place in the parameter. */
   readonly place?: (object: unknown) => unknown
 }
 
@@ -298,7 +298,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-/** What is decoded, or why it is refused. */
+/** The decoded value, or the reason of the refusal. */
 function outcomeOf({ decode, place = (object) => object }: Row, text: string): unknown {
   try {
     return decode(place(JSON.parse(text)))

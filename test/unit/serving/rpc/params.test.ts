@@ -15,7 +15,7 @@ import {
   storageKeys,
 } from '../../../../src/serving/rpc/params/params.js'
 
-/** Code and message of what a decoder throws. */
+/** Code and message of a decoder's exception. */
 function messageOf(run: () => unknown): string {
   try {
     run()

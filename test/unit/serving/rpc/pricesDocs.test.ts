@@ -1,4 +1,4 @@
-/** What docs/api-keys.md says of prices is what calls are charged. */
+/** The prices in docs/api-keys.md are the charges of calls. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -11,7 +11,7 @@ import { rollupMethods } from '../../../../src/serving/rpc/rollup/rollupRegistry
 
 const page = readFileSync(join(packageRoot(), 'docs/api-keys.md'), 'utf8')
 
-/** Cells of the table of prices, methods by what they cost. */
+/** Cells of the table of prices: methods by price. */
 function readPrices(): Map<string, string> {
   const table = page.slice(page.indexOf('| units | for a call of |')).split('\n\n')[0] as string
   const found = new Map<string, string>()
@@ -25,7 +25,7 @@ function readPrices(): Map<string, string> {
   return found
 }
 
-/** What a call costs whose list, wherever it stands, has so many items. */
+/** The price of a call whose list, in any parameter, has this number of items. */
 function listPrice({ name, price, params }: Method<never>, items: number): number {
   const list = Array(items).fill('0x1')
   if (name === 'eth_subscribe') return priceOf(price, ['logs', { address: list }])

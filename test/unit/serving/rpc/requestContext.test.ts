@@ -1,4 +1,4 @@
-/** Who waits for the end of a request hears of it, also where it has come already. */
+/** Waiters for the end of a request are called, even if the end has passed already. */
 import t from 'tap'
 import { EdgeCounts } from '../../../../src/serving/metrics/edgeCounts.js'
 import type { JobOwner } from '../../../../src/serving/pool/jobs.js'

@@ -1,6 +1,6 @@
 /**
- * Requests that would hold the thread: what JSON.parse is given is bounded in nesting, values and bytes, whatever a
- * client sends. Work is counted by what reaches JSON.parse.
+ * Requests that would block the thread: nesting, values and bytes for JSON.parse are limited, for any client. The text
+ * for JSON.parse measures the work.
  */
 import t from 'tap'
 import { createTestEndpoint } from './testMethods.js'
@@ -25,7 +25,7 @@ interface Shape {
   readonly values: number
 }
 
-/** How deep a text nests, and how many values and names begin in it: told by signs outside strings. */
+/** Nesting of a text, and the number of its values and names, by the signs outside strings. */
 function shapeOf(text: string): Shape {
   let nesting = 0
   let deepest = 0

@@ -92,14 +92,14 @@ t.test('several batches take turns, one in each turn of the loop', async (t) => 
   t.same(answers[4], [6, 11, 16, 21, 26, 31, 36, 41, 46, 50])
 })
 
-/** Of a key. */
+/** A caller with a key. */
 class KeyedCaller extends RequestContext {
   constructor(id: string) {
     super(undefined, { key: { id } })
   }
 }
 
-/** How many calls are run in each turn of the loop until all of `asked` are answered. */
+/** Number of calls run in each turn of the loop until all of `asked` are answered. */
 async function runsByTurn(network: TestNetwork, asked: readonly unknown[]): Promise<number[]> {
   const runs: number[] = []
   let isDone = false
@@ -270,7 +270,7 @@ t.test('a long body is read in many turns and not kept from its owner', async (t
   const asked = endpoint.handle(body)
   t.ok(asked instanceof Promise)
   t.equal(network.runs, 0, 'nothing runs before all is read')
-  // As uWebSockets.js takes its memory back.
+  // The test overwrites the body, as uWebSockets.js reuses its memory.
   body.fill(0)
   t.match(ask(call('test_echo')), /result/)
   const answers: { id: number; result: unknown }[] = JSON.parse(bodyText(await asked))

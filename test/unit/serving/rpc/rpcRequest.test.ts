@@ -1,4 +1,4 @@
-/** Calls that lack data again and again. */
+/** Calls that repeatedly lack data. */
 import t from 'tap'
 import { FaultError } from '../../../../src/primitives/faults.js'
 import { NotHeldError } from '../../../../src/primitives/notHeld.js'

@@ -15,7 +15,7 @@ import {
 import { anything, boolean, list, optional, position } from '../../../../src/serving/rpc/params/params.js'
 import { wideDispatchLimits } from '../../../transport/serverLimits.js'
 
-/** A network whose head a test moves, and which counts what was run on it. Its blocks are 0 to {@link blocksMax}. */
+/** A network whose head a test moves, and which counts its runs. Its blocks are 0 to {@link blocksMax}. */
 export class TestNetwork implements NetworkViews<TestView> {
   /** A block for each generation of the head. */
   readonly head = { generation: 1 }
@@ -44,7 +44,7 @@ export class TestNetwork implements NetworkViews<TestView> {
   }
 }
 
-/** What methods see of it. */
+/** The view of the network for methods. */
 export interface TestView extends RpcNetwork {
   readonly head: RpcHead
   readonly network: TestNetwork
@@ -125,7 +125,7 @@ export const testMethods = [
       return String(head.number)
     },
   }),
-  /** Holds the thread for so many milliseconds. */
+  /** Blocks the thread for this number of milliseconds. */
   defineMethod({
     name: 'test_spin',
     params: [anyValue],
@@ -175,7 +175,7 @@ export const testMethods = [
     cost: 'job',
     price: 30,
     memo: 'head',
-    /** Has a thread work for so many hundredths of a millisecond. */
+    /** Makes a thread work for this number of hundredths of a millisecond. */
     run: async ({ network }: TestView, [units], caller) => {
       network.runs++
       await new Promise((resolve) => setImmediate(resolve))

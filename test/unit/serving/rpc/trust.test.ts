@@ -1,4 +1,4 @@
-/** What an answer needs that was read in a later turn than the one in which its method began. */
+/** The trust of an answer whose data is read in a later turn than the first one of its method. */
 import t from 'tap'
 import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
 import { inOneSlice, RequestSlices } from '../../../../src/serving/rpc/contexts/requestSlices.js'
@@ -7,7 +7,7 @@ import { defineMethod, type NetworkViews } from '../../../../src/serving/rpc/met
 import { wideDispatchLimits } from '../../../transport/serverLimits.js'
 import { call, TestNetwork, type TestView } from './testMethods.js'
 
-/** Reads what is only believed. */
+/** Reads unproved data. */
 let believe = () => {}
 
 const late = (caller: RequestContext, read: () => string | Promise<string>) =>

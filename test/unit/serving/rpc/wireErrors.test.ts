@@ -9,7 +9,7 @@ import {
   thrownToWireError,
 } from '../../../../src/serving/rpc/answers/wireErrors.js'
 
-/** One example of every kind with what it is on the wire; a kind without one does not compile. */
+/** One example of every kind with its form on the wire; a kind without one does not compile. */
 const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, string, unknown?] } = {
   ParseError: [{ kind: 'ParseError' }, -32700, 'parse error'],
   InvalidRequest: [{ kind: 'InvalidRequest', why: 'x' }, -32600, 'invalid request: x'],

@@ -126,7 +126,7 @@ export class ForkingChain {
     return this.#store.close()
   }
 
-  /** The newest block in the store, whether or not the chain has looked. */
+  /** The newest block in the store, even if the chain has not read it yet. */
   get head(): ForkBlock {
     return this.#head
   }
@@ -163,7 +163,7 @@ export class ForkingChain {
   }
 }
 
-/** One block on the other, from `parent` on. */
+/** Adds one block after the other, from `parent` on. */
 export function growFrom(parent: ForkBlock, blocks: readonly (readonly ChosenLog[])[]): ForkBlock[] {
   const made: ForkBlock[] = []
   for (const logs of blocks) made.push(makeBlock(made.at(-1) ?? parent, logs))

@@ -1,5 +1,5 @@
 // @alone it measures its process, or closes what others share
-/** What subscriptions may take of memory, of one connection, of one key and in all, and how they give it back. */
+/** The memory limits of subscriptions, for one connection, one key and in all, and the release of memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -112,8 +112,8 @@ t.test('what subscriptions are counted at is at least what they take', async (t)
   const { endpoint } = openStreams(t)
   const topic = () => `0x${(++serial).toString(16).padStart(64, '0')}`
   const heldBytes = async () => {
-    // Buffers are given back after the collection that finds them unused, some by the next collection: a request with
-    // a thousand topics, which nobody holds any more, has 70 KB.
+    // V8 frees buffers after the collection that finds them unused, some after the next one. An unused request with a
+    // thousand topics has 70 KB.
     for (let round = 0; round < 3; round++) {
       collectGarbage()
       await settle()

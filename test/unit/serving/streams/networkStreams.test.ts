@@ -10,7 +10,7 @@ const transfer = `0x${'dd'.repeat(32)}`
 const byAlice = { address: alice, topics: [transfer] }
 const byBob = { address: bob, topics: [] }
 
-/** Heads as one line: what happened to which block. */
+/** Heads as one line: each event with its block. */
 function headLines(results: readonly Event[]): string[] {
   return results.map(({ hash, removed }) => `${removed ? '-' : '+'}${hash}`)
 }

@@ -23,7 +23,7 @@ export function openStreams(t: Test, replayBlocksMax = 10_000, finalizedLag = 0)
   return { forks, streams, endpoint: endpointOver(forks.chain, streams) }
 }
 
-/** The two methods over a network that has nothing else. */
+/** An endpoint with the two methods of subscriptions, on a network that has nothing else. */
 export function endpointOver(chain: Chain, streams: NetworkStreams): Endpoint {
   const views = {
     get current() {

@@ -15,7 +15,7 @@ import {
 import { openStreams } from './openStreams.js'
 import { limits, TestClient } from './testClient.js'
 
-/** The addresses whose logs are wanted where logs are. */
+/** The addresses whose logs are requested in subscriptions to logs. */
 const wanted = [addressOfNumber(1), addressOfNumber(2)]
 
 /** A client that follows the chain by one subscription, with a connection that may end at any time. */
@@ -54,7 +54,7 @@ class Follower {
     this.#next = 1
   }
 
-  /** Reads what has come, up to `bytes` of what lies unread. */
+  /** Reads at most `bytes` of the unread messages. */
   read(bytes: number): void {
     const { client } = this
     if (client === undefined) return
@@ -86,8 +86,8 @@ function expectedLogs(blocks: readonly ForkBlock[]): string[] {
 }
 
 /**
- * Writes blocks, sometimes on a fork and sometimes on a branch that was left before, and lets the chain look now or
- * later. No fork goes back beyond `root`. Whether it left a branch, which it adds to `left`.
+ * Writes blocks, sometimes on a fork and sometimes on an earlier branch, and lets the chain read now or later. No fork
+ * begins below `root`. Returns whether it left a branch, which it adds to `left`.
  */
 function moveChain(forks: ForkingChain, dice: Dice, root: ForkBlock, left: ForkBlock[]): boolean {
   const before = forks.head

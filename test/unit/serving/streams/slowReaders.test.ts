@@ -3,7 +3,7 @@ import { addressOfNumber, chainTo, type ForkBlock, growFrom } from './forkingCha
 import { openStreams } from './openStreams.js'
 import { type Event, settle, TestClient } from './testClient.js'
 
-/** Heads are about so long; enough to reason about how many fit. */
+/** Approximate length of a head, to compute how many fit. */
 const headBytes = 1_500
 
 const numberOf = ({ number }: Event) => Number(number)
@@ -122,7 +122,7 @@ t.test('what is skipped of a reorganisation names every block that it touched', 
   const options = { policy: 'dropOldest', queueBytes: 0, fromBlock: 'latest' }
   const { forks, client, id } = await stoppedClient(t, options)
   const before = client.results(id).map(numberOf)
-  // From 20 back to 15, and up to 23.
+  // A reorganisation from 20 back to 15, and up to 23.
   const base = chainTo(forks.head)[15] as ForkBlock
   forks.write(
     growFrom(

@@ -1,4 +1,4 @@
-/** What a subscription may be asked for, and what is refused. */
+/** Options of a subscription, and refusals. */
 import t from 'tap'
 import { until } from '../../../library/until.js'
 import { openStreams } from './openStreams.js'
@@ -193,7 +193,7 @@ t.test('a topic list that holds null lets anything pass, as an empty one does', 
   )
   forks.extend([byAlice, byBob])
   await settle()
-  // The log of bob has no topic at all, and that of alice no second one.
+  // The log of bob has no topic, and that of alice no second one.
   t.strictSame(
     ids.map((id) => client.results(id).map(({ address }: Event) => address)),
     [[alice], [alice], [alice], [alice], []],

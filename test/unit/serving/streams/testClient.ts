@@ -1,4 +1,4 @@
-/** A client of subscriptions without a socket: what it was sent, and how much of it it has read. */
+/** A client of subscriptions without a socket: its messages, and how many of their bytes it has read. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Answer } from '../../../../src/serving/rpc/answers/answer.js'
 import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
@@ -16,10 +16,10 @@ export type Event = any
 
 export class TestClient implements EventSink {
   readonly subscriber: Subscriber
-  /** Everything handed over, as text, in order. */
+  /** All sent messages, as text, in order. */
   readonly sent: string[] = []
   closed: { readonly code: number; readonly reason: string } | undefined
-  /** Takes nothing more off the wire until it is set again. */
+  /** Whether the wire reads. */
   isReading = true
   #unread = 0
   readonly #endpoint: Endpoint
@@ -50,20 +50,20 @@ export class TestClient implements EventSink {
     this.closed = { code, reason }
   }
 
-  /** Reads up to `bytes` of what is unread, as a socket that drains. */
+  /** Reads at most `bytes` of the unread messages, as a socket that drains. */
   read(bytes = Number.POSITIVE_INFINITY): void {
     this.#unread = Math.max(0, this.#unread - bytes)
     this.subscriber.drained()
   }
 
-  /** Asks over this connection, as the transport does: the answer goes out before anything that follows from it. */
+  /** Calls over this connection, like the transport: the answer is sent before any event that follows from it. */
   call(method: string, params: unknown = []): Event {
     const { answer, send } = this.#ask(method, params)
     if (answer instanceof Promise) throw new Error('subscriptions are answered at once')
     return send(answer)
   }
 
-  /** As {@link call}, for an answer that may take several turns. */
+  /** Like {@link call}, but for an answer that may take several turns. */
   async answer(method: string, params: unknown = []): Promise<Event> {
     const { answer, send } = this.#ask(method, params)
     return send(await answer)
@@ -86,7 +86,7 @@ export class TestClient implements EventSink {
     return result
   }
 
-  /** Events of one subscription so far, as `params` holds them. */
+  /** Events of one subscription so far, in the form of `params`. */
   events(id: string): Event[] {
     return this.sent
       .map((text) => JSON.parse(text))
@@ -99,7 +99,7 @@ export class TestClient implements EventSink {
   }
 }
 
-/** Lets everything happen that needs no further reading. */
+/** Waits until all work that needs no further reading is done. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn()
 }

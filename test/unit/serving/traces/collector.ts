@@ -31,7 +31,7 @@ export interface Received {
 export interface Collector {
   readonly endpoint: string
   readonly received: readonly Received[]
-  /** Of all requests so far. */
+  /** Spans of all requests so far. */
   spans(): ReceivedSpan[]
   close(): Promise<void>
 }

@@ -6,7 +6,7 @@ import { propertyRuns } from '../../../library/property.js'
 import { once } from '../../../library/until.js'
 import type { CountingTask } from '../../../pool/countingThread.js'
 
-/** Totals over one memory, each as another edge has them. */
+/** Makes totals over one shared memory, like those of several edges. */
 const makeCounts = (keysMax: number) => {
   const memory = allotTotals(keysMax)
   const open = () => {
@@ -16,7 +16,7 @@ const makeCounts = (keysMax: number) => {
   return { memory, open, counts: open() }
 }
 
-/** Ids of keys that have one home. */
+/** Ids of keys in one group. */
 const keyOf = (index: number) => `0123${index.toString(16).padStart(8, '0')}`
 
 const threadUrl = new URL('../../../pool/countingThread.js', import.meta.url)

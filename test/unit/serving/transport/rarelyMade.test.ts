@@ -1,7 +1,7 @@
 import t from 'tap'
 import { rarelyMade } from '../../../../src/serving/transport/rarelyMade.js'
 
-/** A page that says how often it was made, and a clock. */
+/** A page that counts how often it is made, and a clock. */
 function madePage() {
   const state = { made: 0, ms: 0 }
   const page = rarelyMade(

@@ -24,10 +24,10 @@ export function rawPost(path: string, body: string, headers: Record<string, stri
 export class RawClient {
   readonly socket: Socket
   #buffer = Buffer.alloc(0)
-  /** Came after what is in the buffer; joined only once an answer may be whole. */
+  /** Chunks after those in the buffer; joined only once an answer may be complete. */
   #chunks: Buffer[] = []
   #unread = 0
-  /** Bytes of the next answer, as far as its head has told. */
+  /** Bytes of the next answer, by its head so far. */
   #wanted = 1
   #ended = false
   #wake = () => {}
@@ -76,7 +76,7 @@ export class RawClient {
 
   /** Resolves when the connection is over. */
   async closed(): Promise<void> {
-    // What is written to a connection that has ended is an error, and no other end.
+    // A write to a connection that has ended is an error, and no other end.
     const { promise, resolve } = defer<void>()
     if (this.socket.closed) resolve()
     this.socket.once('close', () => resolve())

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { RequestsPerTurn, requestsOfKeyMax } from '../../../../src/serving/transport/requestsPerTurn.js'
 
-/** How many of `count` requests of a key are admitted. */
+/** Number of admitted requests, out of `count`, of a key. */
 function admitted(shares: RequestsPerTurn, key: string, count: number, tick: number): number {
   let number = 0
   for (let i = 0; i < count; i++) if (shares.admit(key, tick, 0)) number++

@@ -1,4 +1,4 @@
-/** Long answers are sent in parts: how many bytes a turn of the event loop passes on, and whose. */
+/** Long answers are sent in parts. Tests how many bytes a turn of the event loop passes on, and for which keys. */
 
 import type { HttpResponse } from 'uWebSockets.js'
 import { createHash } from 'node:crypto'
@@ -28,7 +28,7 @@ class Turns {
   }
 }
 
-/** A response object that accepts all, or at most so many bytes until it is drained. */
+/** A response object that accepts everything, or at most this number of bytes until it is drained. */
 class TestResponse {
   readonly hash = createHash('sha256')
   sent = 0
@@ -97,7 +97,7 @@ t.test('a turn passes on few bytes, however long answers are and however many', 
           turns.turn++
         }
         const what = `${count} of ${bytes} bytes, ${acceptedMax} accepted at once: ${turns.most} in ${turns.bytes.size} turns`
-        // Parts that wait, and those of answers that come meanwhile.
+        // A turn sends waiting parts, and parts of answers that come meanwhile.
         t.ok(turns.most <= 2 * sentBytesPerTurn, what)
         const digests = new Set(responses.map(({ hash }) => hash.digest('hex')))
         t.strictSame([...digests], [digestOf(body)], what)

@@ -11,7 +11,7 @@ export interface SocketTestServer extends TestServer {
   refused(to: string, headers?: Record<string, string>): ReturnType<typeof refusedUpgrade>
 }
 
-/** A real server, with clients that go when the test ends. */
+/** Starts a real server, with clients that disconnect when the test ends. */
 export async function withSocketServer(
   t: Test,
   socketLimits: Partial<SocketLimits> = {},

@@ -27,7 +27,7 @@ const keyIds: ReadonlyMap<string, string> = new Map([
   [otherKey, 'ba9876543210'],
 ])
 
-/** What `authorize` says of a text that stands for the key of this id. */
+/** The result of `authorize` for a text in place of the key with this id. */
 export const accepted = (id: string, text = id) =>
   ({ ok: true, credentials: [Buffer.from(text)], key: { id } }) as const
 
@@ -66,7 +66,7 @@ export function createTestServer(
     cors: '*',
     pages: new Map<string, () => Page | Promise<Page>>([
       ['/health', () => ({ status: 200, body: '{"status":"ok"}' })],
-      // Longer than the system's buffers take at once.
+      // An answer that is longer than the system's buffers take at once.
       ['/long', () => ({ status: 200, body: JSON.stringify('x'.repeat(8_000_000)) })],
       ['/failing', () => Promise.resolve({ status: 503, body: '{"status":"failing"}' })],
     ]),
@@ -77,7 +77,7 @@ export function createTestServer(
   return { ...endpoint, server, rejections }
 }
 
-/** As {@link createTestServer}, on a free loopback port. */
+/** Like {@link createTestServer}, on a free loopback port. */
 export async function startTestServer(...args: Parameters<typeof createTestServer>): Promise<TestServer> {
   const created = createTestServer(...args)
   const port = await created.server.listen()
@@ -97,7 +97,7 @@ export async function startTestServer(...args: Parameters<typeof createTestServe
 
 type ServerArguments = Parameters<typeof startTestServer> extends [unknown, ...infer R] ? R : never
 
-/** As {@link startTestServer}, closed when the test ends. */
+/** Like {@link startTestServer}, closed when the test ends. */
 export async function withServer(
   t: Parameters<typeof transportOf>[0] & { teardown(run: () => Promise<void>): void },
   ...args: ServerArguments

@@ -1,4 +1,4 @@
-/** What is counted of answers that are not read: pieces that several have once, and parts of streams. */
+/** The counts of unread answers: shared pieces once, and parts of streams. */
 import t from 'tap'
 import { JsonStream } from '../../../../src/serving/rpc/answers/jsonStream.js'
 import { localTotals } from '../../../../src/serving/transport/totals.js'

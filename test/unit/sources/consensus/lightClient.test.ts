@@ -24,7 +24,7 @@ function begin(slot = start): LightClient {
   return new LightClient(network, readBootstrap(network, chain.bootstrap(slot).ssz), chain.root(slot))
 }
 
-/** Has an update processed when it was signed, from SSZ or JSON. */
+/** Processes an update, from SSZ or JSON, at the time of its signature. */
 function take(
   client: LightClient,
   parts: UpdateParts,
@@ -45,7 +45,7 @@ t.test('a chain is followed through all forks and rotations of its committee', a
   const forms = new Set<string>()
   for (let period = 0; period < 8; period++) {
     const attested = period * slotsPerPeriod + slotsPerPeriod / 2
-    // Of each other period the finalized block is of the fork before, where there was one in it.
+    // In every other period, the finalized block is of the previous fork, if it was in that period.
     const finalized = attested - 64
     forms.add(formAt(network, attested) as string)
     take(client, { attested, finalized }, undefined, period % 2 === 0)
@@ -68,7 +68,7 @@ t.test('the first blocks of a fork finalize blocks of the one before', async (t)
   for (const name of ['deneb', 'electra', 'fulu', 'gloas']) {
     const first = (crossedEpochs[name] as number) * slotsPerEpoch
     const client = begin(first - 40)
-    // Of a fork at the beginning of a period the committee of the next has to be known.
+    // For a fork at the start of a period, the committee of the next period must be known.
     if (first % slotsPerPeriod === 0) take(client, { attested: first - 36, finalized: first - 38 })
     take(client, { attested: first, finalized: first - 32 })
     t.strictSame(slotsOf(client), [first - 32, first], name)

@@ -11,14 +11,17 @@ import { Dice, propertyRuns, runsFactor } from '../../../library/property.js'
 
 const network = knownConsensus(1) as ConsensusNetwork
 
-/** Some bytes, and what becomes of a light client that gets them; throws where they are refused. */
+/** Some bytes, and their effect on a light client; throws if they are refused. */
 interface Case {
   readonly name: string
   readonly bytes: Uint8Array
   readonly take: (bytes: Uint8Array) => LightClient
 }
 
-/** A light client that knows the committee of the period of an update, and takes it when it was signed. */
+/**
+ * A light client that knows the committee of the period of an update, and processes the update at the time of its
+ * signature.
+ */
 function updateCase(name: string, kind: UpdateKind, bytes: Uint8Array, committee: SyncCommittee): Case {
   const { attestedHeader, signatureSlot } = readUpdate(network, kind, bytes)
   const begin = periodAt(attestedHeader.beacon.slot) * slotsPerPeriod

@@ -45,7 +45,7 @@ export function newStore(t: Test, genesisText: string): { store: ChainWriter; sc
   return { store, schedule }
 }
 
-/** The blocks of {@link plans} on a genesis, executed, and what is sent of each. */
+/** The blocks of {@link plans} on a genesis, executed, and the published parts of each. */
 export async function executedChain(t: Test, genesis: GethGenesis) {
   const maker = await ChainMaker.create(genesis)
   const { store, schedule } = newStore(t, maker.genesisText)

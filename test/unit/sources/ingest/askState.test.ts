@@ -1,4 +1,4 @@
-/** How the state after a block is asked for: by hash, and by number of nodes that take no hashes. */
+/** Questions about the state after a block: by hash, and by number to nodes that take no hashes. */
 import t from 'tap'
 import { type Hash32, toHash32 } from '../../../../src/primitives/bytes.js'
 import { askState } from '../../../../src/sources/ingest/nodes/askState.js'
@@ -9,7 +9,7 @@ import { upstreamDouble } from '../../../upstream/upstreamDouble.js'
 
 const hash: Hash32 = toHash32(new Uint8Array(32).fill(7))
 
-/** A node that answers a question about a block, or throws; it notes what it is asked. */
+/** A node that answers a question about a block, or throws; it records its questions. */
 function nodeThat(answer: (at: unknown) => unknown) {
   const asked: unknown[] = []
   const node = upstreamDouble('node', () => undefined)

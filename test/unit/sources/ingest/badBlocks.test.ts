@@ -8,7 +8,7 @@ import { contracts, type MadeBlock } from '../../../ingest/chainMaker.js'
 import { differences, dumpStore } from '../../../store/storeDump.js'
 import { change, london, make, merged, mustBeSound, openImporter, write, writes } from './importing.js'
 
-/** The block with item `index` of its header replaced, whatever that makes of it. */
+/** The block with item `index` of its header replaced, even if it is then invalid. */
 function withItem(made: MadeBlock, index: number, item: Uint8Array): Uint8Array {
   const items = made.block.raw() as unknown as Uint8Array[][]
   const header = [...(items[0] as Uint8Array[])]

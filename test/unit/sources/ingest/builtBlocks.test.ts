@@ -1,4 +1,6 @@
-/** Which waiting transactions a block for a consensus client has; each built block is imported again, with all checks. */
+/**
+ * Which waiting transactions a block for a consensus client has; each built block is imported again, with all checks.
+ */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -83,7 +85,7 @@ function open(t: Test, genesis: string) {
     const raw = await (people[from] as (typeof people)[number]).signTransaction({ ...tx, ...fees })
     return bytesToHex(maker.take(hexToBytes(raw), Number(timestamp)))
   }
-  /** Builds a block on the head, and imports it. Returns the hashes of what waited for it. */
+  /** Builds a block on the head, and imports it. Returns the hashes of the transactions that waited for it. */
   const build = async () => {
     const fork = maker.nextFork(Number(timestamp))
     const opening = forkRules(fork).execution.openBlock?.({
@@ -117,14 +119,15 @@ for (const [name, config] of [
     const { send, build, said, maker } = open(t, genesisWith(config))
     const { gasLimit } = maker.head
     const first = await send({ from: 0, tip: 5n, gas: gasLimit - 2_000_000n })
-    // The one before used little of its gas, but the block no longer has all of it. From Amsterdam on, it needs 2 ** 24.
+    // The earlier transaction used little of its gas, but the block no longer has all of its gas limit.
+    // From Amsterdam on, it needs 2 ** 24.
     const large = [
       await send({ from: 1, tip: 4n, gas: gasLimit - 10_000n }),
       await send({ from: 1, nonce: 1, tip: 4n }),
     ]
     const also = name === 'Amsterdam' ? large : []
     const fits = await send({ from: 2, tip: 3n, gas: gasLimit - 2_000_000n })
-    // Together they cost more than the sender has.
+    // Together these transactions cost more than the sender has.
     const payable = await send({ from: 3, tip: 2n, value: 6n * 10n ** 17n })
     await send({ from: 3, nonce: 1, tip: 9n, value: 6n * 10n ** 17n })
     await send({ from: 3, nonce: 2, tip: 9n })
@@ -163,7 +166,7 @@ for (const last of ['granite', 'jovian']) {
       const data: Hex = bytesToHex(joinBytes(hashes))
       const long = await send({ from: 0, tip: 5n, gas: 200_000n, data })
       const after = await send({ from: 0, nonce: 1, tip: 5n })
-      // 100 bytes is the least of the estimate.
+      // 100 bytes is the minimum of the estimate.
       const short = [
         await send({ from: 1, tip: 4n }),
         await send({ from: 2, tip: 3n }),

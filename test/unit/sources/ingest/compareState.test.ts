@@ -39,7 +39,7 @@ async function withSlots(t: Test, count: number) {
   return { store, stateRoot: stateRoot as Hash32 }
 }
 
-/** Compares the latest state; also how much memory it has at its end. */
+/** Compares the latest state, and returns how much memory the comparison has at its end. */
 function compare({ store, stateRoot }: Awaited<ReturnType<typeof withSlots>>) {
   const faults: string[] = []
   const before = liveBytes()
@@ -59,7 +59,7 @@ function compare({ store, stateRoot }: Awaited<ReturnType<typeof withSlots>>) {
 t.test('what it remembers does not grow with the state', async (t) => {
   const few = await withSlots(t, 100)
   const many = await withSlots(t, 4_000)
-  // Compiled code, and what the process had from before, come and go meanwhile.
+  // Compiled code, and earlier memory of the process, change meanwhile.
   const [ofFew, ofMany] = [few, many].map((made) =>
     Array.from({ length: 3 }, () => {
       const { faults, heldBytes } = compare(made)

@@ -1,4 +1,4 @@
-/** EIP-779: ten blocks carry a mark on the chain that has the DAO fork, and none of them on a chain that refuses it. */
+/** EIP-779: ten blocks have extra data on the chain with the DAO fork, and none of them on a chain that refuses it. */
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../../src/data/chain/forks.js'
 import type { Header } from '../../../../src/data/chain/header.js'
@@ -26,7 +26,7 @@ const base: Header = {
   extraData: new Uint8Array(0),
 }
 
-/** Whether a block may be marked, and may be not. */
+/** Whether a block may be marked, and whether it may be unmarked. */
 function mayBe(number: number, supports: boolean | undefined): readonly [marked: boolean, unmarked: boolean] {
   const members = supports === undefined ? {} : { daoForkSupport: supports }
   const config = parseGenesisConfig({ chainId: 1, homesteadBlock: 0, daoForkBlock: first, ...members })

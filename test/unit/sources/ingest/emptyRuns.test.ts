@@ -1,4 +1,4 @@
-/** Runs of empty blocks of a developer chain, in a store of their own: every read, and every way back. */
+/** Runs of empty blocks of a developer chain, in a store of their own: every read, and every form of unwinding. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { nextStep } from '../../../../src/data/chain/chainSteps.js'

@@ -1,13 +1,20 @@
 /** A consensus client drives a store, without a listener: payloads, choices of the head, and builds. */
 import t, { type Test } from 'tap'
-import { bytesToHex, toHash32 } from '../../../../src/primitives/bytes.js'
+import { privateKeyToAccount } from 'viem/accounts'
+import { bytesToHex, hexToBytes, toHash32 } from '../../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../../src/primitives/keccak.js'
 import type { ImporterOptions } from '../../../../src/sources/ingest/blocks/importer.js'
 import { BlockMaker } from '../../../../src/sources/ingest/develop/blockMaker.js'
 import { Engine } from '../../../../src/sources/ingest/engine/engine.js'
 import { callEngine, engineMethods } from '../../../../src/sources/ingest/engine/engineMethods.js'
 import { RejectedBlocks } from '../../../../src/sources/ingest/engine/rejectedBlocks.js'
-import { type ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../../ingest/chainMaker.js'
+import {
+  type ChainMaker,
+  type MadeBlock,
+  mergedConfig,
+  testGenesis,
+  testKeys,
+} from '../../../ingest/chainMaker.js'
 import { payloadOf } from '../../../ingest/payloads.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 import { differences, dumpStore } from '../../../store/storeDump.js'
@@ -45,7 +52,7 @@ async function openEngine(t: Test, maker: ChainMaker, options: ImporterOptions =
       },
       attributes,
     )
-  return { store, call, give, choose, said, choices: () => choices }
+  return { store, call, give, choose, said, choices: () => choices, maker: blockMaker }
 }
 
 t.test(
@@ -197,7 +204,7 @@ t.test('a block is built on the head that was chosen, and is valid here', async 
   t.equal((await call('engine_newPayloadV4', built.executionPayload, [], beaconRoot, [])).status, 'VALID')
   t.equal(await call('engine_getPayloadV3', payloadId), -38005)
   t.equal(await call('engine_getPayloadV4', '0x0000000000000001'), -38001)
-  // As many builds are remembered as the limit says; the oldest go.
+  // The limit of remembered builds; the oldest are dropped.
   const ids: string[] = []
   for (let later = 1; later <= 11; later++) {
     const timestamp = `0x${(one.block.header.timestamp + 12n + BigInt(later)).toString(16)}`
@@ -206,6 +213,48 @@ t.test('a block is built on the head that was chosen, and is valid here', async 
   t.equal(await call('engine_getPayloadV4', payloadId), -38001)
   t.equal(await call('engine_getPayloadV4', ids[0]), -38001)
   t.match(await call('engine_getPayloadV4', ids[1]), { blockValue: '0x0' })
+})
+
+t.test('a transaction with blobs waits again, with them, when its block leaves the chain', async (t) => {
+  const maker = await make(t, merged())
+  const engine = await openEngine(t, maker)
+  const { call, choose } = engine
+  const account = privateKeyToAccount(bytesToHex(testKeys[0] as Uint8Array))
+  const versionedHash = `0x01${'11'.repeat(31)}` as const
+  const raw = await account.signTransaction({
+    type: 'eip4844',
+    chainId: 7357,
+    nonce: 0,
+    to: account.address,
+    gas: 21_000n,
+    maxFeePerGas: 10n ** 10n,
+    maxPriorityFeePerGas: 1n,
+    maxFeePerBlobGas: 10n ** 9n,
+    blobVersionedHashes: [versionedHash],
+    // Only the listener checks proofs.
+    sidecars: [{ blob: '0x01', commitment: '0x02', proof: '0x03' }],
+  })
+  const sent = hexToBytes(raw)
+  engine.maker.take(sent, 1)
+  const { payloadId } = await choose(maker.genesis, undefined, undefined, {
+    timestamp: '0xc',
+    prevRandao: beaconRoot,
+    suggestedFeeRecipient: account.address,
+    withdrawals: [],
+    parentBeaconBlockRoot: beaconRoot,
+  })
+  const { executionPayload } = await call('engine_getPayloadV4', payloadId)
+  t.equal(executionPayload.transactions.length, 1)
+  t.match(await call('engine_newPayloadV4', executionPayload, [versionedHash], beaconRoot, []), {
+    status: 'VALID',
+  })
+  await choose({ ...maker.genesis, hash: hexToBytes(executionPayload.blockHash) })
+  t.ok(engine.maker.waiting.isEmpty, 'it is in the block')
+  await choose(maker.genesis)
+  t.strictSame(
+    engine.maker.waiting.all.filter(({ blobCount }) => blobCount > 0).map(({ raw }) => bytesToHex(raw)),
+    [raw],
+  )
 })
 
 t.test(

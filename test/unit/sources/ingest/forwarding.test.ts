@@ -12,7 +12,7 @@ function transaction(number: number): SentTransaction {
   return { raw, hash: keccak256(raw) as Hash32 } as SentTransaction
 }
 
-/** A node that answers when the test says so, and what is remembered and logged. */
+/** A node that answers when the test decides, with the records of transactions and log lines. */
 function open() {
   const asked: { readonly raw: string; settle(refusal?: string): void }[] = []
   const remembered: SentTransaction[] = []

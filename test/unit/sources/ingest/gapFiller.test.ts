@@ -6,17 +6,30 @@ import { type Block, linkOf, parseBlock } from '../../../../src/sources/ingest/b
 import { ImportSession } from '../../../../src/sources/ingest/blocks/importSession.js'
 import { BlockMaker } from '../../../../src/sources/ingest/develop/blockMaker.js'
 import { Engine } from '../../../../src/sources/ingest/engine/engine.js'
-import { GapFiller, type GapParts, receivedMax } from '../../../../src/sources/ingest/engine/gapFiller.js'
+import { GapFiller, type GapParts } from '../../../../src/sources/ingest/engine/gapFiller.js'
+import { nodeSource } from '../../../../src/sources/ingest/engine/gapSources.js'
+import type { GapLimits } from '../../../../src/sources/ingest/thread/messages.js'
 import type { ChainMaker, MadeBlock } from '../../../ingest/chainMaker.js'
 import { waitFor } from '../../../library/until.js'
 import { change, make, merged, mustBeSound, openImporter, writes } from './importing.js'
 
-const windowLength = 8
+const receivedMax = 16
+const limits: GapLimits = {
+  receivedMax,
+  windowBlocks: 8,
+  batchBlocks: 64,
+  batchBytes: 2 ** 20,
+  turnMs: 250,
+  retryMs: 500,
+  missingMs: 12_000,
+}
 
-/** Nodes that have these blocks, and count what they are asked. */
+/** Nodes that have these blocks, and count their questions. */
 class Nodes {
   readonly #blocks = new Map<string, Block>()
   readonly asked = { headers: 0, most: 0, bodies: 0 }
+  /** Numbers of blocks whose bodies no node has. */
+  readonly withoutBody = new Set<number>()
 
   constructor(blocks: readonly MadeBlock[]) {
     for (const { rlp } of blocks) this.add(parseBlock(rlp))
@@ -26,7 +39,7 @@ class Nodes {
     this.#blocks.set(bytesToHex(block.hash), block)
   }
 
-  get source(): GapParts['blocks'] {
+  get source(): Parameters<typeof nodeSource>[0] {
     const find = (hash: Hash32) => this.#blocks.get(bytesToHex(hash))
     const headerOf = (block: Block) => ({ ...linkOf(block), headerRlp: block.headerRlp })
     return {
@@ -49,7 +62,8 @@ class Nodes {
       byHash: async (hash) => {
         this.asked.bodies++
         const block = find(hash)
-        return block && { ...linkOf(block), rlp: block.bodyRlp, block, upstream: undefined as never }
+        if (block === undefined || this.withoutBody.has(block.header.number)) return undefined
+        return { ...linkOf(block), rlp: block.bodyRlp, block, upstream: undefined as never }
       },
     }
   }
@@ -83,7 +97,8 @@ async function openGap(t: Test, maker: ChainMaker, nodes: Nodes) {
     store,
     importer,
     session: new ImportSession(importer, store, () => undefined),
-    blocks: nodes.source,
+    blocks: nodeSource(nodes.source),
+    limits,
     rejected: engine.rejected,
     inTurn,
     reject: (error, asked, parentHash) => engine.reject(error, asked, parentHash),
@@ -93,7 +108,7 @@ async function openGap(t: Test, maker: ChainMaker, nodes: Nodes) {
     report: (message) => message.type === 'progress' && reported.push(message.progress.number),
     say,
   }
-  const gap = new GapFiller(parts, windowLength)
+  const gap = new GapFiller(parts)
   const ending = new AbortController()
   const running = gap.run(ending.signal)
   t.teardown(async () => {
@@ -201,6 +216,37 @@ t.test('a block that no node has is asked for until it comes, or another head is
   await waitFor('the end of the gap', () => gap.figures === undefined)
   t.equal((await choose(third)).status, 'VALID', 'a stored head ends the work')
   t.equal(store.head.number, third.number)
+})
+
+t.test('blocks that the client gives while nodes are asked for them end the search', async (t) => {
+  const maker = await make(t, merged())
+  const trunk = await maker.extendBy(maker.genesis, writes(5n, 6))
+  const [first, second, , , fifth, last] = trunk as [
+    MadeBlock,
+    MadeBlock,
+    MadeBlock,
+    MadeBlock,
+    MadeBlock,
+    MadeBlock,
+  ]
+  const nodes = new Nodes(trunk.slice(0, 5))
+  nodes.withoutBody.add(2)
+  const { give, choose, comes } = await openGap(t, maker, nodes)
+  await choose(fifth)
+  await waitFor('several requests for a body', () => nodes.asked.bodies > 8)
+  t.equal((await give(first)).status, 'VALID')
+  t.equal((await give(second)).status, 'VALID')
+  await comes(fifth)
+
+  const other = await maker.extendBy(fifth, writes(7n, 3))
+  await give(other[2] as MadeBlock)
+  nodes.asked.most = 0
+  await choose(other[2] as MadeBlock)
+  await waitFor('a request for a header', () => nodes.asked.most > 0)
+  t.equal((await give(other[0] as MadeBlock)).status, 'VALID')
+  t.equal((await give(other[1] as MadeBlock)).status, 'VALID')
+  await comes(other[2] as MadeBlock)
+  t.equal((await give(last)).status, 'VALID')
 })
 
 t.test('payloads without parents are remembered up to a limit', async (t) => {

@@ -8,7 +8,7 @@ import { HeaderLinks } from '../../../../src/sources/ingest/gateway/headerLinks.
 import { archivedConfig, type MadeBlock, makeBlocks } from '../../../ingest/eraArchives.js'
 
 const top = 60
-/** What is held already: it is canonical up to here. */
+/** Number of the last canonical block that is already stored. */
 const heldTo = 3
 const chain = makeBlocks(top + 1)
 const at = (number: number) => chain[number] as MadeBlock

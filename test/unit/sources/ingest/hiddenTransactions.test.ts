@@ -1,5 +1,5 @@
 // @alone it measures its process, or closes what others share
-/** A node that says a transaction to be in a block that it made up: the transaction is found where it is. */
+/** A node reports a transaction in a block that it invented. The transaction is found in its real block. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ForkSchedule } from '../../../../src/data/chain/forks.js'
@@ -18,7 +18,7 @@ const mined = blocks
   .findLast(({ transactions }) => transactions.length > 0) as (typeof blocks)[number]
 const wanted = mined.transactions[0]?.hash as string
 
-/** The block with another header member: all else, its transactions among it, is what that commits to. */
+/** The block with another header member; its transactions and other parts still match the header. */
 function madeUp(index: number, value: RlpItem) {
   const [header, ...body] = storedParts(mined.hash)
   const items = [...rlpList(header)]

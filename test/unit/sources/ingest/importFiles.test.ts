@@ -32,7 +32,7 @@ function makeTask(t: Test) {
   return { task, folder, file, offset }
 }
 
-/** Asked before each block. */
+/** A signal that is aborted once `shouldStop` returns true; the import reads it before each block. */
 function signalOf(shouldStop: () => boolean): AbortSignal {
   return {
     get aborted() {

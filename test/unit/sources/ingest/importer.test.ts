@@ -1,4 +1,4 @@
-/** Which chain is canonical, and what becomes of the others. */
+/** The choice of the canonical chain, and the outcome of other branches. */
 import { join } from 'node:path'
 import { genTransactionsTrieRoot } from '@ethereumjs/block'
 import { RLP } from '@ethereumjs/rlp'
@@ -167,7 +167,7 @@ t.test('a block that takes too much memory is no bad block', async (t) => {
   const maker = await make(t, genesis)
   const { store, importer } = await openImporter(t, maker)
   const empty = await maker.extend(maker.genesis)
-  // Its initcode is MSTORE at 2^30: more than 1 GiB of memory, which 2^42 gas pay for.
+  // The initcode is MSTORE at 2^30: more than 1 GiB of memory, which 2^42 gas pay for.
   const made = { nonce: 0n, gasLimit: 2n ** 42n, gasPrice: 10n ** 9n, data: '0x5963400000005200' } as const
   const transaction = createTx(made, { common: empty.block.common }).sign(testKeys[0] as Uint8Array)
   const greedy = change(empty, { transactionsTrie: await genTransactionsTrieRoot([transaction]) }, [

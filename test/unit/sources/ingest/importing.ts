@@ -60,7 +60,7 @@ export function mustBeSound(t: Test, store: ChainWriter): void {
   t.strictSame(verifyChain(store, { blocks: 100, seed: 1, onProgress: () => undefined }).faults, [])
 }
 
-/** A store that took the winning branch alone has to hold the same canonical rows. */
+/** A store that imported the winning branch alone must have the same canonical rows. */
 export async function mustEqualFresh(
   t: Test,
   maker: ChainMaker,

@@ -13,14 +13,14 @@ const transfer = { to: `0x${'a1'.repeat(20)}`, value: 1n }
 const never = () => false
 
 const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
-/** More than are read ahead. Those without a transaction take a tenth of the time. */
+/** More blocks than are read ahead. Blocks without a transaction take a tenth of the time. */
 const blocks: MadeBlock[] = []
 while (blocks.length < 70) {
   const transactions = blocks.length < 10 ? [transfer, transfer] : []
   blocks.push(await maker.extend(blocks.at(-1) ?? maker.genesis, { transactions }))
 }
 
-/** The blocks as a file has them, and how many were read. */
+/** The blocks in the form of a file, and the number of blocks read. */
 function fileOf(blocks: readonly MadeBlock[], end?: Error) {
   const file = { read: 0, isClosed: false, blocks: read() }
   async function* read(): AsyncGenerator<FileBlock> {
@@ -37,7 +37,7 @@ function fileOf(blocks: readonly MadeBlock[], end?: Error) {
   return file
 }
 
-/** The thread that the next file starts, what it has said so far, and when it has said that it is ready. */
+/** The thread that the next file starts, its messages so far, and a promise for its readiness. */
 function nextThread() {
   const thread = { worker: undefined as Worker | undefined, said: 0, ready: Promise.resolve() }
   if (!hasThread) return thread
@@ -64,10 +64,10 @@ t.test('blocks come in order, with their keys once the thread is there', async (
     at++
     aheadMax = Math.max(aheadMax, file.read - at)
     const keys = await takeKeys?.()
-    // Left alone it finds all; an importer in a hurry may get fewer.
+    // If nobody asks earlier, the thread finds all keys; an importer that asks early may get fewer.
     if (keys !== undefined) {
       withKeys++
-      // Behind the number of senders.
+      // Keys after the number of senders.
       t.strictSame(keys.slice(4), recoverKeys(rlp, never).slice(4, Math.max(4, keys.length)))
     }
     await thread.ready
@@ -86,7 +86,7 @@ t.test('a thread that is given time finds every key', { skip: !hasThread && 'one
   for await (const { rlp, takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 3)).blocks, store, 0)) {
     await thread.ready
     if (takeKeys === undefined) continue
-    // That it is ready, and its answers to both blocks.
+    // Its readiness message, and its answers to both blocks.
     await until(() => thread.said === 3)
     t.strictSame(await takeKeys(), recoverKeys(rlp, never))
     whole++

@@ -31,7 +31,7 @@ export class LiarFirst implements Asking {
     (name): Upstream => upstreamDouble(name, () => this.accused.push(name)),
   )
 
-  /** `hasRaw`: whether they have the methods for raw blocks. `change` makes the liar's answer of the honest one. */
+  /** `hasRaw`: whether they have the methods for raw blocks. `change` makes the lie from the honest answer. */
   constructor(hasRaw: boolean, change: Change) {
     this.#hasRaw = hasRaw
     this.#change = change

@@ -1,4 +1,4 @@
-/** Who is asked, and who is accused, until something is proved. */
+/** The asked and the accused nodes, until a result is proved. */
 import t from 'tap'
 import { FaultError } from '../../../../src/primitives/faults.js'
 import { LieError, MovedError } from '../../../../src/sources/ingest/nodes/lie.js'
@@ -7,7 +7,9 @@ import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstr
 import { NoAnswerError } from '../../../../src/sources/upstream/upstreams.js'
 import { upstreamDouble } from '../../../upstream/upstreamDouble.js'
 
-/** Nodes by name; each answers every question with the next of its answers, the last one for ever, or an error. */
+/**
+ * Nodes by name. Each answers every question with the next of its answers, repeats the last one, or throws an error.
+ */
 class Nodes implements Asking {
   /** Each question, as the name of its node and the method. */
   readonly asked: string[] = []
@@ -55,7 +57,7 @@ function proving(nodes: Nodes): Proving {
   return new Proving(nodes, { fetchMsMax: 60_000 })
 }
 
-/** Asks twice; the answers have to be equal, and 1. */
+/** Asks twice. Both answers must be 1. */
 async function proveOne(attempt: Attempt): Promise<number | undefined> {
   const first = await attempt.ask('first', [])
   if (first === null) return undefined

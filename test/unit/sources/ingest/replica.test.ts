@@ -14,7 +14,7 @@ import { executedChain, newStore } from '../feed/blockDiffs.js'
 
 const never = new AbortController().signal
 
-/** What nothing but the rules of headers forbids: none of these is in the state or in another root. */
+/** Faults that only the rules of headers forbid: none of them is in the state or in another root. */
 const broken: readonly (readonly [
   what: string,
   change: (header: Header) => Partial<Header>,

@@ -1,4 +1,4 @@
-/** Dumps of a state: what they have, and their bounds. */
+/** Dumps of a state: their content and their limits. */
 import { join } from 'node:path'
 import t from 'tap'
 import { ChainWriter } from '../../../../src/data/store/chainWriter.js'
@@ -33,12 +33,12 @@ t.test('a dump has each account with its code and slots, and is refused above it
   const coded = accounts.filter(({ code }) => code !== undefined && code.length > 0)
   t.equal(coded.length, 5)
   t.match(
-    refusalOf(() => dumpState(store, 1_000)),
+    refusalOf(() => dumpState(store, undefined, 1_000)),
     /the state has more than 1000 bytes as JSON/,
   )
   const dump = dumpState(store)
   t.match(
-    refusalOf(() => parseDump(dump, 1_000)),
+    refusalOf(() => parseDump(dump, undefined, 1_000)),
     /it has more than 1000 bytes/,
   )
   await store.close()

@@ -1,5 +1,5 @@
 // @alone it measures its process, or closes what others share
-/** Which node is accused where one of several sends a block that it cannot have, and what is fetched then. */
+/** The accused node if one of several sends a wrong block, and the block that is fetched then. */
 import t from 'tap'
 import { ForkSchedule } from '../../../../src/data/chain/forks.js'
 import { bytesToHex, type Hash32, hexToBytes } from '../../../../src/primitives/bytes.js'

@@ -3,7 +3,11 @@ import { emptyAccount } from '../../../../src/data/state/account.js'
 import type { SentTransaction } from '../../../../src/execution/evm/transactions/sentTransaction.js'
 import type { Hash32 } from '../../../../src/primitives/bytes.js'
 import { messageRefused } from '../../../../src/primitives/faults.js'
-import { WaitingTransactions } from '../../../../src/sources/ingest/develop/waitingTransactions.js'
+import { keccak256 } from '../../../../src/primitives/keccak.js'
+import {
+  includedBlobsBytesMax,
+  WaitingTransactions,
+} from '../../../../src/sources/ingest/develop/waitingTransactions.js'
 import { sentBounds } from '../../../../src/sources/ingest/transactions/sentTransactions.js'
 
 const gasLimit = 30_000_000n
@@ -67,5 +71,26 @@ t.test('a replacement offers ten percent more of each fee, twice as much where b
     else t.throws(add, messageRefused('replacement transaction underpriced'))
     t.strictSame(waiting.ready(0n, 0n), [isTaken ? second : first])
   }
+  t.end()
+})
+
+t.test('blobs of transactions in blocks are stored while there is room, the newest ones', (t) => {
+  let nonce = 0n
+  const waiting = new WaitingTransactions(() => ({ ...emptyAccount, balance: 1n, nonce }))
+  const third = Math.floor(includedBlobsBytesMax / 3)
+  const sent = [1, 2, 3, 4].map((sender) => {
+    const bytes = Uint8Array.of(3, sender)
+    return { ...transaction(sender, third, { blobCount: 1 }), bytes, hash: keccak256(bytes) }
+  })
+  for (const tx of sent) {
+    nonce = 0n
+    waiting.add(tx, gasLimit)
+    nonce = 1n
+    waiting.removePast()
+  }
+  const [oldest, ...others] = sent as [SentTransaction, ...SentTransaction[]]
+  t.equal(waiting.asSent(oldest.bytes), oldest.bytes, 'without its blobs')
+  for (const { bytes, raw } of others) t.equal(waiting.asSent(bytes), raw)
+  t.ok(waiting.isEmpty)
   t.end()
 })

@@ -7,7 +7,7 @@ const parted = (extraData: string) => ({ hash: `0x${'11'.repeat(32)}`, number: '
 const ofEthereum = parted('0x64616f2d686172642d666f726b')
 const ofClassic = parted('0xe4b883e5bda9e7a59ee4bb99e9b1bc')
 
-/** What a node tells, by method; of the block where Ethereum Classic parted, in one of two ways. */
+/** The answers of a node, by method; for the block at which Ethereum Classic split off, in one of two forms. */
 const nodes: readonly (readonly [
   title: string,
   answers: Readonly<Record<string, unknown>>,

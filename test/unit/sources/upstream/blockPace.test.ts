@@ -1,4 +1,4 @@
-/** How often a node is asked for its head, and how late a head is heard of, over chains of many paces in simulated time. */
+/** Number of polls of a node for its head, and the delay of heads, over chains of many paces in simulated time. */
 import t from 'tap'
 import { BlockPace } from '../../../../src/sources/upstream/blockPace.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
@@ -13,7 +13,7 @@ interface Course {
   readonly latenessMs: number
 }
 
-/** Timestamps of the blocks, by how much a poll is late, and how long a new head is fetched. */
+/** Timestamps of the blocks, the delay of polls, and the time to fetch a new head. */
 interface Weather {
   readonly stamps?: readonly number[]
   readonly lateMs?: () => number
@@ -70,14 +70,14 @@ for (const intervalMs of [250, 1_000, 2_000, 12_000]) {
           return slot * intervalMs + dice.throw(Math.ceil(intervalMs / 100))
         })
       }
-      // In one chain of some fifty there are by chance so many of them near each other that another pace is learned.
+      // Among some fifty in one chain, several are by chance so close together that another pace is learned.
       const courses = dice.times(9, () => poll(makeTimes(), pollMs, trip))
       const medianOf = (name: keyof Course) =>
         courses.map((course) => course[name]).sort((one, other) => one - other)[4] as number
       const questionsPerHead = medianOf('questionsPerHead')
       const latenessMs = medianOf('latenessMs')
       t.comment(JSON.stringify({ questionsPerHead, latenessMs }))
-      // Who wants it within 50 ms is early more often where blocks come some 10 ms earlier or later.
+      // With polls within 50 ms, more are early if blocks come some 10 ms earlier or later.
       t.ok(questionsPerHead <= (pollMs <= intervalMs / 20 ? 2 : 1.25), `${questionsPerHead}`)
       t.ok(latenessMs <= intervalMs / 8 + 50, `${latenessMs} ms`)
       t.end()

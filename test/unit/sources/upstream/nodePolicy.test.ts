@@ -1,4 +1,4 @@
-/** What is known of one node, at a clock that the test sets. */
+/** The state of one node, with a clock that the test sets. */
 import t, { type Test } from 'tap'
 import { bestFirst, NodePolicy } from '../../../../src/sources/upstream/nodePolicy.js'
 

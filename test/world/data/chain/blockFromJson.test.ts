@@ -46,7 +46,7 @@ for (const network of ['demo', 'recorded']) {
   })
 }
 
-/** `String` throws for it, as for {@link listsInLists}. */
+/** `String` throws for this value, as for {@link listsInLists}. */
 const textless = { toString: 0 }
 const listsInLists = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
 

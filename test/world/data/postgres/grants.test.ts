@@ -1,5 +1,5 @@
 // @shares
-/** What users of a real PostgreSQL need: to make tables the right to, and once these are there no more than to use them. */
+/** Rights of users of a real PostgreSQL: to make tables, and later only to use them. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -18,13 +18,13 @@ import { startSequencer } from '../../../rollup/sequencer.js'
 const chain = { chainId: '7357', genesisHash: `0x${'00'.repeat(32)}` } as const
 const writes = 'select, insert, update, delete'
 
-/** The URL of a user who may make nothing. */
+/** The URL of a user without the right to make tables. */
 async function makeUser({ url, query }: Postgres, name: string): Promise<string> {
   await query(`create role ${name} login`)
   return url.replace('tidegate@', `${name}@`)
 }
 
-/** Lets a user use the tables of a schema, as the documentation says. */
+/** Grants a user the use of the tables of a schema, by the documentation. */
 async function grant({ query }: Postgres, name: string, rights: string, schema: string): Promise<void> {
   await query(`grant usage on schema "${schema}" to ${name}`)
   await query(`grant ${rights} on all tables in schema "${schema}" to ${name}`)

@@ -1,5 +1,5 @@
 // @shares
-/** Values that a gateway holds, against a model of the chain: each is right at every block, or said to be unknown. */
+/** Values that a gateway stores, against a model of the chain: at every block each is right or unknown. */
 import { join } from 'node:path'
 import t from 'tap'
 import { encodeAccount } from '../../../../src/data/state/account.js'
@@ -27,7 +27,7 @@ const nothing = new Uint8Array(0)
 const mapBytes = 2 ** 28
 const addresses = [1, 2, 3].map((digit) => toAddress(new Uint8Array(20).fill(digit)))
 const slots = [1, 2, 3, 4].map((digit) => toHash32(new Uint8Array(32).fill(digit)))
-/** Blocks below the head at which everything is read. */
+/** Number of blocks below the head at which all rows are read. */
 const readBlocks = 12
 
 /** A state: hex of a key → value; absent for no account and zero. */
@@ -35,7 +35,7 @@ type State = ReadonlyMap<string, Uint8Array>
 
 interface ModelBlock extends CanonicalHeader {
   readonly state: State
-  /** Undefined where the gateway does not learn it. */
+  /** Undefined if the gateway does not learn the changes. */
   readonly changes: BlockChanges | undefined
 }
 
@@ -78,7 +78,7 @@ class Model {
       const isThere = dice.throw(5) > 0
       const balance = BigInt(1 + dice.throw(5))
       const left = slots.filter((slot) => state.has(nameOf(address, slot)))
-      // Who goes loses its slots.
+      // A removed account loses its slots.
       for (const slot of isThere ? [] : left) {
         written.set(latin1Key(slot), nothing)
         state.delete(nameOf(address, slot))
@@ -131,7 +131,7 @@ function readOr(read: () => Uint8Array | undefined): Uint8Array | undefined | 'u
   }
 }
 
-/** What is wrong among all values at the newest blocks; counts what is held at the head. */
+/** The faults among all values at the newest blocks, and the number of values stored at the head. */
 function wrongAmong(rows: ChainReader, model: Model): { wrong: string[]; held: number } {
   const wrong: string[] = []
   let held = 0
@@ -250,6 +250,6 @@ t.test('whatever comes, a value is right or unknown', async (t) => {
     await Promise.all([rows.close(), store.close()])
   }
   t.comment(`${held} of ${looks} values were held`)
-  // Mostly half of them; a fifth where few runs meet many gaps.
+  // Usually half of them; a fifth if few runs have many gaps.
   t.ok(held > looks / 10, 'the test sees values')
 })

@@ -37,7 +37,7 @@ t.test('a store whose last page is needed is refused without it', async (t) => {
   const environment = openEnvironment({ path, readOnly: false, mapBytes })
   openTable(environment, 'rows')?.putSync(Uint8Array.of(1), new Uint8Array(100_000).fill(1))
   await environment.close()
-  // The row is what was written last, so its pages are the last that are used.
+  // The row was written last, so its pages are the last used ones.
   const content = readFileSync(path)
   truncateSync(path, content.lastIndexOf(1) + 1 - pageBytes)
   const message = /store\.mdb is damaged: its end is missing/

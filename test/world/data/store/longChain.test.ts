@@ -1,5 +1,5 @@
 // @shares
-/** Chains longer than their undo records reach. */
+/** Chains that are longer than the range of their undo records. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -41,7 +41,7 @@ t.test('a chain longer than its undo records', async (t) => {
   whole.initialize(identity, genesis)
   const chain: BlockDiff[] = [genesis]
   const present = new Set<string>()
-  /** What is absent cannot be removed. */
+  /** Absent values cannot be removed. */
   const isChange = ([key, value]: readonly [Uint8Array, Uint8Array]) =>
     value.length > 0 ? present.add(bytesToHex(key)) : present.delete(bytesToHex(key))
   for (let number = 1; number <= blocks; number++) {
@@ -93,7 +93,7 @@ t.test('a chain longer than its undo records', async (t) => {
       const cut = ChainWriter.openForWriting({ path: copy, mapBytes, history })
       const head = cut.head.number
       const parent = cut.readCanonicalHash(head) as Hash32
-      // A block that comes while the removal goes on.
+      // A block that comes during the removal.
       cut.beginBatch()
       const accounts = changesAt(head + 1, addresses, random)
       cut.apply(head, [
@@ -126,7 +126,7 @@ t.test('a chain longer than its undo records', async (t) => {
     const history = { state: limit, receipts: all, bodies: all, trie: all }
     const open = (isLimited: boolean) =>
       ChainWriter.openForWriting({ path, mapBytes, ...(isLimited && { history }) })
-    /** Blocks in a row that have undo records; more than one row where some are missing between others. */
+    /** Ranges of blocks with undo records; more than one if some are missing in between. */
     const recordsOf = (store: ChainWriter) => {
       const rows: [first: number, last: number][] = []
       for (let number = 1; number <= store.head.number; number++) {
@@ -173,7 +173,7 @@ t.test('a chain longer than its undo records', async (t) => {
 
     store = open(true)
     await extend(store, blocks - 10)
-    // None of some blocks between others.
+    // Removes records of some blocks between others.
     const { changes } = Reflect.get(store, 'tables') as ChainWriter['tables']
     store.beginBatch()
     for (let number = blocks - 2_000; number < blocks - 1_900; number++) changes.removeSync(numberKey(number))

@@ -256,7 +256,7 @@ t.test('a map that becomes too small grows, under readers too', async (t) => {
   t.equal(store.readBody(parent.hash)?.length, 20_000)
 })
 
-/** Applies blocks until one does not fit; the store then has to stand as before that block. Returns the head. */
+/** Applies blocks until one does not fit. The store must then be as before that block. Returns the head. */
 function fillUp(t: Test, store: ChainWriter, expected: { name: string; message: RegExp }) {
   for (let number = 1; ; number++) {
     const head = store.readHead()

@@ -1,5 +1,5 @@
 // @shares
-/** The process that reads the whole of a store: a sound one passes, whatever its history, and a damaged one does not. */
+/** The process that reads a whole store accepts a sound one, with any history, and refuses a damaged one. */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { mapBytes, rowKey, tableNames, writeShrunkStore, writeTables } from '../
 
 const pageBytes = 4096
 
-/** What the process says, and its exit status; null where a signal ended it. */
+/** The output of the process, and its exit status; null if a signal ended it. */
 function walk(path: string): { readonly err: string; readonly status: number | null } {
   const words = [join(packageRoot(), 'dist/src/data/store/lmdb/walkStore.js'), path, String(mapBytes)]
   const { stderr, status } = spawnSync(process.execPath, words, { encoding: 'utf8' })

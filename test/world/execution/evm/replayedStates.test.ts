@@ -31,9 +31,9 @@ const tracers: readonly TraceRequest['tracer'][] = [
   { tracer: 'erc7562Tracer', withLog: true, ignored: undefined },
   { tracer: 'opcodes', ...off },
 ]
-/** Of blocks with more, some are traced by themselves. */
+/** Of blocks with more transactions, only some are traced by themselves. */
 const transactionsMax = 8
-/** The blocks with most transactions, of those that use little gas. */
+/** The blocks with most transactions among those with little gas. */
 const blocksMax = 4
 const gasMax = 5_000_000
 
@@ -61,7 +61,7 @@ function blocksOf(store: ChainReader): { readonly hash: Hash32; readonly count: 
   return found.sort((a, b) => b.count - a.count).slice(0, blocksMax)
 }
 
-/** How many transactions run during `work`. */
+/** Number of transactions that run during `work`. */
 function runsDuring(work: () => void): number {
   const { run } = BlockReplays.prototype
   let runs = 0
@@ -93,7 +93,7 @@ function compare(t: Test, store: ChainReader): void {
         if (JSON.stringify(JSON.parse(text)) !== JSON.stringify(whole[index]))
           t.fail(`${JSON.stringify(tracer)}: transaction ${index} of ${Buffer.from(hash).toString('hex')}`)
       }
-      // Those before it, and the block for the second one.
+      // The earlier transactions, and the block for the second one.
       t.equal(
         runsDuring(() => ask(last)),
         count,

@@ -1,5 +1,5 @@
 // @shares
-/** Where the kernel's hash tables put keys, by the function itself, compiled from its source. */
+/** The places of keys in the kernel's hash tables, by the function itself, compiled from its source. */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ function compileTable(folder: string): Exports {
 }
 
 const keysMax = 2 ** 16
-/** As a table of that many keys has. */
+/** The size of a table with `keysMax` keys. */
 const places = 2 * keysMax
 
 /** Keys that differ in few bits, or by the same steps. */
@@ -62,7 +62,7 @@ t.test(
     const { memory, setSeed, hashOfWord } = compileTable(t.testdir())
     const word = 4_096
     const view = new DataView(memory.buffer, word, 32)
-    /** Places that are looked at to find room for all keys, one after the other, as the table does. */
+    /** Number of places that are read to find room for all keys, one after the other, like the table. */
     const looksFor = (keyOf: (index: bigint) => bigint): number => {
       const taken = new Uint8Array(places)
       let looks = 0

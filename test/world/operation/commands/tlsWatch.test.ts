@@ -23,7 +23,7 @@ t.test(
     const log = pino({}, { write: (line) => said.push(line) })
     let renewals = 0
     const watch = new TlsWatch(log, () => renewals++)
-    // Keeps the process alive, which the watch does not.
+    // A timer keeps the process alive, because the watch does not.
     const alive = setInterval(() => undefined, 1_000)
     install(first)
     watch.follow(files)

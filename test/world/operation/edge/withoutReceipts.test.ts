@@ -23,7 +23,7 @@ const folder = makeFolder(t)
 const genesis = { config: archivedConfig, difficulty: '0x1', gasLimit: '0x1', alloc: {} }
 const genesisPath = writeInto(folder, 'genesis.json', genesis)
 
-/** In another process, as LMDB makes no writer of an environment that is open for reading. */
+/** Imports in another process, because LMDB cannot make a writer of an environment that is open for reading. */
 async function importEpoch(name: string, part: readonly MadeBlock[]): Promise<void> {
   const path = join(folder, `${name}-noreceipts.ere`)
   writeEre(path, part, { receipts: false, accumulator: new EpochTree(part).root })

@@ -1,5 +1,5 @@
 // @shares
-/** One suite for both places where keys are kept: the node store, and PostgreSQL with a copy in each process. */
+/** One suite for both stores of keys: the node store, and PostgreSQL with a copy in each process. */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -39,7 +39,7 @@ function ringPaths(folder: string) {
 }
 
 function openPlace(book: KeyRepository, folder: string): Place {
-  // A clock so fast that each question looks at the store.
+  // A clock so fast that each question reads the store.
   const ring = KeyChecker.open(book.store, ringPaths(folder), { clockMs: () => performance.now() * 1_000 })
   return { book, pepper: ring.pepper, ring }
 }
@@ -187,7 +187,7 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     )
     await until(() => why(other, text) === 'ok')
     t.notOk(reach.isLost)
-    // Both change the same key at the same time, again and again: each change is made once.
+    // Both change the same key at the same time, repeatedly: each change is made once.
     const rounds = Array.from({ length: 20 }, (_, round) => round + 1)
     await Promise.all(
       [one, other].map(async ({ book }, at) => {

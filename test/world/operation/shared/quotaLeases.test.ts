@@ -17,7 +17,7 @@ const limits = { unitsPerSecond: 1_000, unitsBurst: 5_000 }
 const lease = leaseUnits({ perSecond: 1_000, burst: 5_000, perDay: undefined })
 const keyId = '0123456789ab'
 
-/** Spends by tens what all have, in turn, until `units` are spent; what was spent, and in which time at most. */
+/** Spends the allowances by tens, in turn, until `units` are spent. Returns the spent units and the longest time. */
 async function spend(allowances: readonly KeyAllowance[], units: number) {
   const startMs = performance.now()
   let spent = 0
@@ -31,7 +31,7 @@ async function spend(allowances: readonly KeyAllowance[], units: number) {
   return { spent, seconds: (performance.now() - startMs) / 1_000 }
 }
 
-/** The same wherever it is spent: the whole of a quota, and never more than it by a lease. */
+/** A quota is the same in every store: all of it can be spent, and never more by a lease. */
 async function keepsQuota(t: Test, allowances: readonly KeyAllowance[]): Promise<void> {
   const { spent, seconds } = await spend(allowances, 8_000)
   const allowed = 5_000 + 1_000 * seconds
@@ -145,7 +145,7 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     await spend(allowances, 6_000)
     await postgres.kill()
     const { spent, seconds } = await spend(allowances, 4_000)
-    // What was left of the burst, a lease of each, and what flows in.
+    // The rest of the burst, a lease of each, and the units that flow in.
     const allowed = 3 * lease + 1_000 * seconds
     t.ok(spent <= allowed + lease, `${spent} units in ${seconds} s`)
     await postgres.start()
@@ -154,7 +154,7 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
 
   t.test('a lease that is lost can be spent again, and a debt is paid first', async (t) => {
     await open(t, 'sums')
-    // A quota in which next to nothing flows in.
+    // The quota has hardly any inflow.
     const exchange = async (process: string, spent: number, wanted: number) => {
       const [row] = await postgres.query('select granted::int, holders from sums.lease_of_test($1, $2, $3)', [
         process,

@@ -1,5 +1,5 @@
 // @shares
-/** `tidegate keys share`, with a real PostgreSQL: what arrives there, and what is refused. */
+/** `tidegate keys share`, with a real PostgreSQL: the shared keys, and the refusals. */
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ import { runHere } from '../../../service/program.js'
 
 interface Place {
   readonly dataDir: string
-  /** A command on the keys of the data folder, and on those that are shared. */
+  /** A command on the keys of the data folder, and on the shared keys. */
   local(...words: string[]): ReturnType<typeof runHere>
   shared(...words: string[]): ReturnType<typeof runHere>
 }
@@ -41,7 +41,7 @@ async function listOf(outcome: Promise<{ readonly out: string }>): Promise<{ id:
   return JSON.parse((await outcome).out)
 }
 
-/** What a server with the shared keys says of a key. */
+/** The reason that a server with the shared keys gives for a key. */
 async function why({ dataDir }: Place, text: string): Promise<string> {
   const store = NodeStore.open({ path: join(dataDir, 'node/shared-keys.mdb') })
   try {

@@ -10,7 +10,7 @@ const methods = ['eth_call', 'eth_getLogs']
 const day = 86_400
 const hour = 3_600
 
-/** A history beside the counts of an edge, with a clock that goes on by ticks. */
+/** A history beside the counts of an edge, with a clock that moves by ticks. */
 function open(t: Test, path?: string, nowMs = 0, count = methods, networks: readonly string[] = ['']) {
   const edge = new EdgeCounts(allotCounts(count, 1, networks), count, 0, networks)
   const clock = { nowMs }

@@ -1,5 +1,5 @@
 // @shares
-/** What subscriptions in numbers may take of the event loop and of memory, whatever they ask for. */
+/** Limits of many subscriptions in time of the event loop and in memory, for any filters. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -53,7 +53,7 @@ function subscribeAll(t: Test, count: number, paramsOf: (at: number) => unknown[
   return { ...open, pool, clients, reported: () => reported.results(id).length }
 }
 
-/** Filters of which each log's walk meets many, and which get nothing. */
+/** Filters that each log is compared with, and that match none. */
 const silent: readonly (readonly [name: string, paramsOf: (at: number) => unknown[]])[] = [
   ['ranges that are over', () => ['logs', { fromBlock: '0x0', toBlock: '0x0' }]],
   ['ranges far ahead', () => ['logs', { fromBlock: '0xffffff', toBlock: '0xffffff' }]],
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-/** Whole blocks for many who do not read, each with events of its own or shared ones. */
+/** Whole blocks for many clients that do not read, each with its own events or shared ones. */
 const loud: readonly (readonly [
   name: string,
   paramsOf: (at: number, hashes: readonly string[]) => unknown[],
@@ -166,7 +166,7 @@ for (const [name, paramsOf] of someOf(loud, 2)) {
     const taken = bytes() - before - 2 * unsent
     const charged = totals.subscriptionBytes.value - counted
     t.comment(`${(taken / 2 ** 20).toFixed(1)} MiB, charged ${(charged / 2 ** 20).toFixed(1)}`)
-    // Two caches of events, and what the store's rows take.
+    // Two caches of events, and the memory of the store's rows.
     t.ok(taken < charged + 40 * 2 ** 20, `${taken} bytes`)
     for (const client of clients) client.subscriber.close()
     await until(() => totals.subscriptionBytes.value === 0)

@@ -1,5 +1,5 @@
 // @alone it measures its process, or closes what others share
-/** Clients that send much at once, or never end what they send: what they may take of memory and of a turn of the loop. */
+/** Clients that send much at once, or never end a request: their limits in memory and in time of a turn of the loop. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { busyMax } from '../../../../src/serving/transport/floodPenalties.js'
@@ -28,14 +28,14 @@ const otherPath = `/ws/v3/${otherKey}`
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes that are held once all garbage is gone. */
+/** Bytes in use after a garbage collection. */
 function heldBytes(): number {
   collect()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers
 }
 
-/** The close code of a connection's first close frame among these bytes; undefined where there is none. */
+/** The close code of a connection's first close frame among these bytes; undefined if there is none. */
 function closeCode(bytes: Buffer): number | undefined {
   for (let at = 0; at + 4 <= bytes.length; ) {
     const length = (bytes[at + 1] as number) & 0x7f
@@ -45,7 +45,7 @@ function closeCode(bytes: Buffer): number | undefined {
   return undefined
 }
 
-/** A body in chunks of so many bytes each. */
+/** A body in chunks of this number of bytes. */
 function inChunks(body: string, bytes: number): string {
   const chunks: string[] = []
   for (let at = 0; at < body.length; at += bytes) {
@@ -100,7 +100,7 @@ test('unfinished bodies of a key leave room for those of others', async (t) => {
 })
 
 test('a body in pieces of a byte ends its connection before it takes long', async (t) => {
-  // Held off for a second, which a slow machine may take for the next three lines.
+  // The clock stands still: the key is refused for a second, and the next three lines may take longer.
   const { port, post } = await withServer(t, {}, { clockMs: () => 0 })
   const client = await RawClient.connect(port)
   client.write(chunkedHead + inChunks(echo.padEnd(100_000), 1))
@@ -182,7 +182,7 @@ test('a key that sends thousands of requests at once leaves turns to others', as
   if (name === 'node') t.equal(alone.answered, requests, 'alone it may')
   t.equal((await post('/v3/modest', echo)).status, 200)
   const { most } = await flood()
-  // Those of a turn that are only counted in all, and one for each of two connections.
+  // Requests of a turn that are only counted in total, and one for each of two connections.
   t.ok(most <= requestsOfKeyMax + 63 + 2, `${most} in a turn`)
   t.equal((await post('/v3/modest', echo)).status, 200)
 })
@@ -281,7 +281,7 @@ test('pings of a client that reads no pongs are bounded', async (t) => {
   raw.on('close', () => {
     isClosed = true
   })
-  // The system's own buffers take some MB of pongs before any is unread.
+  // The system's buffers take some MB of pongs before the program has unsent ones.
   for (let sent = 0; sent < 400 && !isClosed; sent++) {
     await new Promise((resolve) => raw.write(pings, resolve))
     await new Promise(setImmediate)
@@ -299,7 +299,7 @@ test('pings by the thousand end their connection, though the pongs are read', as
   raw.on('data', (data: Buffer) => {
     pongs += data.length / 2
   })
-  // It may be told by a reset, which is an error before it is an end.
+  // The end may be a reset, which is an error before it is an end.
   const closed = new Promise((resolve) => raw.once('close', resolve))
   raw.write(Buffer.concat(Array(100_000).fill(frame(9, Buffer.alloc(0)))))
   await closed
@@ -318,7 +318,7 @@ test('WebSockets by the hundred that end unused have their key held off', async 
       else refusals.push((opened.reason as Error).message)
     }
   }
-  // A connection that ends before its refusal is read tells of a reset instead.
+  // A connection that ends before its refusal is read reports a reset instead.
   t.ok(
     refusals.some((message) => message.startsWith('HTTP/1.1 429')),
     `${refusals[0]}`,
@@ -345,7 +345,7 @@ test('long bodies that come at the same time are taken in in turns', async (t) =
   for (const client of clients) t.equal((await client.read())?.body, echoed)
   isOver = true
   for (const { socket } of clients) socket.destroy()
-  // Memory for a body grows to twice what has come.
+  // Memory for a body grows to twice the received bytes.
   t.ok(most > 0 && most < 8 * MiB, `${most} bytes in a turn`)
 })
 

@@ -1,5 +1,5 @@
 // @shares
-/** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
+/** The end of answers and connections over HTTP: long answers, slow readers, clients that leave, the server's end. */
 
 import type { Test } from 'tap'
 import { takeBuffer } from '../../../../src/primitives/bufferPool.js'
@@ -93,17 +93,17 @@ test('memory of long answers is used again only once they are sent, or their cli
 }) => {
   const { port, network } = await withServer(t)
   const length = 1_000_000
-  /** More than the operating system takes for a client that reads nothing, so that what follows waits here. */
+  /** More than the operating system takes for a client that reads nothing, so that later bytes wait here. */
   const first = Buffer.from(JSON.stringify('-'.repeat(8_000_000)))
   const lentAnswers = 4
   const used = new Set<ArrayBufferLike>()
   const open: { readonly client: RawClient; readonly letter: string }[] = []
-  /** Begins a batch whose answers are of one letter, in memory that is lent; the client reads nothing yet. */
+  /** Begins a batch whose answers repeat one letter, in memory that is reused. The client reads nothing yet. */
   const begin = async (letter: string) => {
     const client = await RawClient.connect(port)
     t.teardown(() => client.socket.destroy())
     client.socket.pause()
-    // Each call asks something else: what is asked for again is kept, in a copy.
+    // Each call is different, because the answer of a repeated call is cached in a copy.
     const batch = Array.from({ length: 1 + lentAnswers }, (_, at) =>
       call('test_job', `["0x${letter.charCodeAt(0).toString(16)}${at}"]`),
     )
@@ -164,7 +164,7 @@ async function isReadFromNoMore(t: Test): Promise<void> {
   const batch = `[${call('test_count')},${call('test_bytes', '["0x8000"]')}]`
   const bytes = 2 * 0x8000
   client.write(rawPost(path, batch).repeat(asked))
-  // Until no further one is begun: a turn of the loop takes what there is to take.
+  // Until no further call begins: a turn of the loop takes all available ones.
   for (let turns = 0, runs = -1; turns < 20; turns++) {
     if (runs !== network.runs) turns = 0
     runs = network.runs

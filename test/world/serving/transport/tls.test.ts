@@ -1,5 +1,5 @@
 // @shares
-/** HTTPS and WSS: what is spoken, which certificate is shown, and how it is replaced while connections are open. */
+/** HTTPS and WSS: versions, the shown certificate, and its replacement while connections are open. */
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import type { Socket } from 'node:net'

@@ -156,7 +156,7 @@ test('answers a reader is slow to take hold its further messages back', async (t
   const { connect, network } = await withSocketServer(t, { callsMax: 20 })
   const client = await connect()
   client.pause()
-  // Each answer has 2 MiB; what the system's own buffers take is a few of them.
+  // Each answer has 2 MiB; the system's own buffers take a few of them.
   const asked = 60
   for (let id = 0; id < asked; id++)
     client.send(call('test_bytes', '["0x100000"]', String(id)).padEnd(200 + id))
@@ -370,7 +370,7 @@ test('a connection that is to end is cut when its client does not read what was 
   client.send(call('test_bytes', '["0x800000"]'))
   await until(() => network.runs === 1)
   client.send(Uint8Array.of(0xff))
-  // The first may have been under way, and may have come before the message.
+  // The first sweep may have been running, and may have come before the message.
   const sweptAgain = async () => {
     const last = sweeps + 3
     await until(() => sweeps >= last)

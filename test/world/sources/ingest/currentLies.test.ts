@@ -1,7 +1,7 @@
 // @shares
 /**
- * Lies in what keeps a gateway current: in each part of an access list and of a witness. Whoever tells one is accused, and
- * another is asked; what a block is then said to change is what it changes.
+ * Lies in the data that keep a gateway current: in each part of an access list and of a witness. A lying node is
+ * accused, and another is asked. The changes that the gateway then has are the changes of the block.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,20 +35,20 @@ const nothing = new Uint8Array(0)
 /** Blocks whose headers the gateway has below the one that is read. */
 const linked = 8
 
-/** What is lied about: the method, and how often an answer of it is as good as an honest one. */
+/** The methods with lies, and how often a false answer is as good as an honest one. */
 const lied: readonly (readonly [method: string, offers: readonly Offer[]])[] = [
   ['debug_getRawBlockAccessList', ['accessList']],
   ['eth_getBlockAccessList', ['accessListJson']],
   ['debug_executionWitness', ['witness']],
 ]
 
-/** A liar, which is asked first, and an honest node, with the same chain. */
+/** A lying node, which is asked first, and an honest node, with the same chain. */
 class TwoNodes implements Asking {
   readonly quorum = 1
   readonly count = 2
   lie = 'none'
   accused: string | undefined
-  /** Whether the honest node was asked about it in place of the liar. */
+  /** Whether the honest node was asked in place of the lying one. */
   isPassedOver = false
   readonly #liar: Upstream = upstreamDouble('liar', (what) => {
     this.accused = what
@@ -94,7 +94,7 @@ class TwoNodes implements Asking {
   }
 }
 
-/** What is wrong about these changes of the archive's head; undefined where they are right. */
+/** The faults of these changes of the archive's head; undefined if they are right. */
 function wrongAmong(changes: BlockChanges | undefined, archive: ArchiveNode): string | undefined {
   const { number } = archive.head
   const { store } = archive
@@ -119,7 +119,7 @@ function wrongAmong(changes: BlockChanges | undefined, archive: ArchiveNode): st
       if (!equalBytes(value, expected)) return `slot ${bytesToHex(slot)} of ${bytesToHex(address)}`
     }
   }
-  // What was left out would show in the number of changes.
+  // A missing change would show in the number of changes.
   const replaced = store.readReplacedState(number)
   for (const [address] of replaced?.accounts ?? []) {
     if (!changes.has(Buffer.from(address).toString('latin1'))) return `${bytesToHex(address)} is left out`

@@ -1,8 +1,8 @@
 // @shares
 // @clock it counts batches, which become smaller where answers take long
 /**
- * Reorganisations of a gateway's chain by any depth: within `historyBlocks` it takes the new branch from the common
- * ancestor on, beyond it begins anew at the new head; no block of the dead branch has a number then.
+ * Reorganisations of a gateway's chain by any depth. Within `historyBlocks` it takes the new branch from the common
+ * ancestor on; beyond that it begins again at the new head. No block of the old branch then has a number.
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -57,7 +57,7 @@ function made(header: Header): Made {
   return { hash: toHash32(keccak256(rlp)), header: decodeHeader(rlp), rlp }
 }
 
-/** An empty block; `branch` tells branches apart. */
+/** An empty block; `branch` makes branches differ. */
 function nextBlock({ hash, header }: Made, branch: number): Made {
   return made({
     ...header,
@@ -140,7 +140,7 @@ class DeepNode {
   }
 }
 
-/** The hash that a number has in the store; undefined where none is held. */
+/** The hash of a number in the store; undefined if there is none. */
 function hashAt(rows: ChainReader, number: number): Hash32 | undefined {
   try {
     return rows.readCanonicalHash(number)

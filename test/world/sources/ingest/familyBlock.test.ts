@@ -42,7 +42,7 @@ function read(json: unknown, family: ChainFamily, chainId: number): Promise<Fami
   return readFamilyBlock(json, { family, chainId: BigInt(chainId), rawOf: async () => undefined })
 }
 
-/** The same with one hex digit, or one member, of it changed. */
+/** The same value, but with one changed hex digit or member. */
 function mutated<T>(value: T, dice: Dice): T {
   const copy = JSON.parse(JSON.stringify(value)) as T
   const places: (readonly [Record<string, unknown>, string])[] = []

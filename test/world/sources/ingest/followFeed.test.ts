@@ -56,7 +56,7 @@ t.test(
   async (t) => {
     const { store, blocks, append, followUntil } = await openFeed(t, 'tidegate_slow')
     const events: FeedEvent[] = [...blocks]
-    // With so many entries at once it counts as behind.
+    // With this number of entries at once the follower counts as behind.
     while (events.length < 40) events.push({ kind: 'safe', block: blocks[0].block })
     await append(events)
 
@@ -109,7 +109,7 @@ t.test('a follower goes on in a database that was set back', { skip: withoutPost
     },
     async () => {
       await reached.promise
-      // As a backup is put in its place.
+      // Like a restored backup.
       await postgres.query(
         `with gone as (delete from tidegate_set_back.entry where sequence > 2)
         update tidegate_set_back.feed set sequence = 2, head_number = 2, head_hash = $1`,

@@ -1,6 +1,7 @@
 // @alone it measures its process, or closes what others share
 /**
- * One random byte of one random answer is changed: what a gateway then stores is what the honest answer has, or nothing.
+ * One random byte of one random answer is changed. A gateway then stores the same as with the honest answer, or
+ * nothing.
  */
 import { join } from 'node:path'
 import t from 'tap'
@@ -36,7 +37,7 @@ async function answerOf(upstream: Upstream, method: string, params: readonly unk
   const text =
     typeof body === 'string' ? body : Buffer.concat(body.map((piece) => Buffer.from(piece))).toString()
   const { result, error } = JSON.parse(text)
-  // Of another upstream than the one that was asked, it would be asked for ever.
+  // For another upstream than the asked one, the request would repeat without end.
   if (error !== undefined) throw new NodeError(upstream, error.code, error.message, undefined)
   return result
 }
@@ -45,7 +46,7 @@ async function answerOf(upstream: Upstream, method: string, params: readonly unk
 class Liar implements Asking {
   readonly quorum = 1
   readonly count = 1
-  /** Whether it has the methods for raw blocks. */
+  /** Whether the node has the methods for raw blocks. */
   isRaw = false
   at = 0
   lie = 'none'
@@ -91,7 +92,7 @@ const store = openStore()
 const identity = demoStore.readIdentity() as ChainIdentity
 const schedule = ForkSchedule.of(identity)
 
-/** Something that the chain has. */
+/** Chooses data that the chain has. */
 function chooseWanted(): Wanted {
   const block = blocks[dice.throw(blocks.length)] as (typeof blocks)[number]
   const hash = hexToBytes(block.hash) as Hash32
@@ -141,7 +142,7 @@ function stateAfter(reader: ChainReader, stateRoot: Hash32, hash: Hash32) {
   return trieState(reader, stateRoot, hash, tries)
 }
 
-/** Whether the store has of `wanted` what the archive has. */
+/** Whether the store has the archive's data for `wanted`. */
 function isRight(wanted: Wanted): boolean {
   switch (wanted.kind) {
     case 'body': {

@@ -1,7 +1,7 @@
 // @shares
 /**
- * What keeps a gateway current fails at each question, in each way: reading a head then rejects, and no promise that was
- * made for it rejects unheard, which would end the thread.
+ * Each question that keeps a gateway current fails, in each form. Reading a head then rejects. No other promise rejects
+ * without a handler, which would end the thread.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,14 +24,14 @@ import { makeLinkedStore } from '../../../ingest/archiveNodes.js'
 import { ArchiveNode, type Offer } from '../../../ingest/gatewayRig.js'
 import { upstreamDouble } from '../../../upstream/upstreamDouble.js'
 
-/** What happens to a question. After `away` nobody answers any more. */
+/** Failures of a question. After `away` no node answers any more. */
 const failures = ['away', 'late', 'error', 'unknown', 'null', 'wrong', 'shape'] as const
 type Failure = (typeof failures)[number]
 
 /** Blocks whose headers the gateway has below the one that is read. */
 const linked = 4
 
-/** So many nodes, of which each fails at the same question of its own. */
+/** Several nodes, of which each fails at one question of its own. */
 class FailingNodes implements Asking {
   readonly quorum = 1
   readonly #archive: ArchiveNode
@@ -58,7 +58,7 @@ class FailingNodes implements Asking {
     return this.#nodes.length
   }
 
-  /** The most questions that one was asked. */
+  /** The most questions that one node got. */
   get asked(): number {
     return Math.max(...this.#nodes.map(({ asked }) => asked))
   }

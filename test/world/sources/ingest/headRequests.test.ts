@@ -1,4 +1,4 @@
-/** How many requests a gateway makes to its node for each head, while held values stay current. */
+/** Number of requests of a gateway to its node for each head, while stored values stay current. */
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -49,7 +49,7 @@ async function readBalances(service: Service): Promise<unknown[]> {
   return answers.map(({ result }) => result)
 }
 
-/** Asks until nothing is asked of the node for a while but its head: headers below the head are linked by then. */
+/** Waits until the node gets only polls for its head: headers below the head are linked by then. */
 async function settle(node: WeatherNode): Promise<void> {
   const others = () => node.requests.filter((calls) => !calls.every(isPoll)).length
   let before = -1
@@ -68,7 +68,7 @@ const methodsOf = (requests: readonly (readonly NodeCall[])[]) =>
     1_500,
   )
 
-/** Waits for a head after which held values are read without a request to the node, and compares them. */
+/** Waits for a head after which stored values are read without a request to the node, and compares them. */
 async function requireCurrent(t: Test, { chain, node, service }: Opened): Promise<void> {
   const balances = await waitFor('a head with all held values', async () => {
     await chain.advance(0)
@@ -91,7 +91,7 @@ async function askHead(node: WeatherNode): Promise<unknown> {
   return 'result' in head && head.result
 }
 
-/** Checks the requests for `heads` heads: one batch fetches each, and a poll finds it where no socket reports it. */
+/** Checks the requests for `heads` heads: one batch fetches each, and a poll finds it if no socket reports it. */
 function checkCounts(t: Test, asked: readonly (readonly NodeCall[])[], pollsMax: number): void {
   const polls = asked.filter((calls) => calls.every(isPoll)).length
   const batches = asked.length - polls
@@ -120,7 +120,7 @@ for (const [beside, lateMs, isBusy] of [
     const { answer } = node
     let left = heads
     let isFetched = true
-    // Each poll after the answers about a head finds another block; those before it are too many.
+    // Each poll after the answers about a head finds another block; earlier polls are too many.
     node.answer = async (call) => {
       if (!isPoll(call)) {
         await sleep(lateMs)

@@ -37,7 +37,7 @@ interface Rig {
   readonly kept: ProofFetcher['kept']
 }
 
-/** A gateway's store with the headers of the demo chain, and what fills it from these nodes. */
+/** A gateway's store with the headers of the demo chain, and its filler with these nodes. */
 function openRig(t: Test, nodes: ArchiveNodes, from = 0, options: Partial<LogFillerOptions> = {}): Rig {
   const path = join(makeFolder(t), 'chain.mdb')
   const store = makeGatewayStore(path, demoStore)

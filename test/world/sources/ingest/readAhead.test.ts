@@ -1,5 +1,5 @@
 // @shares
-/** What is read ahead of a block is what its access list names, else what its transactions do. */
+/** Data that is read ahead of a block: the entries of its access list, or else those of its transactions. */
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import t from 'tap'
@@ -31,7 +31,7 @@ import { openImporter } from '../../../unit/sources/ingest/importing.js'
 const never = () => false
 const anyBlock = { transactionCount: 1_000, gasLimit: 10n ** 12n }
 
-/** The same state, what was read of it (addresses, addresses with slots, hashes of code), and how many nodes. */
+/** The same state, the reads of it (addresses, addresses with slots, hashes of code), and the number of nodes. */
 function record(state: StateView) {
   const read = new Set<string>()
   let nodes = 0

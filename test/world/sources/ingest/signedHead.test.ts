@@ -17,7 +17,7 @@ import {
 import { waitFor } from '../../../library/until.js'
 import { fine } from '../../../upstream/weatherNode.js'
 
-/** Slots between the newest one that tests use and the clock, so that a slow machine does not reach the next period. */
+/** Slots between the newest one of the tests and the clock, so that even a slow machine stays within the period. */
 const spareSlots = 3_000
 
 /** A chain whose slot `last` was some hours ago. */
@@ -37,10 +37,10 @@ async function open(t: Test, view: BeaconView, count = 1): Promise<BeaconServer[
 
 interface Following {
   readonly signed: SignedHead
-  /** What it said to be the head, newest last. */
+  /** Reported heads, newest last. */
   readonly heads: HeadClaim[]
   readonly said: string[]
-  /** Has a function called with each sentence. */
+  /** Calls `heard` with each sentence. */
   onSaid(heard: (text: string) => void): void
   /** Settles when it has ended. */
   readonly done: Promise<void>
@@ -169,7 +169,7 @@ t.test('a node that lies, stalls, is busy or dies is passed over', async (t) => 
     view.optimistic = { attested: start + 10 }
     const [bad, good] = (await open(t, view, 2)) as [BeaconServer, BeaconServer]
     const { signed, heads, said, onSaid, end } = follow(t, [bad, good], { checkpoint })
-    // Seen when it is told: five seconds are soon over on a busy machine.
+    // Read at the report: five seconds pass quickly on a busy machine.
     const wereQuarantined = new Promise<readonly boolean[]>((resolve) => {
       onSaid((text) => {
         if (isLie(text)) resolve(signed.state.nodes.map(({ isQuarantined }) => isQuarantined))
@@ -177,7 +177,7 @@ t.test('a node that lies, stalls, is busy or dies is passed over', async (t) => 
     })
     await waitFor('a head', () => heads.length === 1)
     turn(bad)
-    // Who answers later tells nothing new, and of that nobody sees that it is false: the other has no time until then.
+    // A later answer has nothing new, so that its lie stays undetected. So the other node waits until then.
     if (name === 'lies') good.weather = () => (said.some(isLie) ? fine : { kind: 'status', status: 503 })
     for (const slot of [start + 20, start + 30]) {
       view.optimistic = { attested: slot }

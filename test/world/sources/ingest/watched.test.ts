@@ -1,5 +1,5 @@
 // @shares
-/** An upstream that tells wrong slots of a contract that a gateway is to hold whole. */
+/** An upstream that reports wrong slots of a contract whose whole storage a gateway stores. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type Address, type Hash32, hexToBytes } from '../../../../src/primitives/bytes.js'
@@ -10,7 +10,7 @@ import { waitFor } from '../../../library/until.js'
 
 type Storage = Readonly<Record<string, { readonly key: string; readonly value: string }>>
 
-/** Beside each slot another entry under the same hash, which is written in another way. */
+/** Beside each slot another entry with the same hash, in another spelling. */
 function twice(storage: Storage, twinOf: (value: string) => string): Storage {
   const twins = Object.entries(storage).map(([hash, { key, value }]) => {
     return [`0x${hash.slice(2).toUpperCase()}`, { key, value: twinOf(value) }] as const

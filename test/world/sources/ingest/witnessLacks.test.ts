@@ -1,7 +1,7 @@
 // @shares
 /**
- * Witnesses that lack a part, and such with a wrong one: a node with the first kind is asked for no more of them, and for
- * all else as before; only who told the second kind lied.
+ * Witnesses that lack a part, and witnesses with a wrong part. A node with the first kind gets no more requests for
+ * witnesses, but gets all other requests as before. Only the second kind is a lie.
  */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
@@ -51,12 +51,12 @@ const lies: Readonly<Record<string, Change>> = {
   'a header that is none': (witness) => ({ ...witness, headers: [...witness.headers, '0xc0'] }),
 }
 
-/** So that a way which is only left for some seconds is taken again. */
+/** Moves the clock, so that a method that was avoided for some seconds is used again. */
 let aheadMs = 0
 const now = performance.now.bind(performance)
 performance.now = () => now() + aheadMs
 
-/** In words that say nothing of the method. */
+/** In words that do not name the method. */
 const refusals: Readonly<Record<string, { readonly code: number; readonly message: string }>> = {
   'words of its own': { code: -32000, message: 'we would rather not' },
   'a code of its own': { code: 31, message: '' },

@@ -38,7 +38,7 @@ interface ReportedAttributes extends L1Attributes {
   readonly form: ForkName
 }
 
-/** By selector: bytes of the call data, and the fork that introduced this form. */
+/** Forms by selector: bytes of the call data, and the fork that introduced this form. */
 const selectors: ReadonlyMap<number, readonly [bytes: number, since: ForkName]> = new Map([
   [0x015d8eb9, [260, 'bedrock']],
   [0x440a5e20, [164, 'ecotone']],
@@ -55,7 +55,7 @@ export function formOf(fork: ForkName): Uint8Array {
   return padLeft(toMinimalBytes(selector), 4)
 }
 
-/** Undefined if the data has another form. */
+/** The attributes in `data`; undefined if it has another form. */
 function readAttributes(data: Uint8Array): ReportedAttributes | undefined {
   const selector = data.length < 4 ? 0 : Number(bytesToBigInt(data.subarray(0, 4)))
   const [bytes, form] = selectors.get(selector) ?? []

@@ -1,6 +1,6 @@
 /**
- * Costs of an OP Stack transaction besides gas: the fee for its data on L1, and the operator's (specs.optimism.io,
- * protocol/exec-engine, fjord, isthmus, jovian); and the members of receipts with them.
+ * Costs of an OP Stack transaction besides gas: the fee for its data on L1, and the operator's fee. Also adds the
+ * members of receipts for them. Sources: specs.optimism.io, protocol/exec-engine, fjord, isthmus, jovian.
  */
 import { bytesToBigInt, hexToBytes, padLeft, toMinimalBytes } from '../../../../primitives/bytes.js'
 import { type JsonBytes, memberNames } from '../../../../primitives/jsonBytes.js'

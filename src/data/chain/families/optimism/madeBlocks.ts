@@ -1,6 +1,6 @@
 /**
- * The first transactions of OP Stack blocks made here without an L1: the attributes of one L1 block, as stored in the
- * contract, repeated in each block (specs.optimism.io, protocol/deposits).
+ * The first transactions of OP Stack blocks made here without an L1. Each block repeats the attributes of one L1 block,
+ * which the contract stores (specs.optimism.io, protocol/deposits).
  */
 import {
   concatBytes,

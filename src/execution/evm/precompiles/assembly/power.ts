@@ -2,9 +2,9 @@
  * `base ^ exponent % modulus` for moduli of up to 256 bytes. Written in AssemblyScript; only `modexp.ts`, one folder
  * up, calls it.
  *
- * A modulus is m · 2^s with m odd. The power is computed modulo m by Montgomery's multiplication (Koç, Acar, Kaliski,
- * "Analyzing and comparing Montgomery multiplication algorithms", 1996, FIOS) on limbs of 32 bits, because
- * WebAssembly's widest product has 64 bits. Modulo 2^s it is computed by truncated products. The Chinese remainder
+ * A modulus is m · 2^s with m odd. The power modulo m is computed by Montgomery's multiplication, on limbs of 32 bits,
+ * because WebAssembly's widest product has 64 bits. The form is FIOS (Koç, Acar, Kaliski, "Analyzing and comparing
+ * Montgomery multiplication algorithms", 1996). Modulo 2^s it is computed by truncated products. The Chinese remainder
  * theorem combines both. Numbers of one word of 64 bits, where loops would take most of the time, have functions of
  * their own. All numbers have an even number of limbs, the least significant first.
  */
@@ -31,7 +31,7 @@ const inverse: usize = memory.data(264)
 /** The powers 0 to 15 of the base, for each of the two moduli. */
 const table: usize = memory.data(16 * 256)
 const lowTable: usize = memory.data(16 * 256)
-/** For products. */
+/** Memory for products. */
 const product: usize = memory.data(528)
 const scratch: usize = memory.data(528)
 const chunk: usize = memory.data(264)
@@ -210,7 +210,7 @@ function beginOdd(): void {
   const bits = oddLimbs << 5
   let top = bits - 1
   while (((limb(odd, top >> 5) >> (top & 31)) & 1) == 0) top--
-  // From the highest power of two below the odd part to R.
+  // Doubles the highest power of two below the odd part up to R.
   memory.fill(one, 0, oddLimbs << 2)
   putLimb(one, top >> 5, 1 << (top & 31))
   for (let bit = top; bit < bits; bit++) add(one, one, one)

@@ -25,7 +25,7 @@ import { propertyRuns } from '../../../../library/property.js'
 const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
 const blocks = makeBlocks(24)
 
-/** Reads and checks an archive whole, its accumulator as well. Returns what is wrong. */
+/** Reads and checks a whole archive, including its accumulator. Returns the fault. */
 function faultOf(path: string, rules = schedule): string | undefined {
   try {
     const archive = new EraFile(path)
@@ -141,7 +141,7 @@ function faultOfChain(folder: string, chain: readonly (typeof blocks)[number][])
   return faultOf(path)
 }
 
-/** Whether an archive holds the very blocks: a changed byte of compressed data may stand for the same content. */
+/** Whether an archive has exactly these blocks: a changed byte of compressed data may decode to the same content. */
 function isSame(path: string): boolean {
   const archive = new EraFile(path)
   const read = [...archive.blocks()]

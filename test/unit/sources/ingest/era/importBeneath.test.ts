@@ -85,7 +85,7 @@ async function take(
   }
 }
 
-/** Every block that is linked must be the chain's, and whole from `wholeFrom` on. */
+/** Every block that is linked must be the chain's, and must be complete from `wholeFrom` on. */
 async function checkStore(
   t: Test,
   folder: string,
@@ -208,7 +208,7 @@ t.test('a damaged archive ends the import, and the blocks above the damage stay'
 
 t.test('an import that was stopped goes on below what it has', async (t) => {
   const long = makeBlocks(1_500)
-  // So that already the second block that is taken in extends the chain of headers, if each has a turn of its own.
+  // So that the second imported block already extends the chain of headers, if each has a turn of its own.
   const folder = await makeGateway(t, long, 1_495)
   const paths = [writePart(folder, 0, 999, long), writePart(folder, 1_000, 1_495, long)]
   let turns = 0

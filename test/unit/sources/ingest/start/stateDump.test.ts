@@ -9,7 +9,7 @@ const address = `0x${'0a'.repeat(20)}`
 const slot = (last: string) => `0x${last.padStart(64, '0')}`
 const folder = makeFolder(t)
 
-/** What a parser said, one text each. */
+/** The calls of a parser, one text each. */
 function sinkInto(said: string[]) {
   const hex = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('hex')
   return {
@@ -31,7 +31,7 @@ function sinkInto(said: string[]) {
   }
 }
 
-/** Feeds a text in parts of `bytes`; returns what was said, or the line and the fault. */
+/** Feeds a text in parts of `bytes`. Returns the calls, or the line and the fault. */
 function parse(text: string, bytes = text.length): string[] {
   const said: string[] = []
   const parser = new DumpParser(sinkInto(said))

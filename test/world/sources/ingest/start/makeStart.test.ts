@@ -1,5 +1,5 @@
 // @shares
-/** What is refused, by what it says, and that nothing is left of it. */
+/** Refused starts, by their messages; nothing of them is left. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -52,7 +52,9 @@ async function load(
   return storePath
 }
 
-/** It is refused with this sentence, and nothing is there that a server or another import would take. */
+/**
+ * Expects that the import is refused with this sentence, and leaves nothing that a server or another import would use.
+ */
 async function refuses(t: Test, plan: Partial<StartPlan>, message: RegExp, what: string): Promise<void> {
   const at = serial
   const error: unknown = await load(plan).catch((thrown: unknown) => thrown)
