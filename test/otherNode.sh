@@ -10,7 +10,7 @@ package=$(cd "$(dirname "$0")/.." && pwd)
 unit=test/unit
 differing=(
   # LMDB, secp256k1 and other binaries; WebAssembly
-  "$unit"/data/store/{chainWriter,heldCommits,packedReceipts,writeBuffer}.test.ts
+  "$unit"/data/store/{chainWriter,delayedCommits,packedReceipts,writeBuffer}.test.ts
   test/world/data/store/{lmdbFile,openStore}.test.ts
   "$unit"/execution/kernel/{arithmetic,differential,keccak,trace}.test.ts "$unit"/execution/evm/ecrecover.test.ts
   "$unit"/primitives

@@ -8,7 +8,7 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import { type OpenRows, openRows } from '../src/data/state/provedRows.js'
 import type { ReadGuard } from '../src/data/store/readTable.js'
 import { FaultError } from '../src/primitives/faults.js'
-import { NotHeldError } from '../src/primitives/notHeld.js'
+import { NotStoredError } from '../src/primitives/notStored.js'
 import { JobSignal } from '../src/serving/pool/jobCells.js'
 import type { JobSettings } from '../src/serving/pool/jobPool.js'
 import {
@@ -24,7 +24,7 @@ import {
 /**
  * Handlers bundled apart from this module (build/build.mjs) import these from here: a fault is recognised by its class.
  */
-export { FaultError, NotHeldError }
+export { FaultError, NotStoredError }
 
 /** Services for a job besides its arguments. */
 export interface JobContext {

@@ -46,7 +46,7 @@ export const stateSize: SpecialScenario = {
         writeMs += await cpuOf(async () => {
           store.beginBatch()
           store.apply(store.head.number, [blockDiff])
-          if (store.heldRows >= rowsPerCommit) await store.commitBatch()
+          if (store.uncommittedRows >= rowsPerCommit) await store.commitBatch()
         })
         for (const { slots } of changes) loaded += slots.length
         if (loaded - settled < keysPerSettling) continue

@@ -1,5 +1,5 @@
 import type { Address, Hash32 } from './bytes.js'
-import type { FetchMissing } from './notHeld.js'
+import type { FetchMissing } from './notStored.js'
 
 /** Actions of a developer chain for its callers. */
 const developerActions = [

@@ -28,7 +28,7 @@ import {
 import { defer } from '../../src/primitives/deferred.js'
 import { JsonBytes } from '../../src/primitives/jsonBytes.js'
 import { keccak256 as keccakOf } from '../../src/primitives/keccak.js'
-import { NotHeldError } from '../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../src/primitives/notStored.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../src/primitives/rlp.js'
 import { parseBlock } from '../../src/sources/ingest/blocks/block.js'
 import { parseGenesis } from '../../src/sources/ingest/blocks/genesis.js'
@@ -333,7 +333,7 @@ export class GatewayRig {
       this.rows.refresh()
       return { value: read(this.rows) }
     } catch (error) {
-      if (error instanceof NotHeldError) return undefined
+      if (error instanceof NotStoredError) return undefined
       throw error
     }
   }
@@ -345,14 +345,14 @@ export class GatewayRig {
         this.rows.refresh()
         return read(this.rows)
       } catch (error) {
-        if (!(error instanceof NotHeldError)) throw error
+        if (!(error instanceof NotStoredError)) throw error
         this.fetched++
         await this.#fetch(error)
       }
     }
   }
 
-  async #fetch({ wanted }: NotHeldError): Promise<void> {
+  async #fetch({ wanted }: NotStoredError): Promise<void> {
     const serial = ++this.#serial
     this.#calls.take({ type: 'call', serial, name: 'fetch', args: [wanted] })
     const isAnswer = (message: IngestMessage) => 'serial' in message && message.serial === serial

@@ -6,7 +6,7 @@ import {
   type JobContext,
   type JobHandler,
   jobHandler,
-  NotHeldError,
+  NotStoredError,
 } from '../../workers/jobThread.js'
 import type { TestJobs } from './poolJobs.js'
 
@@ -125,7 +125,7 @@ export const throwFault = handle<'throwFault'>((fault) => {
 })
 
 export const lackBlock = handle<'lackBlock'>((number) => {
-  throw new NotHeldError({ kind: 'canonical', number })
+  throw new NotStoredError({ kind: 'canonical', number })
 })
 
 export const allocate = handle<'allocate'>(() => {

@@ -7,7 +7,7 @@ import type { ChainReader } from '../../src/data/store/chainReader.js'
 import type { ChainIdentity, ChainRows, Marker } from '../../src/data/store/chainRows.js'
 import type { StoredBlock } from '../../src/data/store/storedBlock.js'
 import { type Address, bytesToHex, equalBytes, type Hash32 } from '../../src/primitives/bytes.js'
-import { NotHeldError, type Wanted, wantedKey } from '../../src/primitives/notHeld.js'
+import { NotStoredError, type Wanted, wantedKey } from '../../src/primitives/notStored.js'
 
 /** Everything except the head is missing until {@link supply} has read it from the store. */
 export class LateRows implements ChainRows {
@@ -49,7 +49,7 @@ export class LateRows implements ChainRows {
   }
 
   #got<T>(wanted: Wanted, read: () => T): T {
-    if (!this.#held.has(wantedKey(wanted))) throw new NotHeldError(wanted)
+    if (!this.#held.has(wantedKey(wanted))) throw new NotStoredError(wanted)
     return read()
   }
 

@@ -40,8 +40,8 @@ export class AnswerCache {
   getOrRender(key: string, render: () => string | Uint8Array): Uint8Array
   getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined
   getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined {
-    const held = this.read(key)
-    if (held !== undefined) return held
+    const cached = this.read(key)
+    if (cached !== undefined) return cached
     const rendered = render()
     if (rendered === undefined) return undefined
     // Rendered JSON is ASCII, which latin1 copies without checking each character.
@@ -73,10 +73,10 @@ export class AnswerCache {
 
   /** The answer under `key`, if it is in the cache. Owned by the cache: never write to it. */
   read(key: string): Uint8Array | undefined {
-    const held = this.#answers?.get(key)
-    if (held === undefined) this.#misses++
+    const cached = this.#answers?.get(key)
+    if (cached === undefined) this.#misses++
     else this.#hits++
-    return held
+    return cached
   }
 
   /**

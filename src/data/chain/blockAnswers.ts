@@ -45,10 +45,10 @@ export class BlockAnswers {
       return undefined
     }
     const key = kinds[kind] + latin1Key(hash)
-    const held = this.#answers.read(key)
-    if (held !== undefined) this.#seenOnce.used()
+    const cached = this.#answers.read(key)
+    if (cached !== undefined) this.#seenOnce.used()
     else if (this.#seenOnce.keeps()) this.#missed = key
-    return held
+    return cached
   }
 
   /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { equalBytes, type Hash32, readUint32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { emptyTrieRoot, emptyUnclesHash, keccak256 } from '../../primitives/keccak.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import {
   decodeRlpList,
   encodeRlpListOfEncoded,
@@ -67,7 +67,7 @@ export class BlockRows {
     this.transactionCount = this.senders.length / senderBytes
   }
 
-  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. Throws NotHeldError if it is not stored. */
+  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. Throws NotStoredError if it is not stored. */
   get body(): Uint8Array {
     this.#body ??= this.#readBody(this.hash)
     return this.#body
@@ -79,9 +79,9 @@ export class BlockRows {
   }
 
   /** Memory of the block, once all parts but its receipts are read. */
-  get bytesHeld(): number {
+  get bytesCached(): number {
     const { bytes, bodyBytes } = this.#stored
-    const receiptBytes = this.receipts?.bytesHeld ?? 0
+    const receiptBytes = this.receipts?.bytesCached ?? 0
     return emptyBytes + bytes.length + bodyBytes + receiptBytes + this.transactionCount * spanBytes
   }
 
@@ -185,7 +185,7 @@ export class BlockRowsReader {
   /** Blocks by the first four bytes of the hash; of two blocks with equal keys, the later one is cached. */
   readonly #kept = new LRUCache<number, BlockRows>({
     maxSize: keptBytesMax,
-    sizeCalculation: ({ bytesHeld }) => bytesHeld,
+    sizeCalculation: ({ bytesCached }) => bytesCached,
   })
   readonly #seenOnce = new SeenOnceFilter(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
@@ -209,10 +209,10 @@ export class BlockRowsReader {
     this.#view = undefined
   }
 
-  /** A block; undefined if it is unknown. Throws NotHeldError if only a part of it is stored. */
+  /** A block; undefined if it is unknown. Throws NotStoredError if only a part of it is stored. */
   read(hash: Hash32): BlockRows | undefined {
-    const held = this.#held(hash, undefined)
-    if (held !== undefined) return held
+    const cached = this.#cached(hash, undefined)
+    if (cached !== undefined) return cached
     const stored = this.#whole(this.#store.readBlock(hash))
     if (stored === undefined) return undefined
     this.#last = new BlockRows(hash, stored, this.#readBody, this.#types)
@@ -228,8 +228,8 @@ export class BlockRowsReader {
     const lent = this.#view
     if (lent !== undefined && equalBytes(lent.hash, hash)) return lent
     this.#view = undefined
-    const held = this.#held(hash, number)
-    if (held !== undefined) return held
+    const cached = this.#cached(hash, number)
+    if (cached !== undefined) return cached
     const stored = this.#whole(this.#store.readBlock(hash, number, true))
     if (stored === undefined) return undefined
     const { bytes, bodyBytes } = stored
@@ -258,7 +258,7 @@ export class BlockRowsReader {
   }
 
   /** A block in memory of its own; undefined for one that is requested for the first time, or not known. */
-  #held(hash: Hash32, number: number | undefined): BlockRows | undefined {
+  #cached(hash: Hash32, number: number | undefined): BlockRows | undefined {
     const last = this.#last
     if (last !== undefined && equalBytes(last.hash, hash)) return last
     if (!this.#seenOnce.admitsHash(hash, 0)) return undefined
@@ -298,7 +298,7 @@ function copyOf({ bytes }: StoredBlock): StoredBlock {
 }
 
 function bodyOf(hash: Hash32, body: Uint8Array | undefined): Uint8Array {
-  if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+  if (body === undefined) throw new NotStoredError({ kind: 'body', hash })
   return body
 }
 

@@ -7,7 +7,7 @@ import { giveBack } from '../../primitives/bufferPool.js'
 import { bytesToBigInt, equalBytes, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { comma, JsonBytes } from '../../primitives/jsonBytes.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import { listBase, type RlpSpan } from '../../primitives/rlp.js'
 import {
   type ChainIdentity,
@@ -174,7 +174,7 @@ export abstract class ChainBlocks {
   }
 
   /** Like {@link oldest}, but for reports; undefined if the whole chain is stored. */
-  get heldFrom(): OldestKept | undefined {
+  get storedFrom(): OldestKept | undefined {
     return Object.values(this.oldest).some((number) => number > 0) ? this.oldest : undefined
   }
 
@@ -226,9 +226,9 @@ export abstract class ChainBlocks {
     if (reported !== undefined) return reported
     const ready = isFull ? undefined : this.#readyBlock(hash, number)
     if (ready !== undefined) return ready
-    const held = this.parts.answers.find(hash, isFull ? 'full block' : 'block')
-    const rows = held ? undefined : this.parts.rows.viewUntilNextRead(hash, number)
-    if (rows === undefined) return held
+    const cached = this.parts.answers.find(hash, isFull ? 'full block' : 'block')
+    const rows = cached ? undefined : this.parts.rows.viewUntilNextRead(hash, number)
+    if (rows === undefined) return cached
     this.#writeBlock(this.#emptyJson(), rows, isFull)
     return this.parts.answers.finish(this.parts.json)
   }
@@ -361,9 +361,9 @@ export abstract class ChainBlocks {
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     const reported = this.#hasReported(hash, 'receipts') && this.parts.reported.receipts(hash)
     if (reported) return reported
-    const held = this.parts.answers.find(hash, 'receipts')
-    const executed = held ? undefined : this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
-    if (executed === undefined) return held
+    const cached = this.parts.answers.find(hash, 'receipts')
+    const executed = cached ? undefined : this.#executed(hash, this.parts.rows.viewUntilNextRead(hash))
+    if (executed === undefined) return cached
     writeReceipts(this.#emptyJson(), executed)
     giveBack(executed.receipts)
     return this.parts.answers.finish(this.parts.json)
@@ -391,21 +391,21 @@ export abstract class ChainBlocks {
   }
 
   /**
-   * Whether a block is of another family, so that its JSON has members that its rows lack. Throws NotHeldError if that
+   * Whether a block is of another family, so that its JSON has members that its rows lack. Throws NotStoredError if that
    * part of it is not stored.
    */
   #hasReported(hash: Hash32, part: ReportedPart): boolean {
     const { store } = this.parts
     if (store.readReported === undefined) return false
-    const isHeld = part === 'block' ? this.parts.rows.read(hash) : store.readReceipts(hash)
-    return isHeld !== undefined && store.readReported(hash, part) !== undefined
+    const row = part === 'block' ? this.parts.rows.read(hash) : store.readReceipts(hash)
+    return row !== undefined && store.readReported(hash, part) !== undefined
   }
 
-  /** Undefined if the header's RLP contains all of its JSON. Throws NotHeldError if the block is not stored. */
+  /** Undefined if the header's RLP contains all of its JSON. Throws NotStoredError if the block is not stored. */
   #reportedHeader(hash: Hash32): Uint8Array | undefined {
     const reported = this.parts.reported.header(hash)
     if (reported === undefined && this.identity.family !== undefined)
-      throw new NotHeldError({ kind: 'body', hash })
+      throw new NotStoredError({ kind: 'body', hash })
     return reported
   }
 
@@ -424,11 +424,11 @@ export abstract class ChainBlocks {
     return this.parts.store.readReceipts(hash) ?? this.#withoutReceipts(hash)
   }
 
-  /** Undefined for a block that was not executed. Throws NotHeldError if its receipts are not stored. */
+  /** Undefined for a block that was not executed. Throws NotStoredError if its receipts are not stored. */
   #withoutReceipts(hash: Hash32): undefined {
     const header = this.readHeader(hash)
     if (header === undefined || !this.parts.store.isCanonical(header.number, hash)) return undefined
-    throw new NotHeldError({ kind: 'receipts', hash })
+    throw new NotStoredError({ kind: 'receipts', hash })
   }
 
   readBlockAccessList(hash: Hash32): Uint8Array | undefined {
@@ -436,9 +436,9 @@ export abstract class ChainBlocks {
   }
 
   blockAccessListJson(hash: Hash32): Uint8Array | undefined {
-    const held = this.parts.answers.find(hash, 'access list')
-    const list = held ? undefined : this.readBlockAccessList(hash)
-    if (list === undefined) return held
+    const cached = this.parts.answers.find(hash, 'access list')
+    const list = cached ? undefined : this.readBlockAccessList(hash)
+    if (list === undefined) return cached
     writeBlockAccessList(this.#emptyJson(), list)
     return this.parts.answers.finish(this.parts.json)
   }
@@ -574,7 +574,7 @@ export abstract class ChainBlocks {
       const found = this.parts.store.readCanonicalHash(number)
       if (this.parts.store.isCanonical(header.number, hash, true)) {
         // Every block below the head exists, so a missing one is an error, not null.
-        if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
+        if (found === undefined) throw new NotStoredError({ kind: 'canonical', number })
         this.parts.store.noteNumber?.(number)
         return { number, hash: found, isPending: false }
       }

@@ -1,5 +1,5 @@
 import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import type { ChainRows, TransactionLocation } from '../store/chainRows.js'
 import { transactionHashes } from '../store/storedBlock.js'
 import { decodeHeader, type Header } from './header.js'
@@ -8,7 +8,7 @@ export type { TransactionLocation } from '../store/chainRows.js'
 
 /**
  * Location of a transaction in the chain that ends with `head`; undefined if it is not in it. Takes three reads if the
- * head is canonical; otherwise two more for each block down to the fork. Throws NotHeldError.
+ * head is canonical; otherwise two more for each block down to the fork. Throws NotStoredError.
  */
 export function findTransaction(
   store: ChainRows,
@@ -31,16 +31,16 @@ export function findTransaction(
   return number <= header.number ? location : undefined
 }
 
-/** The header of an existing block. Throws NotHeldError if it is not stored. */
+/** The header of an existing block. Throws NotStoredError if it is not stored. */
 export function requireHeader(store: ChainRows, hash: Hash32): Header {
   const rlp = store.readHeader(hash)
-  if (rlp === undefined) throw new NotHeldError({ kind: 'header', hash })
+  if (rlp === undefined) throw new NotStoredError({ kind: 'header', hash })
   return decodeHeader(rlp)
 }
 
 function indexInBlock(store: ChainRows, blockHash: Hash32, transactionHash: Hash32): number | undefined {
   const senders = store.readBlock(blockHash)?.senders
-  if (senders === undefined) throw new NotHeldError({ kind: 'body', hash: blockHash })
+  if (senders === undefined) throw new NotStoredError({ kind: 'body', hash: blockHash })
   for (const [index, hash] of transactionHashes(senders)) if (equalBytes(hash, transactionHash)) return index
   return undefined
 }

@@ -46,19 +46,19 @@ export class HeaderProver {
    */
   prove({ number, hash }: HeaderProofRequest): Uint8Array<ArrayBuffer> {
     const epoch = Math.floor(number / epochBlocks)
-    const held = this.#rows.readEpoch(epoch)
+    const record = this.#rows.readEpoch(epoch)
     const header = this.#rows.readHeader(hash)
     const index = number - epoch * epochBlocks
-    if (held?.accumulator === undefined || header === undefined || index >= held.count) {
+    if (record?.accumulator === undefined || header === undefined || index >= record.count) {
       throw new FaultError({ kind: 'NoAccumulator', number })
     }
-    const tree = this.#treeOf(epoch, held)
+    const tree = this.#treeOf(epoch, record)
     const branch = tree.branchOf(index)
     const json = JSON.stringify({
       blockHash: bytesToHex(hash),
       blockNumber: toQuantity(number),
       epoch: toQuantity(epoch),
-      accumulator: bytesToHex(held.accumulator),
+      accumulator: bytesToHex(record.accumulator),
       header: bytesToHex(header),
       branch: Array.from({ length: branchLength }, (_, at) =>
         bytesToHex(branch.subarray(at * 32, at * 32 + 32)),

@@ -5,7 +5,7 @@
 import { bloomBytes, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
-import { NotHeldError, type SearchPlace } from '../../primitives/notHeld.js'
+import { NotStoredError, type SearchPlace } from '../../primitives/notStored.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 import type { BlockName, ChainRows, StoreKind } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/layouts/logKeys.js'
@@ -37,7 +37,7 @@ class BloomBlocks {
     this.#onRead = onRead
   }
 
-  /** The first number from `from` on; Infinity if there is none. Throws NotHeldError. */
+  /** The first number from `from` on; Infinity if there is none. Throws NotStoredError. */
   seek(from: number): number {
     for (let number = from; number <= this.#last; number++) {
       this.#onRead()
@@ -48,10 +48,10 @@ class BloomBlocks {
 
   #bloomOf(number: number): Uint8Array {
     const hash = this.#rows.readCanonicalHash(number)
-    if (hash === undefined) throw new NotHeldError({ kind: 'canonical', number })
+    if (hash === undefined) throw new NotStoredError({ kind: 'canonical', number })
     const header = this.#rows.readHeader(hash)
     const field = header && headerFieldAt(header, logsBloomIndex)
-    if (header === undefined || field === undefined) throw new NotHeldError({ kind: 'header', hash })
+    if (header === undefined || field === undefined) throw new NotStoredError({ kind: 'header', hash })
     const start = rlpPayloadAt(header, field)
     return header.subarray(start, start + bloomBytes)
   }
@@ -93,7 +93,7 @@ export function requireLogs({ hasReceipts }: StoreKind): void {
 
 /**
  * Searches; returns undefined as soon as `shouldStop`, called before each read, returns true. With `isBrief`, use the
- * JSON before the next call ({@link JsonBytes.finish}). Throws NotHeldError if a block is not stored, FaultError for a
+ * JSON before the next call ({@link JsonBytes.finish}). Throws NotStoredError if a block is not stored, FaultError for a
  * non-canonical block that was never executed.
  */
 export function searchLogs(
@@ -139,7 +139,7 @@ function withOthers(
   rest: Iterator<BlockName>,
   search: SearchPlace,
 ): unknown {
-  if (!(thrown instanceof NotHeldError) || thrown.wanted.kind !== 'receipts') return thrown
+  if (!(thrown instanceof NotStoredError) || thrown.wanted.kind !== 'receipts') return thrown
   const others: Hash32[] = []
   for (let looks = 0; looks < receiptsAhead; looks++) {
     try {
@@ -151,14 +151,14 @@ function withOthers(
       break
     }
   }
-  return new NotHeldError({ ...thrown.wanted, others, search })
+  return new NotStoredError({ ...thrown.wanted, others, search })
 }
 
 function holdsReceipts(rows: ChainRows, hash: Hash32): boolean {
   try {
     return rows.readReceipts(hash, true) !== undefined
   } catch (error) {
-    if (error instanceof NotHeldError) return false
+    if (error instanceof NotStoredError) return false
     throw error
   }
 }
@@ -190,7 +190,7 @@ function* blocksToSearch(
         : new BloomBlocks(rows, filter, end, onRead)
       for (let number = blocks.seek(from); number <= end; number = blocks.seek(number + 1)) {
         const hash = rows.readCanonicalHash(number)
-        if (hash === undefined) throw new NotHeldError({ kind: 'canonical', number })
+        if (hash === undefined) throw new NotStoredError({ kind: 'canonical', number })
         yield { number, hash }
       }
     }
@@ -249,7 +249,7 @@ class LogWriter {
     const { hash } = block
     const receipts = this.#rows.readReceipts(hash, true)
     if (receipts === undefined) {
-      if (isCanonical(this.#rows, block)) throw new NotHeldError({ kind: 'receipts', hash })
+      if (isCanonical(this.#rows, block)) throw new NotStoredError({ kind: 'receipts', hash })
       throw new FaultError({ kind: 'UnknownBlock' })
     }
     let stored: StoredBlock | undefined
@@ -280,7 +280,7 @@ class LogWriter {
 
   #readBlock({ hash, number }: BlockName): StoredBlock {
     const stored = this.#rows.readBlock(hash, number)
-    if (stored === undefined) throw new NotHeldError({ kind: 'header', hash })
+    if (stored === undefined) throw new NotStoredError({ kind: 'header', hash })
     return stored
   }
 }

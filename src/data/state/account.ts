@@ -1,6 +1,6 @@
 import { bytesToBigInt, equalBytes, type Hash32, toHash32, toMinimalBytes } from '../../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../../primitives/keccak.js'
-import { NotHeldError, type Wanted } from '../../primitives/notHeld.js'
+import { NotStoredError, type Wanted } from '../../primitives/notStored.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../../primitives/rlp.js'
 import { Slab } from '../../primitives/slab.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -51,7 +51,7 @@ export function encodeAccount({ nonce, balance, storageRoot, codeHash }: Account
 }
 
 /**
- * Throws NotHeldError if an account has code that is neither stored nor fetchable. Its leaf may have come with the
+ * Throws NotStoredError if an account has code that is neither stored nor fetchable. Its leaf may have come with the
  * proof of another account, and does not contain its address. Its own proof, `wanted`, has the address.
  */
 export function checkCodeKnown(
@@ -60,5 +60,5 @@ export function checkCodeKnown(
   wanted: () => Wanted,
 ): void {
   if (account === undefined || store.knowsCode === undefined || !hasCode(account)) return
-  if (!store.knowsCode(account.codeHash)) throw new NotHeldError(wanted())
+  if (!store.knowsCode(account.codeHash)) throw new NotStoredError(wanted())
 }

@@ -4,7 +4,7 @@
  */
 import { bytesToHex, type Hash32, latin1Key, toMinimalBytes } from '../../primitives/bytes.js'
 import { emptyTrieRoot } from '../../primitives/keccak.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import { encodeRlp, rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type ProofNode, TrieWalk } from './proof.js'
@@ -23,7 +23,7 @@ export interface IndexProofRequest {
  * last, the nodes prove absence. `inTrie` converts a stored receipt to its form in the trie. The caller may transfer
  * the result's memory.
  *
- * Throws NotHeldError if the block is not stored. Takes 2 ms for 200 transactions, and 7 ms with their receipts.
+ * Throws NotStoredError if the block is not stored. Takes 2 ms for 200 transactions, and 7 ms with their receipts.
  */
 export function buildIndexProofJson(
   rows: Pick<ChainRows, 'readBody' | 'readReceipts'>,
@@ -32,7 +32,7 @@ export function buildIndexProofJson(
 ): Uint8Array<ArrayBuffer> {
   const body = rows.readBody(hash)
   const receipts = withReceipts ? rows.readReceipts(hash) : undefined
-  if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+  if (body === undefined) throw new NotStoredError({ kind: 'body', hash })
   const transactions = rlpListSpans(body, rlpSpanAt(body, rlpSpanAt(body, 0).payload))
   const values = transactions.map(({ isList, start, payload, end }) =>
     body.subarray(isList ? start : payload, end),

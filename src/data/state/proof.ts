@@ -12,7 +12,7 @@ import {
 } from '../../primitives/bytes.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import { rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
 import {
   Branch,
@@ -55,7 +55,7 @@ export interface ProofRequest {
  * rendered once. Nodes in `upper`, which a caller may pass to many proofs, are not read again. With 100,000 accounts
  * that saves a quarter of a proof of three slots (scenario `proof-random`).
  *
- * Throws NotHeldError if a node is not stored.
+ * Throws NotStoredError if a node is not stored.
  */
 export function buildProofJson(
   tries: Tries,
@@ -67,7 +67,13 @@ export function buildProofJson(
   } catch (error) {
     if (!(error instanceof MissingNodeError)) throw error
     const { block, stateRoot, address, keys } = request
-    throw new NotHeldError({ kind: 'state', block, stateRoot, address, slots: keys.map(({ slot }) => slot) })
+    throw new NotStoredError({
+      kind: 'state',
+      block,
+      stateRoot,
+      address,
+      slots: keys.map(({ slot }) => slot),
+    })
   }
 }
 
@@ -226,9 +232,9 @@ export class TrieWalk {
   } {
     if (this.#root === undefined) return { nodes: [], value: undefined }
     const path = toNibbles(key)
-    let held = this.#root
-    const nodes = [held]
-    let { node } = held
+    let found = this.#root
+    const nodes = [found]
+    let { node } = found
     for (let depth = 0; ; ) {
       let child: Child
       if (node instanceof Branch) {
@@ -240,16 +246,16 @@ export class TrieWalk {
         if (node instanceof Leaf) return { nodes, value: depth === path.length ? node.value : undefined }
         child = node.child
       }
-      const known = held.below.get(child)
+      const known = found.below.get(child)
       const next = known ?? this.#open(child, path.subarray(0, depth))
       node = next.node
       const isKept = this.#upper === undefined || nodes.length < upperLevels
-      if (isKept) held.below.set(child, next)
+      if (isKept) found.below.set(child, next)
       // Nodes that are shorter than their hash are embedded in the node above.
       if (next.rlp.length < hashBytes) continue
       if (isKept && this.#upper !== undefined && known !== undefined) withJson(next)
-      held = next
-      nodes.push(held)
+      found = next
+      nodes.push(found)
     }
   }
 
@@ -259,9 +265,9 @@ export class TrieWalk {
   }
 
   #read(hash: Uint8Array, path: Uint8Array): ProofNode {
-    const held = this.#readNode(hash, path)
-    if (held === undefined) throw new MissingNodeError(hash)
-    return held instanceof Uint8Array ? proofNode(parseNode(held), held) : proofNode(held, nodeRlp(held))
+    const found = this.#readNode(hash, path)
+    if (found === undefined) throw new MissingNodeError(hash)
+    return found instanceof Uint8Array ? proofNode(parseNode(found), found) : proofNode(found, nodeRlp(found))
   }
 }
 

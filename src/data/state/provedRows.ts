@@ -1,17 +1,17 @@
 /**
  * Rows of a gateway's store: fetched and proved data, in the tables of an archive. A state value is a stored value
- * (store/heldRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not stored*.
+ * (store/storedValueRows.ts), or the end of a walk down the tries. Owns the difference between *absent* and *not stored*.
  * Writes nothing.
  */
 import { type Address, type Hash32, latin1Key, readUint64, toHash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { keccak256 } from '../../primitives/keccak.js'
-import { NotHeldError, type Wanted, wantedKey } from '../../primitives/notHeld.js'
+import { NotStoredError, type Wanted, wantedKey } from '../../primitives/notStored.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import {
   type ChainRows,
-  type Faith,
+  type Evidence,
   type ReportedJson,
   type ReportedPart,
   readReportedRow,
@@ -20,13 +20,19 @@ import {
   storeKindOf,
   type TransactionLocation,
 } from '../store/chainRows.js'
-import { HeldUse } from '../store/heldUse.js'
-import { type HeldMarks, heldKey, readHeld, readHeldSlot, readMarks } from '../store/layouts/heldRows.js'
 import { readNamedPlace } from '../store/layouts/locations.js'
 import type { ReceiptList } from '../store/layouts/packedReceipts.js'
+import {
+  readMarks,
+  readStoredSlot,
+  readStoredValue,
+  storedValueKey,
+  type ValueBounds,
+} from '../store/layouts/storedValueRows.js'
 import { lastAlike, logRangeAt } from '../store/logRanges.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { keyAfterPrefix, metaKeys } from '../store/tables.js'
+import { ValueUse } from '../store/valueUse.js'
 import { checkCodeKnown, decodeAccount } from './account.js'
 import { readTrie } from './trie.js'
 import { MissingNodeError } from './trieNode.js'
@@ -70,12 +76,12 @@ export class ProvedRows extends ChainReader implements ChainRows {
   readonly mayLack = true
   /** Name → time of the next request, in the time of `performance.now()`. */
   readonly #absent = new Map<string, number>()
-  readonly #use = HeldUse.shared()
+  readonly #use = ValueUse.shared()
   #absentAt: number | undefined
   /** Address → number of its slots that were not stored at the head, block {@link #missedAt}. */
   readonly #missed = new Map<string, number>()
   #missedAt: number | undefined
-  #faith: Faith = 'proved'
+  #evidence: Evidence = 'proved'
 
   /** Remembers until the head changes, or for {@link absentMs}, that no upstream knows a block or a transaction. */
   noteAbsent(wanted: Wanted): void {
@@ -86,24 +92,24 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   /** The weakest {@link Faith} of all numbers and block parts that were read since the last call. */
-  readFaith(): Faith {
-    const faith = this.#faith
-    this.#faith = 'proved'
-    return faith
+  readEvidence(): Evidence {
+    const evidence = this.#evidence
+    this.#evidence = 'proved'
+    return evidence
   }
 
-  #note(faith: Faith): void {
-    if (faith !== 'proved' && this.#faith !== 'none') this.#faith = faith
+  #note(evidence: Evidence): void {
+    if (evidence !== 'proved' && this.#evidence !== 'none') this.#evidence = evidence
   }
 
   #noteReported(hash: Hash32, part: ReportedPart): void {
     const row = this.tables.reported.getBrief(reportedKey(hash, part), 1)
-    if (row !== undefined) this.#note(readReportedRow(row).faith)
+    if (row !== undefined) this.#note(readReportedRow(row).evidence)
   }
 
   readReported(hash: Hash32, part: ReportedPart): ReportedJson | undefined {
     const reported = this.reportedRow(hash, part)
-    if (reported !== undefined) this.#note(reported.faith)
+    if (reported !== undefined) this.#note(reported.evidence)
     return reported
   }
 
@@ -114,23 +120,23 @@ export class ProvedRows extends ChainReader implements ChainRows {
   override readCanonicalHash(number: number): Hash32 | undefined {
     const hash = super.readCanonicalHash(number)
     if (hash !== undefined || number > (this.readHead()?.number ?? 0)) return hash
-    throw new NotHeldError({ kind: 'canonical', number })
+    throw new NotStoredError({ kind: 'canonical', number })
   }
 
   override readHeader(hash: Hash32): Uint8Array | undefined {
-    return (super.readBlock(hash) ?? this.#notHeld({ kind: 'header', hash }))?.header
+    return (super.readBlock(hash) ?? this.#notStored({ kind: 'header', hash }))?.header
   }
 
   override readBlock(hash: Hash32, number?: number): StoredBlock | undefined {
-    const block = super.readBlock(hash, number) ?? this.#notHeld({ kind: 'header', hash })
+    const block = super.readBlock(hash, number) ?? this.#notStored({ kind: 'header', hash })
     this.#noteReported(hash, 'block')
-    if (block !== undefined && !block.hasBody) throw new NotHeldError({ kind: 'body', hash })
+    if (block !== undefined && !block.hasBody) throw new NotStoredError({ kind: 'body', hash })
     return block
   }
 
   override readBody(hash: Hash32, isBrief?: boolean): Uint8Array {
     const body = super.readBody(hash, isBrief)
-    if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+    if (body === undefined) throw new NotStoredError({ kind: 'body', hash })
     return body
   }
 
@@ -145,12 +151,12 @@ export class ProvedRows extends ChainReader implements ChainRows {
   #receipts<R>(hash: Hash32, found: R | undefined): R | undefined {
     this.#noteReported(hash, 'receipts')
     if (found !== undefined || this.readHeader(hash) === undefined) return found
-    throw new NotHeldError({ kind: 'receipts', hash })
+    throw new NotStoredError({ kind: 'receipts', hash })
   }
 
   override readBlockAccessList(hash: Hash32): Uint8Array {
     const list = super.readBlockAccessList(hash)
-    if (list === undefined) throw new NotHeldError({ kind: 'accessList', hash })
+    if (list === undefined) throw new NotStoredError({ kind: 'accessList', hash })
     return list
   }
 
@@ -163,7 +169,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
   override readLocation(hash: Hash32): TransactionLocation | undefined {
     const location = readNamedPlace(this.tables.locations, hash)
     const number = location && this.tables.numbers.getBrief(location.blockHash)
-    if (number === undefined) return this.#notHeld({ kind: 'location', hash })
+    if (number === undefined) return this.#notStored({ kind: 'location', hash })
     this.noteNumber(readUint64(number, 0))
     return location
   }
@@ -176,7 +182,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
   override readCode(hash: Hash32): Uint8Array {
     this.#use.note(hash)
     const code = super.readCode(hash)
-    if (code === undefined) throw new NotHeldError({ kind: 'code', hash })
+    if (code === undefined) throw new NotStoredError({ kind: 'code', hash })
     return code
   }
 
@@ -194,32 +200,32 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   override readAccountAt(address: Address, number: number): Uint8Array | undefined {
-    const key = heldKey('account', address)
+    const key = storedValueKey('account', address)
     this.#use.note(key)
     const marks = readMarks(this.tables.meta)
-    const held = marks && readHeld(this.tables.held, marks, key, number)
+    const stored = marks && readStoredValue(this.tables.stored, marks, key, number)
     const state = () => ({ kind: 'state', ...this.#stateAt(number), address, slots: [] }) as const
-    if (held !== undefined) {
-      const row = held.length === 0 ? undefined : held
+    if (stored !== undefined) {
+      const row = stored.length === 0 ? undefined : stored
       checkCodeKnown(this, row && decodeAccount(row), state)
       return row
     }
     const wanted = state()
-    this.#requireHeld(marks, number, wanted)
+    this.#requireStored(marks, number, wanted)
     const row = this.#walk(wanted, wanted.stateRoot, address)
     checkCodeKnown(this, row && decodeAccount(row), state)
     return row
   }
 
   override readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
-    this.#use.note(heldKey('slot', address, slot))
+    this.#use.note(storedValueKey('slot', address, slot))
     const marks = readMarks(this.tables.meta)
-    const held = marks && readHeldSlot(this.tables.held, marks, address, slot, number)
-    if (held !== undefined) return held.length === 0 ? undefined : held
+    const stored = marks && readStoredSlot(this.tables.stored, marks, address, slot, number)
+    if (stored !== undefined) return stored.length === 0 ? undefined : stored
     if (marks !== undefined && this.#isAbsent(marks, address, number)) return undefined
     const state = this.#stateAt(number)
     const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
-    if (!this.#hasMissedMany(address, number)) this.#requireHeld(marks, number, wanted)
+    if (!this.#hasMissedMany(address, number)) this.#requireStored(marks, number, wanted)
     const account = this.#walk(wanted, state.stateRoot, address)
     const value =
       account && this.#walk(wanted, decodeAccount(account).storageRoot, slotInTrie(slot, this.trieForm))
@@ -261,12 +267,12 @@ export class ProvedRows extends ChainReader implements ChainRows {
    * Whether an account is known to be absent, and enough of its slots are stored. Calls with code overrides for it may
    * read thousands of slots, and each stored slot costs a run.
    */
-  #isAbsent(marks: HeldMarks, address: Address, number: number): boolean {
-    const { held } = this.tables
-    if (readHeld(held, marks, heldKey('account', address), number)?.length !== 0) return false
-    const start = heldKey('slot', address)
+  #isAbsent(marks: ValueBounds, address: Address, number: number): boolean {
+    const { stored } = this.tables
+    if (readStoredValue(stored, marks, storedValueKey('account', address), number)?.length !== 0) return false
+    const start = storedValueKey('slot', address)
     let slots = 0
-    for (const _ of held.getRange({ start, end: keyAfterPrefix(start), limit: absentSlotsMax })) slots++
+    for (const _ of stored.getRange({ start, end: keyAfterPrefix(start), limit: absentSlotsMax })) slots++
     return slots === absentSlotsMax
   }
 
@@ -286,15 +292,15 @@ export class ProvedRows extends ChainReader implements ChainRows {
    * At the head, requested values must be stored: at the next head other nodes prove them. The fetcher finds what
    * stored nodes prove already.
    */
-  #requireHeld(marks: HeldMarks | undefined, number: number, wanted: Wanted): void {
-    if (marks !== undefined && number === this.readHead()?.number) throw new NotHeldError(wanted)
+  #requireStored(marks: ValueBounds | undefined, number: number, wanted: Wanted): void {
+    if (marks !== undefined && number === this.readHead()?.number) throw new NotStoredError(wanted)
   }
 
   #walk(wanted: Wanted, root: Hash32, key: Uint8Array): Uint8Array | undefined {
     try {
       return readTrie(root, keccak256(key), (hash) => this.readNode(hash))
     } catch (error) {
-      if (error instanceof MissingNodeError) throw new NotHeldError(wanted)
+      if (error instanceof MissingNodeError) throw new NotStoredError(wanted)
       throw error
     }
   }
@@ -305,9 +311,9 @@ export class ProvedRows extends ChainReader implements ChainRows {
     if (linkedFrom !== undefined && number < readUint64(linkedFrom, 0)) this.#note('quorum')
   }
 
-  #notHeld(wanted: Wanted): undefined {
+  #notStored(wanted: Wanted): undefined {
     const until = this.#absentAt === this.readHead()?.number ? this.#absent.get(wantedKey(wanted)) : undefined
     if (until !== undefined && performance.now() < until) return undefined
-    throw new NotHeldError(wanted)
+    throw new NotStoredError(wanted)
   }
 }

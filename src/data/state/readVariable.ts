@@ -94,8 +94,8 @@ class WordReader {
   constructor(readonly readSlot: SlotReader) {}
 
   read(slot: bigint): Uint8Array {
-    const held = this.words.get(slot)
-    if (held !== undefined) return held
+    const known = this.words.get(slot)
+    if (known !== undefined) return known
     const word = padLeft(this.readSlot(slotBytes(slot)) ?? new Uint8Array(0), 32)
     this.words.set(slot, word)
     return word

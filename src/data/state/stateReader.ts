@@ -1,6 +1,6 @@
 import { type Address, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import { decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import type { ChainRows, PendingBlock } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
@@ -26,7 +26,7 @@ export interface StateBlock {
 /**
  * Reads state from a store's rows. The head takes one read of the latest table, another canonical block one range read
  * of history. Other branches take a walk down the tries. All reads of one call see one snapshot, so a new head cannot
- * mix two blocks. All throw NotHeldError for data that is not stored.
+ * mix two blocks. All throw NotStoredError for data that is not stored.
  */
 export class StateReader {
   readonly #rows: ChainRows
@@ -110,7 +110,7 @@ export class StateReader {
   /** Code by its hash, which must not be the hash of empty code. */
   readCode(codeHash: Hash32): Uint8Array {
     const code = this.#rows.readCode(codeHash) ?? pendingState(this.#rows)?.code(codeHash)
-    if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
+    if (code === undefined) throw new NotStoredError({ kind: 'code', hash: codeHash })
     return code
   }
 

@@ -91,9 +91,9 @@ export function loadNode(child: Reference, readNode: NodeReader, path: Uint8Arra
     return node
   }
   const hash = child.subarray(1)
-  const held = readNode(hash, path)
-  if (held === undefined) throw new MissingNodeError(hash)
-  const node = held instanceof Uint8Array ? parseNode(held) : held
+  const stored = readNode(hash, path)
+  if (stored === undefined) throw new MissingNodeError(hash)
+  const node = stored instanceof Uint8Array ? parseNode(stored) : stored
   node.reference = child
   return node
 }

@@ -1,6 +1,6 @@
 import type { Address, Hash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import { decodeRlp, rlpBytes } from '../../primitives/rlp.js'
 import { type ChainRows, slotInTrie } from '../store/chainRows.js'
 import { type Account, checkCodeKnown, decodeAccount } from './account.js'
@@ -11,7 +11,7 @@ import { hashedTries, type Tries } from './tries.js'
 
 /**
  * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes; the flat tables
- * need one row. It is always valid. Reads throw NotHeldError if a node is not stored. `slotsOf` throws, because keys of
+ * need one row. It is always valid. Reads throw NotStoredError if a node is not stored. `slotsOf` throws, because keys of
  * a trie are hashes. `block` is the hash of the block with this state root, and `tries` are the tries after it.
  */
 export function trieState(
@@ -32,7 +32,7 @@ export function trieState(
       return readTrie(root, keccak256(key), readNode)
     } catch (error) {
       if (!(error instanceof MissingNodeError)) throw error
-      throw new NotHeldError({ kind: 'state', block, stateRoot, address, slots })
+      throw new NotStoredError({ kind: 'state', block, stateRoot, address, slots })
     }
   }
   const readAccount = (address: Address, slots: readonly Hash32[]): Account | undefined => {

@@ -149,8 +149,8 @@ export function singleNodes(tries: Tries, note: (hash: Uint8Array, rlp: Uint8Arr
   return (address) => {
     const readNode = tries(address)
     return (hash, path) => {
-      const held = beside.get(latin1Key(hash)) ?? readNode(hash, path)
-      const rlp = held === undefined || held instanceof Uint8Array ? held : keep(held)
+      const stored = beside.get(latin1Key(hash)) ?? readNode(hash, path)
+      const rlp = stored === undefined || stored instanceof Uint8Array ? stored : keep(stored)
       if (rlp !== undefined) note(hash, rlp)
       return rlp
     }

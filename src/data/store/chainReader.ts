@@ -56,7 +56,7 @@ import {
 import { countLogIndex, readLogChunk } from './logIndex.js'
 import { decodeLogRanges, type LogRange } from './logRanges.js'
 import { PastChanges } from './pastChanges.js'
-import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
+import { guardTables, onlyStored, type ReadGuard, type ReadTable } from './readTable.js'
 import {
   decodeReadyRange,
   type ReadyPart,
@@ -96,7 +96,7 @@ export interface ChainReaderOptions extends ChainStoreOptions {
 }
 
 /** Limit for caching a block's row after a read of its hash: the block itself is often read next. */
-const heldRowMax = 8 * 1024
+const cachedRowMax = 8 * 1024
 
 /** Rows between two calls of `look`; they take some 0.1 ms. */
 const rowsPerLook = 64
@@ -120,7 +120,7 @@ export class ChainReader implements ChainRows {
   readonly #guard: ReadGuard = (read) => read()
   /** The block whose hash was read last, in {@link #lastMemory}; rows of one hash never change. */
   #last: StoredBlock | undefined
-  readonly #lastMemory = new LentMemory(heldRowMax)
+  readonly #lastMemory = new LentMemory(cachedRowMax)
   /** The hash last found canonical, and its snapshot. */
   readonly #canonical = new Uint8Array(hashBytes)
   #canonicalIn = Number.NaN
@@ -155,8 +155,8 @@ export class ChainReader implements ChainRows {
       const identity = tables && checkSchema(tables.meta, options.path)
       const history = identity?.history
       const named = tables && readByContract(tables)
-      const held = named && history ? withoutUnheld(named, history.hasReceipts) : named
-      const guarded = held && guard ? guardTables(held, guard) : held
+      const stored = named && history ? onlyStored(named, history.hasReceipts) : named
+      const guarded = stored && guard ? guardTables(stored, guard) : stored
       const Reader = identity ? classOf(identity) : ChainReader
       const reader = guarded && new Reader(options.path, environment, guarded, guard)
       // A store of archives has an identity before its first whole archive.
@@ -238,7 +238,7 @@ export class ChainReader implements ChainRows {
     const row = this.tables.blocks.viewUntilNextRead(blockKey(number))
     this.#last = undefined
     if (row === undefined) return this.runs?.hashAt(number)
-    if (row.length <= heldRowMax) this.#last = new StoredBlock(this.#lastMemory.copy(row))
+    if (row.length <= cachedRowMax) this.#last = new StoredBlock(this.#lastMemory.copy(row))
     return leadingHash(row)
   }
 

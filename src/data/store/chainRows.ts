@@ -1,5 +1,5 @@
 import { type Address, concatBytes, type Hash32 } from '../../primitives/bytes.js'
-import type { Wanted } from '../../primitives/notHeld.js'
+import type { Wanted } from '../../primitives/notStored.js'
 import type { BlockDiff, Change } from './blockDiff.js'
 import type { OldestKept } from './keptHistory.js'
 import type { TransactionLocation } from './layouts/locations.js'
@@ -203,13 +203,13 @@ export interface BlockName {
 /**
  * How an upstream's answer is verified: by roots, not at all (one upstream reports it), or by a quorum of upstreams.
  */
-export type Faith = 'proved' | 'none' | 'quorum'
+export type Evidence = 'proved' | 'none' | 'quorum'
 
 /**
  * A block, or the list of its receipts, as an upstream reports it. Members that roots or hashes cover were compared.
  */
 export interface ReportedJson {
-  readonly faith: Faith
+  readonly evidence: Evidence
   /** UTF-8; a block with full transactions. */
   readonly json: Uint8Array
 }
@@ -220,7 +220,7 @@ export type Marker = 'safe' | 'finalized'
 
 /**
  * The rows of one chain: the interface between serving and storage. Every read is synchronous. It returns the row, or
- * undefined if there is none. For a row that may exist but is not stored here it throws {@link NotHeldError}
+ * undefined if there is none. For a row that may exist but is not stored here it throws {@link NotStoredError}
  * (primitives), so that the caller can fetch it.
  *
  * Rows named by a hash never change. All others are from one snapshot until {@link refresh}.
@@ -328,7 +328,7 @@ export interface ChainRows {
   readAccount(address: Address): Uint8Array | undefined
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
-  /** Whether rows may have to be fetched, so that any read may throw NotHeldError. */
+  /** Whether rows may have to be fetched, so that any read may throw NotStoredError. */
   readonly mayLack?: boolean
   /**
    * Remembers for a while that no upstream knows a block or a transaction. This and the next are absent if all rows are
@@ -336,7 +336,7 @@ export interface ChainRows {
    */
   noteAbsent?(wanted: Wanted): void
   /** The weakest {@link Faith} of all numbers and block parts that were read since the last call. */
-  readFaith?(): Faith
+  readEvidence?(): Evidence
   /**
    * Whether the log index has block `number`, and up to which block the same is true; absent if it has all blocks. For
    * blocks outside the index, the blooms of headers say which may have logs.
@@ -371,17 +371,17 @@ export interface SignedCheckpoint {
   readonly anchor: Uint8Array
 }
 
-const faiths: readonly Faith[] = ['proved', 'none', 'quorum']
+const evidences: readonly Evidence[] = ['proved', 'none', 'quorum']
 
 export function reportedKey(hash: Hash32, part: ReportedPart): Uint8Array {
   return concatBytes(hash, Uint8Array.of(part === 'block' ? 0 : 1))
 }
 
 /** The row of table `reported`. */
-export function reportedRow({ faith, json }: ReportedJson): Uint8Array {
-  return concatBytes(Uint8Array.of(faiths.indexOf(faith)), json)
+export function reportedRow({ evidence, json }: ReportedJson): Uint8Array {
+  return concatBytes(Uint8Array.of(evidences.indexOf(evidence)), json)
 }
 
 export function readReportedRow(row: Uint8Array): ReportedJson {
-  return { faith: faiths[row[0] as number] as Faith, json: row.subarray(1) }
+  return { evidence: evidences[row[0] as number] as Evidence, json: row.subarray(1) }
 }

@@ -85,9 +85,9 @@ export class ChainWriter extends ChainReader {
   #buffers: readonly WriteBuffer[] = []
   #contractIds: ContractIds | undefined
   #lock: WriterLock | undefined
-  #isHeld = false
+  #isDelayed = false
   /** Why the open batch cannot be committed. */
-  #heldFailure: { readonly error: unknown } | undefined
+  #delayedFailure: { readonly error: unknown } | undefined
   /** Number of transactions that are not on disk yet; `#inFlight` settles when the last of them is. */
   #flushesInFlight = 0
   #inFlight: Promise<void> = Promise.resolve()
@@ -421,7 +421,7 @@ export class ChainWriter extends ChainReader {
    * be read and extended while an earlier transaction is under way.
    */
   beginBatch(): void {
-    this.#isHeld = true
+    this.#isDelayed = true
   }
 
   /**
@@ -433,8 +433,8 @@ export class ChainWriter extends ChainReader {
     try {
       work()
     } finally {
-      this.#isHeld = false
-      if (this.#heldFailure === undefined) this.#commitAtOnce()
+      this.#isDelayed = false
+      if (this.#delayedFailure === undefined) this.#commitAtOnce()
       else this.#forget()
     }
   }
@@ -447,7 +447,7 @@ export class ChainWriter extends ChainReader {
   }
 
   /** Number of rows that wait for {@link commitBatch}. Each takes one or two pages of 4 KB while it is written. */
-  get heldRows(): number {
+  get uncommittedRows(): number {
     return waitingRows(this.#buffers)
   }
 
@@ -461,8 +461,8 @@ export class ChainWriter extends ChainReader {
    * stored, nor any write since.
    */
   commitBatch(): Promise<void> {
-    if (this.#isHeld) {
-      this.#isHeld = false
+    if (this.#isDelayed) {
+      this.#isDelayed = false
       this.#inFlight = this.#flush(this.#inFlight)
       return this.#inFlight
     }
@@ -470,31 +470,31 @@ export class ChainWriter extends ChainReader {
   }
 
   /** Drops the open batch: the store stays as it was before {@link beginBatch}. */
-  async abandonHeld(): Promise<void> {
-    const isHeld = this.#isHeld
-    this.#isHeld = false
+  async abandonDelayed(): Promise<void> {
+    const isDelayed = this.#isDelayed
+    this.#isDelayed = false
     if (this.#flushesInFlight > 0) await this.#inFlight
-    if (isHeld) this.#forget()
+    if (isDelayed) this.#forget()
   }
 
   protected commit(write: () => void): void {
-    if (this.#heldFailure !== undefined) throw this.#heldFailure.error
-    if (!this.#isHeld && this.#flushesInFlight > 0) throw new Error('an earlier commit is under way')
+    if (this.#delayedFailure !== undefined) throw this.#delayedFailure.error
+    if (!this.#isDelayed && this.#flushesInFlight > 0) throw new Error('an earlier commit is under way')
     try {
       write()
     } catch (error) {
-      if (this.#isHeld) this.#heldFailure = { error }
+      if (this.#isDelayed) this.#delayedFailure = { error }
       else this.#forget()
       throw error
     }
-    if (!this.#isHeld) this.#commitAtOnce()
+    if (!this.#isDelayed) this.#commitAtOnce()
   }
 
   async #flush(earlier: Promise<void>): Promise<void> {
     const isFirst = this.#flushesInFlight++ === 0
     try {
       if (!isFirst) await earlier
-      if (this.#heldFailure !== undefined) throw this.#heldFailure.error
+      if (this.#delayedFailure !== undefined) throw this.#delayedFailure.error
       this.#cut()
       const begunMs = performance.now()
       const blocks = this.tables.blocks.waiting
@@ -502,7 +502,7 @@ export class ChainWriter extends ChainReader {
       this.#flushed(begunMs)
     } catch (error) {
       this.#forget()
-      if (this.#isHeld) this.#heldFailure = { error }
+      if (this.#isDelayed) this.#delayedFailure = { error }
       throw error
     } finally {
       this.#flushesInFlight--
@@ -542,7 +542,7 @@ export class ChainWriter extends ChainReader {
     const left = cutSideTries(this.tables, head)
     if (this.#limits === keepsAll) return
     for (const hash of Number.isFinite(this.#limits.bodies) ? left : []) dropSideBlock(this.tables, hash)
-    const at = { head, last: Math.min(head, this.#lastStored), written: this.heldRows }
+    const at = { head, last: Math.min(head, this.#lastStored), written: this.uncommittedRows }
     this.#lastStored = Number.POSITIVE_INFINITY
     this.#hasMoreToCut = cutHistory(this.tables, this.#limits, at, (number) => this.readUndo(number))
   }
@@ -556,7 +556,7 @@ export class ChainWriter extends ChainReader {
   #forget(): void {
     for (const table of this.#buffers) table.forget()
     this.#contractIds?.forget()
-    this.#heldFailure = undefined
+    this.#delayedFailure = undefined
   }
 
   /** The receipts of a canonical block. */

@@ -20,13 +20,13 @@ import {
   type TransactionLocation,
 } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions } from './chainWriter.js'
-import { type BlockChanges, HeldValues, type ProvedValues, undoBlocksMin } from './heldValues.js'
-import { heldKey, readHeld, readHeldSlot } from './layouts/heldRows.js'
 import { packList } from './layouts/packedLists.js'
 import { packReceipts } from './layouts/packedReceipts.js'
+import { readStoredSlot, readStoredValue, storedValueKey } from './layouts/storedValueRows.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { encodeLogRanges, type LogRange, logRangeAt, withNumber, withoutNumber } from './logRanges.js'
 import { StoredBlock, storedBlockRow, transactionHashes, withTotalDifficulty } from './storedBlock.js'
+import { type BlockChanges, type ProvedValues, StoredValues, undoBlocksMin } from './storedValues.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
 
 /** An account that has some code after a block. */
@@ -44,7 +44,7 @@ export interface ProvedState {
 }
 
 /** Tables whose rows may be dropped. */
-export type StateTable = 'held' | 'nodes' | 'code'
+export type StateTable = 'stored' | 'nodes' | 'code'
 
 const noHash = new Uint8Array(0) as Hash32
 
@@ -115,7 +115,7 @@ const packr = new Packr({ useRecords: false })
  * has at least a header. Its body, receipts, and state nodes come later, or never.
  */
 export class GatewayWriter extends ChainWriter {
-  readonly #held = new HeldValues(this.tables)
+  readonly #stored = new StoredValues(this.tables)
   /** Whether new heads are added to the log index. */
   keepsLogIndex = false
   /** Number of blocks whose known state is kept. */
@@ -141,12 +141,12 @@ export class GatewayWriter extends ChainWriter {
     const row = packr.pack({ ...identity, gateway: true, schema: schemaVersion })
     const before = this.tables.meta.getBinary(metaKeys.identity)
     const head = this.readHead()
-    const isCurrent = head === undefined || this.#held.isAt(head.hash)
+    const isCurrent = head === undefined || this.#stored.isAt(head.hash)
     // Writing to a full disk fails, but the stored data can still be served.
     if (isCurrent && before !== undefined && equalBytes(before, row)) return
     this.commit(() => {
       this.tables.meta.putSync(metaKeys.identity, row)
-      if (!isCurrent) this.#held.restart(head)
+      if (!isCurrent) this.#stored.restart(head)
     })
   }
 
@@ -184,19 +184,19 @@ export class GatewayWriter extends ChainWriter {
     this.commit(() => {
       for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) {
         this.#moveAside(number)
-        this.#held.unwind(number)
+        this.#stored.unwind(number)
       }
       for (const header of headers) {
         this.#putHeader(header)
         const changes = isUnlinked ? undefined : changesOf(header)
-        if (changes === undefined) this.#held.miss(header)
-        else this.#held.apply(header, changes)
+        if (changes === undefined) this.#stored.miss(header)
+        else this.#stored.apply(header, changes)
       }
       if (last !== undefined) {
         this.putHead(last)
-        if (isUnlinked) this.#held.restart(last)
+        if (isUnlinked) this.#stored.restart(last)
         for (const each of proved) this.#putProved(each, last, last)
-        this.#held.prune(last.number - Math.max(this.keptBlocks, undoBlocksMin))
+        this.#stored.prune(last.number - Math.max(this.keptBlocks, undoBlocksMin))
       }
       if (isUnlinked && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
       if (this.keepsLogIndex && headers[0] && last) this.#indexLogs(headers[0].number, last.number)
@@ -393,13 +393,13 @@ export class GatewayWriter extends ChainWriter {
   }
 
   /**
-   * Stores trie nodes, the owner of code that is not stored, and values; with `isHeld` these hold after the head.
+   * Stores trie nodes, the owner of code that is not stored, and values; with `areCurrent` these hold after the head.
    * Returns false if they contradict stored values.
    */
-  putState(state: ProvedState, block: Hash32, isHeld: boolean): boolean {
+  putState(state: ProvedState, block: Hash32, areCurrent: boolean): boolean {
     let isRight = true
     this.commit(() => {
-      const head = isHeld ? this.readHead() : undefined
+      const head = areCurrent ? this.readHead() : undefined
       isRight = this.#putProved(state, { hash: block }, head)
     })
     return isRight
@@ -413,7 +413,7 @@ export class GatewayWriter extends ChainWriter {
     const head = this.readHead()
     let isRight = false
     this.commit(() => {
-      isRight = head !== undefined && this.#held.proveWhole(head, values)
+      isRight = head !== undefined && this.#stored.proveWhole(head, values)
     })
     return isRight
   }
@@ -421,36 +421,36 @@ export class GatewayWriter extends ChainWriter {
   /** Whether all slots of an account are known after the head. */
   holdsWhole(address: Uint8Array): boolean {
     const head = this.readHead()
-    return head !== undefined && this.#held.isWhole(address, head.number)
+    return head !== undefined && this.#stored.isWhole(address, head.number)
   }
 
   /** Drops values; each is proved again on its next read. */
-  dropHeld(keys: readonly Uint8Array[]): void {
+  dropStoredValues(keys: readonly Uint8Array[]): void {
     this.commit(() => {
-      for (const key of keys) this.#held.drop(key)
+      for (const key of keys) this.#stored.drop(key)
     })
   }
 
   /** Bytes on disk of values, trie nodes and code. */
   get stateBytes(): number {
-    const { held, nodes, code } = this.tables
-    return held.bytes + nodes.bytes + code.bytes
+    const { stored, nodes, code } = this.tables
+    return stored.bytes + nodes.bytes + code.bytes
   }
 
   /** Block from which on the changes of every block were applied; undefined if that is not known. */
   get currentFrom(): number | undefined {
-    return this.#held.isAt(this.readHead()?.hash ?? noHash) ? this.#held.marks.from : undefined
+    return this.#stored.isAt(this.readHead()?.hash ?? noHash) ? this.#stored.marks.from : undefined
   }
 
   /** Up to `limit` keys of values, nodes or code, in order. */
   stateKeysFrom(table: StateTable, start: Uint8Array, limit: number): Uint8Array[] {
-    if (table === 'held') return this.#held.keysFrom(start, limit)
+    if (table === 'stored') return this.#stored.keysFrom(start, limit)
     return Array.from(this.tables[table].getRange({ start, limit }), ({ key }) => Uint8Array.from(key))
   }
 
   /** Drops values, nodes or code; they are fetched again when they are needed. */
   dropState(table: StateTable, keys: readonly Uint8Array[]): void {
-    if (table === 'held') return this.dropHeld(keys)
+    if (table === 'stored') return this.dropStoredValues(keys)
     this.commit(() => {
       for (const key of keys) this.tables[table].removeSync(key)
     })
@@ -460,32 +460,35 @@ export class GatewayWriter extends ChainWriter {
    * Forgets values at the oldest `count` blocks, except the blocks that may be unwound. Returns whether there were any.
    */
   forgetPast(count: number): boolean {
-    const { oldest } = this.#held
+    const { oldest } = this.#stored
     const last = Math.min((oldest ?? 0) + count, (this.readHead()?.number ?? 0) - undoBlocksMin)
     if (oldest === undefined || oldest > last) return false
-    this.commit(() => this.#held.prune(last))
+    this.commit(() => this.#stored.prune(last))
     return true
   }
 
   /** A stored account after the head, RLP; empty for none, undefined if it is not known. */
-  readHeldAccount(address: Uint8Array): Uint8Array | undefined {
+  readStoredAccount(address: Uint8Array): Uint8Array | undefined {
     const head = this.readHead()
-    return head && readHeld(this.tables.held, this.#held.marks, heldKey('account', address), head.number)
+    return (
+      head &&
+      readStoredValue(this.tables.stored, this.#stored.marks, storedValueKey('account', address), head.number)
+    )
   }
 
   /** Whether an account and some of its slots are known after a canonical block. */
   holds(address: Uint8Array, slots: readonly Uint8Array[], number: number): boolean {
-    const { held } = this.tables
-    const { marks } = this.#held
+    const { stored } = this.tables
+    const { marks } = this.#stored
     return (
-      readHeld(held, marks, heldKey('account', address), number) !== undefined &&
-      slots.every((slot) => readHeldSlot(held, marks, address, slot, number) !== undefined)
+      readStoredValue(stored, marks, storedValueKey('account', address), number) !== undefined &&
+      slots.every((slot) => readStoredSlot(stored, marks, address, slot, number) !== undefined)
     )
   }
 
   /** Slots of an account that have stored values. */
-  heldSlotsOf(address: Uint8Array): Iterable<Hash32> {
-    return this.#held.slotsOf(address)
+  storedSlotsOf(address: Uint8Array): Iterable<Hash32> {
+    return this.#stored.slotsOf(address)
   }
 
   #putProved(
@@ -498,7 +501,7 @@ export class GatewayWriter extends ChainWriter {
     if (codeHash !== undefined && !this.tables.code.doesExist(codeHash)) {
       meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(hash, values.address))
     }
-    return head === undefined || this.#held.prove(head, values)
+    return head === undefined || this.#stored.prove(head, values)
   }
 
   putCode(hash: Hash32, code: Uint8Array): void {

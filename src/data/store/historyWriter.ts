@@ -77,7 +77,7 @@ export class HistoryWriter extends ChainWriter {
   /** Drops blocks that were added but not sealed. */
   async drop(): Promise<void> {
     // A small epoch is in one open transaction, which is dropped as a whole.
-    await this.abandonHeld()
+    await this.abandonDelayed()
     this.#dropAboveHead()
   }
 

@@ -61,7 +61,7 @@ export function guardTables<T extends Readonly<Record<string, ReadTable>>>(table
  * The tables of a store without state. Reading state throws a fault, and so do receipts and the log index if the store
  * has no receipts. A table that is empty because the data is missing must not read as "nothing there".
  */
-export function withoutUnheld<T extends Readonly<Record<string, ReadTable>>>(
+export function onlyStored<T extends Readonly<Record<string, ReadTable>>>(
   tables: T,
   hasReceipts: boolean,
 ): T {

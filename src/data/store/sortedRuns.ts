@@ -133,7 +133,7 @@ class Run {
   #read: number
   #memory: Buffer
   #at = 0
-  #held = 0
+  #filled = 0
 
   constructor(file: number, start: number, end: number, bytes: number) {
     this.#file = file
@@ -144,10 +144,10 @@ class Run {
 
   /** Moves to the next record; false at the end. */
   next(): boolean {
-    if (this.#at === this.#held && this.#read === this.#end) return false
-    if (this.#held - this.#at < headBytes) this.#fill(headBytes)
+    if (this.#at === this.#filled && this.#read === this.#end) return false
+    if (this.#filled - this.#at < headBytes) this.#fill(headBytes)
     const length = recordEnd(this.#memory, this.#at) - this.#at
-    if (this.#held - this.#at < length) this.#fill(length)
+    if (this.#filled - this.#at < length) this.#fill(length)
     this.entry = entryAt(this.#memory, this.#at)
     this.#at += length
     return true
@@ -158,15 +158,15 @@ class Run {
    */
   #fill(bytes: number): void {
     const memory = bytes > this.#memory.length ? Buffer.allocUnsafe(bytes) : this.#memory
-    this.#memory.copy(memory, 0, this.#at, this.#held)
-    this.#held -= this.#at
+    this.#memory.copy(memory, 0, this.#at, this.#filled)
+    this.#filled -= this.#at
     this.#at = 0
     this.#memory = memory
-    while (this.#held < memory.length && this.#read < this.#end) {
-      const most = Math.min(memory.length - this.#held, this.#end - this.#read)
-      const count = readSync(this.#file, memory, this.#held, most, this.#read)
+    while (this.#filled < memory.length && this.#read < this.#end) {
+      const most = Math.min(memory.length - this.#filled, this.#end - this.#read)
+      const count = readSync(this.#file, memory, this.#filled, most, this.#read)
       if (count === 0) throw new Error('a file of sorted runs was cut short')
-      this.#held += count
+      this.#filled += count
       this.#read += count
     }
   }

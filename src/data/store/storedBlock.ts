@@ -5,7 +5,7 @@ import type { BlockDiff } from './blockDiff.js'
 export const senderBytes = 52
 
 /** Stands for the length of a body that is not stored. */
-const unheldBody = 0xffff_ffff
+const unstoredBody = 0xffff_ffff
 
 /** Offsets of the parts of fixed length, and of the rest. */
 const bodyLengthAt = 32
@@ -44,7 +44,7 @@ export class StoredBlock {
 
   /** Whether the body, and with it the senders, are stored; only gateways keep headers without them. */
   get hasBody(): boolean {
-    return this.bodyBytes !== unheldBody
+    return this.bodyBytes !== unstoredBody
   }
 
   /** Length of its body, which is another row. */
@@ -75,7 +75,7 @@ type Parts = Pick<BlockDiff, 'header' | 'senders' | 'totalDifficulty'> & {
 
 /** The row of a block; see {@link StoredBlock}. */
 export function storedBlockRow(hash: Uint8Array, { body, ...parts }: Parts): Uint8Array {
-  return rowOf(hash, { ...parts, bodyBytes: body?.length ?? unheldBody })
+  return rowOf(hash, { ...parts, bodyBytes: body?.length ?? unstoredBody })
 }
 
 function rowOf(

@@ -80,10 +80,10 @@ const tableNames = {
    */
   logs: 'logs',
   /**
-   * key → proved value, and the blocks after which it holds (heldRows.ts). Gateways only. Older stores of this version
+   * key → proved value, and the blocks after which it holds (storedValueRows.ts). Gateways only. Older stores of this version
    * lack the table until their next writer makes it.
    */
-  held: 'held',
+  stored: 'held',
   /**
    * block hash ‖ 0 for the block, 1 for its receipts → verification (1 byte) ‖ JSON in the upstream's form.
    * Verification is 0 if roots cover the row, 1 if one upstream reported it, 2 if a quorum did. Gateways to chains of
@@ -128,8 +128,8 @@ export const metaKeys = {
   codeOwner: (codeHash: Uint8Array) => concatBytes(Buffer.from('codeOwner'), codeHash),
   /** number (8 bytes) of the block down to which the chain of headers has no gaps; gateways only. */
   linkedFrom: Buffer.from('linkedFrom'),
-  /** the blocks from which on rows in table `held` are valid (heldRows.ts); gateways only. */
-  held: Buffer.from('held'),
+  /** the blocks from which on rows in table `held` are valid (storedValueRows.ts); gateways only. */
+  stored: Buffer.from('held'),
   /** first and last number (8 bytes each) of each range of blocks whose logs are in the index; gateways only. */
   logRanges: Buffer.from('logRanges'),
   /** slot (8 bytes) ‖ root ‖ anchor from which a light client continues; only if a light client determines the head. */

@@ -81,12 +81,12 @@ export const network = z.object({
           way: z
             .enum(['accessList', 'witness', 'proofs'])
             .nullable()
-            .describe('how what is held stays current; null before the first head'),
+            .describe('how the stored values stay current; null before the first head'),
           currentFrom: z.int().min(0).nullable().describe('block from which on all changes were taken in'),
           bytes: amount('on disk'),
           bytesMax: amount('that it may have'),
           watched: count('pinned contracts'),
-          whole: count('those among them that are held whole'),
+          whole: count('those among them that are stored whole'),
         })
         .nullable()
         .describe('what a gateway holds of the state'),

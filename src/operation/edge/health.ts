@@ -135,7 +135,7 @@ function networkEntry(network: OpenNetwork, since: SinceWhen) {
 /** The entry of an open network. */
 function headEntry(network: OpenNetwork) {
   const { current, isReadable } = network
-  const oldest = isReadable ? current.chain.heldFrom : undefined
+  const oldest = isReadable ? current.chain.storedFrom : undefined
   const byHand = isReadable ? current.chain.changedByHand : undefined
   return {
     head: current.head.number,

@@ -11,7 +11,7 @@ import { StateReader } from '../../data/state/stateReader.js'
 import { type LogRange, logRangeAt } from '../../data/store/logRanges.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
-import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notHeld.js'
+import type { FetchMissing, Wanted, WantingCall } from '../../primitives/notStored.js'
 import { reportingErrors, setInterval } from '../../primitives/timers.js'
 import { dataLimitsMethod } from '../../primitives/upstreamCalls.js'
 import { developerClientVersion } from '../../primitives/version.js'
@@ -81,7 +81,7 @@ export interface OpenOptions
 interface OpenStore {
   readonly store: OpenRows
   readonly views: ChainViews
-  readonly readFaith: OpenNetwork['readFaith']
+  readonly readEvidence: OpenNetwork['readEvidence']
   readonly reported: OpenNetwork['reported']
   readonly relay: OpenNetwork['relay']
 }
@@ -123,7 +123,7 @@ function openStore(
   return {
     store,
     views,
-    readFaith: store.readFaith?.bind(store),
+    readEvidence: store.readEvidence?.bind(store),
     reported:
       fetch && upstreamCalls && createReported(family, upstreamCalls, () => views.chain.finalizedNumber),
     relay: passed.length === 0 ? undefined : upstreamCalls && createRelay(passed, upstreamCalls),
@@ -215,8 +215,8 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get reported() {
       return opened?.reported
     }
-    get readFaith() {
-      return opened?.readFaith
+    get readEvidence() {
+      return opened?.readEvidence
     }
     async close() {
       clearInterval(poll)

@@ -4,7 +4,7 @@ import type { AuditEntry, AuditLog } from '../../data/store/node/audit.js'
 import { hourMs } from '../../data/store/node/usage.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { UsageError } from '../../primitives/faults.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import type { UsageLedger } from '../../serving/access/usageLedger.js'
 import { UsageReport } from '../../serving/access/usageReport.js'
 import type { AuditQuery, LastBlock, Submissions, Usage, UsageQuery } from '../admin/shapes.js'
@@ -26,7 +26,7 @@ export function readLastBlocks(networks: readonly OpenNetwork[], name: string): 
   const blocks: LastBlock[] = []
   let { hash } = head
   while (blocks.length < blocksMax) {
-    const header = held(() => chain.readHeader(hash))
+    const header = ifStored(() => chain.readHeader(hash))
     if (header === undefined) break
     blocks.push({
       number: header.number,
@@ -35,7 +35,7 @@ export function readLastBlocks(networks: readonly OpenNetwork[], name: string): 
       transactions:
         header.number < chain.oldest.bodies
           ? null
-          : (held(() => chain.readBlock(hash))?.transactionCount ?? null),
+          : (ifStored(() => chain.readBlock(hash))?.transactionCount ?? null),
       gasUsed: Number(header.gasUsed),
       gasLimit: Number(header.gasLimit),
     })
@@ -46,11 +46,11 @@ export function readLastBlocks(networks: readonly OpenNetwork[], name: string): 
 }
 
 /** Returns the result of `read`; undefined if the data would have to be fetched first. */
-function held<T>(read: () => T): T | undefined {
+function ifStored<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
-    if (error instanceof NotHeldError) return undefined
+    if (error instanceof NotStoredError) return undefined
     throw error
   }
 }

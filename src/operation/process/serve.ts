@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { HeldUse } from '../../data/store/heldUse.js'
 import { freeBytesMin, StoreError } from '../../data/store/lmdb/environment.js'
 import { NodeStore } from '../../data/store/node/nodeStore.js'
+import { ValueUse } from '../../data/store/valueUse.js'
 import { defer } from '../../primitives/deferred.js'
 import { endProcess } from '../../primitives/endProcess.js'
 import { OperatorError } from '../../primitives/faults.js'
@@ -73,7 +73,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   // The first line is for people; the log follows.
   io.out(openingLine(config))
   // Before any thread starts, so that all share it.
-  if (config.networks.some(({ gateway }) => gateway !== undefined)) HeldUse.shared()
+  if (config.networks.some(({ gateway }) => gateway !== undefined)) ValueUse.shared()
   const served = new ServedProcess({ config, log, io, layouts, chosen, access, pool: openPool(config, log) })
   // After an uncaught exception the state of the process is unknown, so it ends. The server is abandoned first:
   // uWebSockets.js aborts a process that exits within one of its callbacks.

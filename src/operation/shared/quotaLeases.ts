@@ -32,7 +32,7 @@ const reportMsMax = 5_000
 const loneLeaseMs = 15_000
 
 /** A key with a lease, on the clock of `performance.now`. */
-interface Held {
+interface Grant {
   /** Units a second, while the database does not answer. */
   rate: number
   reportedAtMs: number
@@ -56,7 +56,7 @@ export class QuotaLeases {
   readonly #leaseMs: number
   readonly #reportMs: number
   readonly #process = `${hostname()} ${process.pid} ${randomUUID()}`
-  readonly #held = new Map<string, Held>()
+  readonly #grants = new Map<string, Grant>()
   readonly #closing = new AbortController()
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isLost = false
@@ -116,16 +116,16 @@ export class QuotaLeases {
     const { keyId, spent, left, wanted } = report
     const quota = this.#quotaOf(keyId)
     const units = leaseUnits(quota)
-    const held = this.#held.get(keyId)
-    const isDue = held !== undefined && nowMs - held.reportedAtMs > this.#reportMs
+    const grant = this.#grants.get(keyId)
+    const isDue = grant !== undefined && nowMs - grant.reportedAtMs > this.#reportMs
     if (isDue && spent === 0 && wanted === 0) return [this.#ending(report)]
     const lacking = left < units / 2 || left < wanted ? Math.max(units, wanted) - left : 0
-    if (lacking > 0 && nowMs >= (held?.moreAtMs ?? 0)) return [{ report, quota, wanted: lacking }]
-    return isDue || held === undefined ? [{ report, quota, wanted: 0 }] : []
+    if (lacking > 0 && nowMs >= (grant?.moreAtMs ?? 0)) return [{ report, quota, wanted: lacking }]
+    return isDue || grant === undefined ? [{ report, quota, wanted: 0 }] : []
   }
 
   #ending(report: LeaseReport): Asked {
-    this.#held.delete(report.keyId)
+    this.#grants.delete(report.keyId)
     return { report: this.#leases.end(report), quota: this.#quotaOf(report.keyId), wanted: -1 }
   }
 
@@ -177,7 +177,7 @@ export class QuotaLeases {
       const rate = rateOf(quota, Number(row.holders))
       // With an upper limit, so that a raised daily quota is noticed.
       const moreAtMs = nowMs + Math.min(waitMs, this.#reportMs)
-      this.#held.set(report.keyId, { rate, reportedAtMs: nowMs, moreAtMs, aloneAtMs: nowMs })
+      this.#grants.set(report.keyId, { rate, reportedAtMs: nowMs, moreAtMs, aloneAtMs: nowMs })
     }
     await this.#showLife(connection, nowMs)
   }
@@ -200,17 +200,17 @@ export class QuotaLeases {
     const nowMs = performance.now()
     for (const { keyId, left, wanted } of reports) {
       const quota = this.#quotaOf(keyId)
-      let held = this.#held.get(keyId)
-      if (held === undefined) {
+      let grant = this.#grants.get(keyId)
+      if (grant === undefined) {
         const rate = rateOf(quota, this.#leases.processes)
-        held = { rate, reportedAtMs: nowMs, moreAtMs: 0, aloneAtMs: nowMs }
-        this.#held.set(keyId, held)
+        grant = { rate, reportedAtMs: nowMs, moreAtMs: 0, aloneAtMs: nowMs }
+        this.#grants.set(keyId, grant)
       }
       const room = Math.max(leaseUnits(quota), wanted) - left
-      const flowed = Math.floor((held.rate * (nowMs - held.aloneAtMs)) / 1_000)
+      const flowed = Math.floor((grant.rate * (nowMs - grant.aloneAtMs)) / 1_000)
       if (flowed < 1) continue
       this.#leases.grant(keyId, Math.max(Math.min(flowed, room), 0))
-      held.aloneAtMs = flowed > room ? nowMs : held.aloneAtMs + (flowed * 1_000) / held.rate
+      grant.aloneAtMs = flowed > room ? nowMs : grant.aloneAtMs + (flowed * 1_000) / grant.rate
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
 import type { Linked, LinkedList } from '../../primitives/linkedList.js'
-import { NotHeldError } from '../../primitives/notHeld.js'
+import { NotStoredError } from '../../primitives/notStored.js'
 import type { Queued } from './fairQueue.js'
 import type { JobSignals } from './jobCells.js'
 import type { JobOwner } from './jobs.js'
@@ -140,7 +140,7 @@ export class Job implements Queued, Linked<Job> {
     // A job that was stopped before it began reports only RequestTimedOut.
     const stopFault = kindOf(thrown) === 'RequestTimedOut' ? this.run?.stopFault : undefined
     this.outcome.reject(stopFault ? new FaultError(stopFault) : thrown)
-    return thrown instanceof NotHeldError
+    return thrown instanceof NotStoredError
   }
 
   /** Rejects the promise; false if it was settled before. */

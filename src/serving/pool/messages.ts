@@ -5,7 +5,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
 import { type Fault, FaultError } from '../../primitives/faults.js'
-import { NotHeldError, type Wanted } from '../../primitives/notHeld.js'
+import { NotStoredError, type Wanted } from '../../primitives/notStored.js'
 
 /** A store that threads open when a job first needs it. */
 export interface StoreLocation {
@@ -90,12 +90,12 @@ const packr = new Packr({ useRecords: true, mapsAsObjects: false, useBigIntExten
 
 const resultKind = 0
 const faultKind = 1
-const notHeldKind = 2
+const notStoredKind = 2
 const defectKind = 3
 
 type Thrown =
   | readonly [kind: typeof faultKind, fault: Fault]
-  | readonly [kind: typeof notHeldKind, wanted: Wanted]
+  | readonly [kind: typeof notStoredKind, wanted: Wanted]
   | readonly [kind: typeof defectKind, message: string, stack: string | undefined]
 
 /** A defect in the work of a job, as thrown on its thread. For the log, not for callers. */
@@ -184,10 +184,10 @@ export function encodeResult(result: unknown, encode = encodeArgs): Uint8Array<A
   return encode([resultKind, result])
 }
 
-/** Encodes an exception: a FaultError or NotHeldError completely, any other with its message and stack. */
+/** Encodes an exception: a FaultError or NotStoredError completely, any other with its message and stack. */
 export function encodeThrown(thrown: unknown): Uint8Array<ArrayBuffer> {
   if (thrown instanceof FaultError) return encodeArgs([faultKind, thrown.fault] satisfies Thrown)
-  if (thrown instanceof NotHeldError) return encodeArgs([notHeldKind, thrown.wanted] satisfies Thrown)
+  if (thrown instanceof NotStoredError) return encodeArgs([notStoredKind, thrown.wanted] satisfies Thrown)
   const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
   return encodeArgs([defectKind, message, stack] satisfies Thrown)
 }
@@ -207,7 +207,7 @@ export function decodeReply(reply: Uint8Array): unknown {
 export function decodeThrown(reply: Uint8Array): Error {
   const [kind, value, stack] = packr.unpack(reply) as Thrown
   if (kind === faultKind) return new FaultError(value)
-  if (kind === notHeldKind) return new NotHeldError(value)
+  if (kind === notStoredKind) return new NotStoredError(value)
   const defect = new JobDefect(value)
   if (stack !== undefined) defect.stack = stack
   return defect

@@ -43,7 +43,7 @@ export class DeliveryTurns {
   readonly #keys = new Map<string, KeyTurns>()
   #underWay = 0
   /** The timer that ends the pause of all keys, and its time on the clock of `performance.now()`. */
-  #held: { readonly timer: NodeJS.Timeout; readonly untilMs: number } | undefined
+  #pause: { readonly timer: NodeJS.Timeout; readonly untilMs: number } | undefined
   #isStopped = false
 
   constructor(options: TurnsOptions) {
@@ -61,7 +61,7 @@ export class DeliveryTurns {
 
   /** The next lane to begin with; undefined if none may begin now. Call {@link end} when its attempt ends. */
   begin(): Lane | undefined {
-    if (this.#isStopped || this.#held !== undefined) return undefined
+    if (this.#isStopped || this.#pause !== undefined) return undefined
     for (const [key, turns] of this.#keys) {
       const [sender] = turns.ready
       if (sender === undefined || !this.#mayBegin(key, turns)) continue
@@ -109,19 +109,19 @@ export class DeliveryTurns {
   /** Begins no attempt for `ms`, as the sequencer asked; does not shorten a longer pause. */
   hold(ms: number): void {
     const untilMs = performance.now() + ms
-    if (this.#isStopped || (this.#held !== undefined && this.#held.untilMs >= untilMs)) return
-    clearTimeout(this.#held?.timer)
+    if (this.#isStopped || (this.#pause !== undefined && this.#pause.untilMs >= untilMs)) return
+    clearTimeout(this.#pause?.timer)
     const timer = setTimeout(() => {
-      this.#held = undefined
+      this.#pause = undefined
       this.#options.onTurn()
     }, ms)
     timer.unref()
-    this.#held = { timer, untilMs }
+    this.#pause = { timer, untilMs }
   }
 
   stop(): void {
     this.#isStopped = true
-    clearTimeout(this.#held?.timer)
+    clearTimeout(this.#pause?.timer)
     for (const { resuming } of this.#keys.values()) clearTimeout(resuming)
   }
 

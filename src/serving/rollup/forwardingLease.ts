@@ -75,8 +75,8 @@ export class ForwardingLease {
     const { submissions, leaseMs, forward } = this.#options
     // End of the lease by this process's clock, which continues while the process is paused; the database counts from a
     // later moment.
-    let heldUntilMs = acquiredMs + leaseMs
-    const forwarder = forward(submissions.fencedBy(epoch, () => performance.now() < heldUntilMs))
+    let leasedUntilMs = acquiredMs + leaseMs
+    const forwarder = forward(submissions.fencedBy(epoch, () => performance.now() < leasedUntilMs))
     this.#forwarder = forwarder
     try {
       forwarder.serve(await submissions.readWaitingLanes())
@@ -85,7 +85,7 @@ export class ForwardingLease {
         if (this.#ending.signal.aborted) break
         const askedMs = performance.now()
         await this.#lease.renew(epoch, this.#holder, leaseMs)
-        heldUntilMs = askedMs + leaseMs
+        leasedUntilMs = askedMs + leaseMs
       }
     } finally {
       this.#forwarder = undefined

@@ -105,13 +105,13 @@ export class SharedSubmissions implements SubmissionStore {
 
   /**
    * Writes for the holder of a lease. They are rejected with {@link FencedError} if there is a newer epoch, or if
-   * `isHeld` returns false after the commit. So nothing is sent that another process sends as well.
+   * `hasLease` returns false after the commit. So nothing is sent that another process sends as well.
    */
-  fencedBy(epoch: number, isHeld: () => boolean): SubmissionWriter {
+  fencedBy(epoch: number, hasLease: () => boolean): SubmissionWriter {
     return {
       write: async (reads, work) => {
         const result = await this.#add(reads, work, epoch)
-        if (!isHeld()) throw new FencedError(sendingRole, epoch)
+        if (!hasLease()) throw new FencedError(sendingRole, epoch)
         return result
       },
     }

@@ -6,7 +6,7 @@
 
 import type { Hash32 } from '../../primitives/bytes.js'
 import { type Fault, FaultError } from '../../primitives/faults.js'
-import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
+import type { Wanted, WantingCall } from '../../primitives/notStored.js'
 import type { JobClass } from '../pool/jobs.js'
 import type { JsonStream } from './answers/jsonStream.js'
 import type { Price } from './contexts/price.js'
@@ -97,7 +97,7 @@ export interface NetworkViews<out N extends RpcNetwork> {
   /** Absent if nothing is fetched from upstreams. */
   readonly reported?: ReportedAnswers | undefined
   /** The weakest trust among the data read since this was called last; absent if all data is proved. */
-  readonly readFaith?: (() => Trust | 'proved') | undefined
+  readonly readEvidence?: (() => Trust | 'proved') | undefined
 }
 
 /** How a JSON value becomes an argument. `decode` throws FaultError; `index` counts from 0. */
@@ -124,10 +124,10 @@ type ArgumentsOf<P extends readonly Param<unknown>[]> = {
 }
 
 /** Runs a function that only reads, and runs it again each time data that it lacked was fetched. */
-export type WhenHeld = <T>(read: () => T | Promise<T>) => T | Promise<T>
+export type WhenStored = <T>(read: () => T | Promise<T>) => T | Promise<T>
 
 /** For methods that only read: dispatch runs the whole method again. */
-export const readOnce: WhenHeld = (read) => read()
+export const readOnce: WhenStored = (read) => read()
 
 export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
   /** The name on the wire. Absent in a family of methods: {@link nameMethods} sets it. */
@@ -158,7 +158,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   /**
    * Whether a call changes the data of other callers, or the meaning of the caller's next calls: it sends, subscribes,
    * creates or removes. Such a method runs once, even if data has to be fetched; it passes the parts that only read to
-   * `whenHeld`.
+   * `whenStored`.
    */
   readonly effect?: boolean
   /**
@@ -177,7 +177,7 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
     args: ArgumentsOf<P>,
     context: RequestContext,
     turnMsMax: number,
-    whenHeld: WhenHeld,
+    whenStored: WhenStored,
   ): Json | Promise<Json | JsonStream | UncacheableResult>
 }
 
@@ -194,7 +194,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork>
     args: readonly unknown[],
     context: RequestContext,
     turnMsMax: number,
-    whenHeld: WhenHeld,
+    whenStored: WhenStored,
   ): Json | Promise<Json | JsonStream | UncacheableResult>
 }
 

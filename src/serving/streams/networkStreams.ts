@@ -321,7 +321,7 @@ function isSame(a: { number: number; hash: Hash32 }, b: { number: number; hash: 
 
 /**
  * The receipt of a transaction as JSON, once the newest chain has it. Resolves to undefined if that takes until
- * `endsAtMs` (performance.now()), or if the owner leaves. Rejects with NotHeldError if data is missing to find the
+ * `endsAtMs` (performance.now()), or if the owner leaves. Rejects with NotStoredError if data is missing to find the
  * receipt.
  */
 function awaitReceipt(

@@ -158,17 +158,17 @@ export class Exchange extends RequestContext implements BodyReceiver, Linked<Exc
    */
   #makeRoom(bytes: number): boolean {
     const { bufferedBytes, bufferedBytesMax, bodyBytesMax } = this.pool
-    const held = this.#memory.length
-    if (bytes <= held) return true
+    const owned = this.#memory.length
+    if (bytes <= owned) return true
     const free = Math.min(bufferedBytesMax - bufferedBytes.value, this.#freeOfKey())
-    if (bytes - held > free) return false
-    const wanted = this.announcedBytes <= 2 * bytes ? this.announcedBytes : 2 * held
-    const grown = Math.max(bytes, Math.min(wanted, bodyBytesMax, held + free))
+    if (bytes - owned > free) return false
+    const wanted = this.announcedBytes <= 2 * bytes ? this.announcedBytes : 2 * owned
+    const grown = Math.max(bytes, Math.min(wanted, bodyBytesMax, owned + free))
     // Node's pool is not used: a slice would keep the whole pool in memory.
     const memory = Buffer.allocUnsafeSlow(grown)
     memory.set(this.#memory.subarray(0, this.#bytes))
     this.#memory = memory
-    this.#hold(grown - held)
+    this.#hold(grown - owned)
     return true
   }
 

@@ -22,7 +22,7 @@ const busyMs = 1_000
 export const busyMax = 128
 
 /** Status and reasons of a refusal, for metrics and the log. */
-export const heldOff = { status: 429, reason: 'limit', why: 'its API key is paused' } as const
+export const keyPaused = { status: 429, reason: 'limit', why: 'its API key is paused' } as const
 
 export class FloodPenalties {
   /** Key id → the refusal, for {@link holdMs}. Oldest first; there are few, since each follows a flood. */

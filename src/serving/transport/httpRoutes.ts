@@ -18,7 +18,7 @@ import {
 } from './admission.js'
 import { type CorsHeaders, type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool } from './exchange.js'
-import { heldOff } from './floodPenalties.js'
+import { keyPaused } from './floodPenalties.js'
 import { HostGate } from './hostGate.js'
 import {
   type PathTarget,
@@ -199,7 +199,7 @@ export class HttpRoutes {
     const { id } = admitted.key
     const laterRefusal = floodPenalties.refusalOf(id)
     if (laterRefusal !== undefined) {
-      this.#logRefused(head, heldOff.status, { ...heldOff, keyId: id })
+      this.#logRefused(head, keyPaused.status, { ...keyPaused, keyId: id })
       const headers = this.#cors.answer(head.origin)
       reply.wait()
       void laterRefusal.then((answer) => reply.send(answer, headers, true))

@@ -3,7 +3,7 @@
  * waiting messages and unsent bytes. Owns the connection: after its close nothing uses it. Does not own admission nor
  * the clock (websocket.ts).
  *
- * A client that sends faster than it reads is limited in three steps. Above {@link heldAboveBytes} of unsent answers
+ * A client that sends faster than it reads is limited in three steps. Above {@link queueAboveBytes} of unsent answers
  * its messages wait, beyond `callsMax` they are answered `server busy`, and above `unsentBytesMax` the connection ends.
  * A client with many concurrent messages gets its share of each turn of the event loop. Its other messages wait, and
  * the library stops reading if it can.
@@ -84,16 +84,16 @@ export interface SocketPool {
  * Unsent bytes above which messages wait. The operating system's buffers contain up to 3.9 MB more, so the client has
  * enough to read, and further answers would only take memory.
  */
-const heldAboveBytes = 1024 * 1024
+const queueAboveBytes = 1024 * 1024
 
 /** Memory of a waiting message besides its bytes. */
-const heldBytes = 128
+const queuedBytes = 128
 
 /**
  * Minimum memory for waiting messages of one socket, whatever `messageBytesMax` is. node:http reads 64 KiB of empty
  * messages at once. They take 1.4 MB and must be stored although reading stops.
  */
-const heldBytesMin = 2 * 1024 * 1024
+const queuedBytesMin = 2 * 1024 * 1024
 
 /** Maximum pings of a client that reads no pongs: 128 KiB at 125 bytes each; ordinary clients never send as many. */
 const pingsUnreadMax = 1024
@@ -118,7 +118,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   /** Messages with an unfinished answer. */
   readonly #callers = new Set<MessageContext>()
   /** Messages that wait for a turn, or until answers are read. */
-  readonly #held = new Fifo<Uint8Array>()
+  readonly #queued = new Fifo<Uint8Array>()
   readonly #share = new Share()
   #callsWaiting = 0
   #waitingBytes = 0
@@ -170,18 +170,18 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     }
     // Messages during the drain are ignored; close code 1001 informs the client.
     if (this.#isDraining) return
-    const isFirst = this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes
+    const isFirst = this.#queued.length === 0 && this.#unsentBytes <= queueAboveBytes
     if (isFirst && this.#takeTurn(body)) this.#answer(body)
-    else if (this.#hold(body)) this.#answerHeld()
+    else if (this.#hold(body)) this.#answerQueued()
     else if (this.#takeTurn(body, true)) this.#refuse(body)
     else {
-      this.#pool.penalize(this.identity.key.id, 'messages sent at once on one WebSocket', this.#held.length)
+      this.#pool.penalize(this.identity.key.id, 'messages sent at once on one WebSocket', this.#queued.length)
       this.close(closeCodes.tryLater, 'more messages at once than can wait; ask more slowly')
     }
   }
 
   onTurn(): void {
-    this.#answerHeld()
+    this.#answerQueued()
     this.#endIfDrained()
   }
 
@@ -293,8 +293,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   /** Reserves a waiting call, if one is left. Only {@link MessageContext} calls it. */
   admit(): boolean {
-    const held = this.#unsentBytes > heldAboveBytes ? this.#held.length : 0
-    if (this.#callsWaiting + held >= this.#pool.limits.callsMax) return false
+    const queued = this.#unsentBytes > queueAboveBytes ? this.#queued.length : 0
+    if (this.#callsWaiting + queued >= this.#pool.limits.callsMax) return false
     this.#callsWaiting++
     return true
   }
@@ -328,7 +328,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
       if (this.#unsentBytes === 0) this.#wire.end(this.#ending.code, this.#ending.reason)
       return
     }
-    this.#answerHeld()
+    this.#answerQueued()
     this.subscriber.drained()
     this.#endIfDrained()
   }
@@ -337,25 +337,25 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.subscriber.close()
     for (const context of this.#callers) context.finish()
     this.#callers.clear()
-    while (this.#held.length > 0) this.unreserve(this.#held.pop().length + heldBytes)
+    while (this.#queued.length > 0) this.unreserve(this.#queued.pop().length + queuedBytes)
     this.#pool.slices.forget(this)
     if (!this.#isOver) this.#wire.resume()
   }
 
   /** Answers waiting messages as far as this turn allows. */
-  #answerHeld(): void {
-    while (this.#held.length > 0) {
-      const isHeldBack = this.#unsentBytes > heldAboveBytes
-      if (isHeldBack && this.#callsWaiting + this.#held.length <= this.#pool.limits.callsMax) break
-      if (!this.#takeTurn(this.#held.oldest)) {
+  #answerQueued(): void {
+    while (this.#queued.length > 0) {
+      const isUnread = this.#unsentBytes > queueAboveBytes
+      if (isUnread && this.#callsWaiting + this.#queued.length <= this.#pool.limits.callsMax) break
+      if (!this.#takeTurn(this.#queued.oldest)) {
         this.#wire.pause()
         this.#pool.slices.wait(this)
         return
       }
       // While messages wait for the client to read, the newest ones are refused.
-      const body = isHeldBack ? this.#held.pop() : this.#held.shift()
-      this.unreserve(body.length + heldBytes)
-      if (isHeldBack) this.#refuse(body)
+      const body = isUnread ? this.#queued.pop() : this.#queued.shift()
+      this.unreserve(body.length + queuedBytes)
+      if (isUnread) this.#refuse(body)
       else this.#answer(body)
     }
     this.#wire.resume()
@@ -370,10 +370,10 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   #hold(body: Uint8Array): boolean {
-    const bytesMax = Math.max(this.#pool.limits.messageBytesMax + heldBytes, heldBytesMin)
-    if (!this.reserve(body.length + heldBytes, bytesMax)) return false
+    const bytesMax = Math.max(this.#pool.limits.messageBytesMax + queuedBytes, queuedBytesMin)
+    if (!this.reserve(body.length + queuedBytes, bytesMax)) return false
     // Copied, because the library reuses its memory when the handler returns.
-    this.#held.push(new Uint8Array(body))
+    this.#queued.push(new Uint8Array(body))
     return true
   }
 
@@ -424,7 +424,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   #endIfDrained(): void {
     if (!this.#isDraining || !this.#isOpen) return
-    if (this.#callers.size > 0 || this.#held.length > 0 || this.#unsentBytes > 0) return
+    if (this.#callers.size > 0 || this.#queued.length > 0 || this.#unsentBytes > 0) return
     this.close(closeCodes.goingAway, 'the server is stopping')
   }
 }

@@ -18,7 +18,7 @@ import {
   refusalOfFault,
   unknownNetwork,
 } from './admission.js'
-import { type FloodPenalties, heldOff } from './floodPenalties.js'
+import { type FloodPenalties, keyPaused } from './floodPenalties.js'
 import { parsePath, parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import type { RequestLog } from './requestLog.js'
@@ -142,7 +142,7 @@ export class WebSocketServer implements SocketPool {
   /** A permit for a WebSocket to open, or the answer that refuses it. */
   admit(head: RequestHead): SocketPermit | Answer | Promise<Answer> {
     const permit = this.#permit(head)
-    if (permit instanceof Promise) this.#logRefused(head, heldOff.status, heldOff)
+    if (permit instanceof Promise) this.#logRefused(head, keyPaused.status, keyPaused)
     if (permit instanceof Promise || !('why' in permit)) return permit
     this.#logRefused(head, permit.answer.status, permit)
     return permit.answer

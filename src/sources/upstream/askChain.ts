@@ -13,7 +13,7 @@ export interface ChainName {
   /**
    * A stored permanent block of the chain, for nodes that do not return their first one; its hash in lower-case hex.
    */
-  readonly held?: () => { readonly number: number; readonly hash: string } | undefined
+  readonly storedBlock?: () => { readonly number: number; readonly hash: string } | undefined
 }
 
 /**
@@ -79,11 +79,11 @@ export async function checkChain(ask: Ask, chain: ChainName): Promise<ChainCheck
 /** For a node that does not return its first block: compares a stored block, if the node returns that one. */
 async function checkStored(
   ask: Ask,
-  { chainId, held }: ChainName,
+  { chainId, storedBlock }: ChainName,
   reported: ReportedChainId,
   why: string,
 ): Promise<ChainCheck> {
-  const stored = held?.()
+  const stored = storedBlock?.()
   const hash = stored && (await askHash(ask, stored.number))
   if (stored !== undefined && hash !== undefined && hash.toLowerCase() !== stored.hash)
     return { fault: `its block ${stored.number} is ${hash}, this network's is ${stored.hash}` }

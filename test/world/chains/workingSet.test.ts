@@ -9,7 +9,7 @@ import { decodeAccount } from '../../../src/data/state/account.js'
 import { openRows } from '../../../src/data/state/provedRows.js'
 import type { ChainReader } from '../../../src/data/store/chainReader.js'
 import { type Address, type Hash32, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
-import { NotHeldError } from '../../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../../src/primitives/notStored.js'
 import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../../ingest/amsterdam.js'
 import { makeAmsterdamReplay } from '../../ingest/amsterdamReplay.js'
 import { GatewayProcess } from '../../ingest/gatewayProcess.js'
@@ -376,7 +376,7 @@ function tryWith<T>(rows: ChainReader, read: (rows: ChainReader) => T): { readon
   try {
     return { value: read(rows) }
   } catch (error) {
-    if (error instanceof NotHeldError) return undefined
+    if (error instanceof NotStoredError) return undefined
     throw error
   }
 }

@@ -66,7 +66,7 @@ t.test('jobs of another thread pass as bytes, with their results and faults', as
 
 t.test('a job that says what has to be fetched first has not failed', async (t) => {
   const opened = await open(t, { threads: 1 })
-  await t.rejects(run(opened, 'lackBlock', 7), { name: 'NotHeldError', message: 'not held: block 7' })
+  await t.rejects(run(opened, 'lackBlock', 7), { name: 'NotStoredError', message: 'not stored: block 7' })
   t.match(opened.pool.counts, { finished: 1, failed: 0 })
 })
 

@@ -1,8 +1,8 @@
 /**
  * Waiting data of clients that do not read, or that do not finish their requests, are charged. The memory of the
  * program, by the operating system, grows by no more than its own count, within 10 %. Runs three kinds of attacks on one
- * transport, others in each run. `RUNS` asks for all kinds on both transports, `KILLS` for all kinds and all at once.
- * Buffers of the operating system are not the program's. SEED repeats a run.
+ * transport, others in each run. `KILLS` or `RUNS` ask for all kinds, `KILLS` also for all at once. Buffers of the operating
+ * system are not the program's. SEED repeats a run.
  */
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'

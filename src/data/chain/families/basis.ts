@@ -20,10 +20,10 @@ export function basisOf(
   if (state === 'none')
     return { headers: 'proved', transactions: 'proved', ...(hasReceipts && { receipts: 'proved' }) }
   if (state === 'whole') return Object.fromEntries(shownParts.map((part) => [part, 'executed']))
-  const { parts, loose } = familyOfIdentity(identity)
+  const { parts, reportable } = familyOfIdentity(identity)
   const shown = (part: NetworkPart): ShownBasis => {
     if (parts[part] === 'reported') return 'reported'
-    return loose.includes(part) ? 'proved or reported' : 'proved'
+    return reportable.includes(part) ? 'proved or reported' : 'proved'
   }
   return {
     headers: shown('headers'),

@@ -74,7 +74,7 @@ export const ethereum: ChainFamily = {
   },
   proofs: { hasWithdrawals: () => true },
   parts: allParts('executed'),
-  loose: [],
+  reportable: [],
   calls: executedCalls,
   execution: { hasRequests: true },
 }

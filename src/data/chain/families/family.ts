@@ -27,7 +27,7 @@ export interface ChainFamily {
   /** Verification of each part by a gateway. */
   readonly parts: Readonly<Record<NetworkPart, Basis>>
   /** Parts that only some blocks prove: a root that does not match is no error; the part is then unverified. */
-  readonly loose: readonly NetworkPart[]
+  readonly reportable: readonly NetworkPart[]
   /** Which calls a gateway runs itself, and which methods it passes on. */
   readonly calls: FamilyCalls
   /** A chain whose forks are known here by its chain id. */

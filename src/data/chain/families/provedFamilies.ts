@@ -53,7 +53,7 @@ const optimismReads: FamilyCalls['reads'] = ['optimism_*', 'rollup_*']
 const optimism: ChainFamily = {
   ...base,
   parts: optimismParts,
-  loose: ['receipts'],
+  reportable: ['receipts'],
   transactionTypes: optimismTypes,
   calls: callsOf({
     reads: optimismReads,
@@ -68,7 +68,7 @@ const optimism: ChainFamily = {
     const rules = superchainRules(chainId)
     if (rules === undefined) return undefined
     const calls = callsOf({ reads: optimismReads, rules: { from: rules.from } })
-    const family = { ...withoutExecution(executedOptimism), loose: optimism.loose, calls }
+    const family = { ...withoutExecution(executedOptimism), reportable: optimism.reportable, calls }
     return { family, config: rules.config }
   },
 }
@@ -77,7 +77,7 @@ const optimism: ChainFamily = {
 const optimismWithoutCalls: ChainFamily = {
   ...base,
   parts: { ...optimismParts, calls: 'reported' },
-  loose: ['receipts'],
+  reportable: ['receipts'],
   transactionTypes: optimismTypes,
   calls: callsOf({ reads: optimismReads }),
 }
@@ -101,7 +101,7 @@ const arbitrum: ChainFamily = {
 const polygon: ChainFamily = {
   ...base,
   // JSON lacks the payload of 0x7f; before Madhugiri a transaction of state sync was in no root.
-  loose: ['bodies', 'receipts'],
+  reportable: ['bodies', 'receipts'],
   proofs: { ...base.proofs, unrootedPrefix: 'matic-bor-receipt-' },
   calls: {
     rules: { fork: 'prague', from: 1_779_321_600 },
@@ -132,7 +132,7 @@ const avalanche: ChainFamily = {
   ...base,
   // Since Helicon a header has the roots of blocks settled since its parent, and a bound for the base fee.
   parts: { ...base.parts, calls: 'reported' },
-  loose: ['receipts', 'state'],
+  reportable: ['receipts', 'state'],
   proofs: {
     ...base.proofs,
     headerFields: {
@@ -201,7 +201,7 @@ const zksync: ChainFamily = {
 const other: ChainFamily = {
   ...base,
   parts: { ...allParts('reported'), headers: 'proved', bodies: 'proved', receipts: 'proved' },
-  loose: ['headers', 'bodies', 'receipts', 'withdrawals'],
+  reportable: ['headers', 'bodies', 'receipts', 'withdrawals'],
   calls: callsOf({ asked: searches }),
 }
 
@@ -210,11 +210,11 @@ export const provedFamilies: ReadonlyMap<string, ChainFamily> = new Map(
   Object.entries({
     optimism,
     // Tokens of Beryl are precompiled contracts without fixed addresses.
-    base: { ...optimismWithoutCalls, loose: ['bodies', 'receipts'] },
+    base: { ...optimismWithoutCalls, reportable: ['bodies', 'receipts'] },
     // CELO is a token of a precompiled contract, and fees may be paid in other tokens. Older nodes omit `baseFee` from
     // receipts.
     celo: { ...optimismWithoutCalls, transactionTypes: celoTypes },
-    mantle: { ...optimismWithoutCalls, transactionTypes: mantleTypes, loose: ['bodies', 'receipts'] },
+    mantle: { ...optimismWithoutCalls, transactionTypes: mantleTypes, reportable: ['bodies', 'receipts'] },
     arbitrum,
     polygon,
     bsc,

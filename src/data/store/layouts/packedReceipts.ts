@@ -88,7 +88,7 @@ export class ReceiptList {
     else this.#list = row[0] === plain ? row.subarray(1) : inflated(row.subarray(1))
   }
 
-  get bytesHeld(): number {
+  get bytesCached(): number {
     return this.#list.length
   }
 

@@ -50,7 +50,7 @@ export class BlockReplays {
     this.#states = new BlockStates(store)
   }
 
-  /** The state after a block. Throws NotHeldError if it is not stored. */
+  /** The state after a block. Throws NotStoredError if it is not stored. */
   stateAfter(hash: Uint8Array, { number, stateRoot }: Header): StateView {
     const block = { number, hash }
     const root = this.#store.readRootByHand?.(hash) ?? stateRoot

@@ -61,7 +61,7 @@ export class Witnesses {
   /**
    * The witness of a block as JSON in go-ethereum's form. Headers go from the oldest whose hash the block reads to its
    * parent; code and nodes are sorted, without duplicates; there are no keys. Throws FaultError for a block that is
-   * unknown, has no parent or is invalid. Throws NotHeldError if the parent's state is not stored, and the errors of
+   * unknown, has no parent or is invalid. Throws NotStoredError if the parent's state is not stored, and the errors of
    * `watch`. Recovering senders (ecrecover.ts) takes half of the time.
    */
   buildJson({ hash }: WitnessRequest, watch: JobWatch): Uint8Array {

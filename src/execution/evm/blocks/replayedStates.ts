@@ -33,7 +33,7 @@ interface KnownBlock {
   readonly listed: ListedBlock
   /** Number of the block's logs before each transaction. */
   readonly logsBefore: readonly number[]
-  readonly bytesHeld: number
+  readonly bytesCached: number
 }
 
 /** The start of a transaction. */
@@ -46,7 +46,7 @@ export class ReplayedStates {
   readonly #replays: BlockReplays
   readonly #kept = new LRUCache<string, KnownBlock>({
     maxSize: keptBytesMax,
-    sizeCalculation: ({ bytesHeld }) => bytesHeld,
+    sizeCalculation: ({ bytesCached }) => bytesCached,
   })
   readonly #asked = new SeenOnceFilter(askedBlocks)
 
@@ -112,8 +112,8 @@ export class ReplayedStates {
     kernel.clear()
     const listed = new ListedBlock(decodeBlockAccessList(list, anyBlock), this.#replays.stateBefore(block))
     const bodyBytes = block.transactions.reduce((sum, { data }) => sum + transactionBytes + data.length, 0)
-    const bytesHeld = list.length + (listed.entries + 1) * entryBytes + bodyBytes
-    return { block, listed, logsBefore, bytesHeld }
+    const bytesCached = list.length + (listed.entries + 1) * entryBytes + bodyBytes
+    return { block, listed, logsBefore, bytesCached }
   }
 }
 

@@ -122,7 +122,7 @@ export class Kernel {
   }
 
   /** Bytes of cached rows and code, and of the current run. */
-  get heldBytes(): number {
+  get cachedBytes(): number {
     return this.#exports.heapBytes.value
   }
 
@@ -134,7 +134,7 @@ export class Kernel {
   /** Limits the memory of the following runs, beyond the bytes already in use. */
   limitMemory(bytesMax: number): void {
     this.#memoryBytesMax = bytesMax
-    this.#exports.limitHeap(Math.min(this.heldBytes + bytesMax, heapBytesMax))
+    this.#exports.limitHeap(Math.min(this.cachedBytes + bytesMax, heapBytesMax))
   }
 
   /** Sets the gas between two checks of the host (default 200,000): at least some hundreds of instructions. */

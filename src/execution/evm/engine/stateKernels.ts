@@ -9,7 +9,7 @@ import { Kernel, type KernelPlace, OwnKernel } from './kernel.js'
 import { giveUp } from './kernelHost.js'
 
 /** Bytes of rows and code of one state: more than a block accesses, at 150 bytes for an account or slot. */
-const heldBytesMax = 8 * 2 ** 20
+const cachedBytesMax = 8 * 2 ** 20
 /** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 16 * 2 ** 20
 
@@ -91,7 +91,7 @@ export class StateKernels {
       if (kernel.grownBytes > grownBytesMax) {
         this.#kept.delete(key)
         this.#last = undefined
-      } else if (kernel.heldBytes > heldBytesMax) kernel.clear()
+      } else if (kernel.cachedBytes > cachedBytesMax) kernel.clear()
     }
     this.#apart.trim()
   }

@@ -104,8 +104,8 @@ export class CallTrials {
     const { context, stateRoot } = this.#contexts.read(block)
     this.#block = block
     this.#isHead = false
-    const isHeld = this.#kernels.has(stateRoot, context.fork)
-    if (!isHeld && !this.#isAtHead()) return undefined
+    const isCached = this.#kernels.has(stateRoot, context.fork)
+    if (!isCached && !this.#isAtHead()) return undefined
     const kernel = this.#kernelFor(context, stateRoot)
     this.#watch.begin()
     try {

@@ -192,13 +192,13 @@ export class BlockSimulator {
     const wiped = [...tally.takeChanged()].filter((account) => kernel.isWiped(account))
     state.add(
       tally.changes(),
-      wiped.map((account) => [kernel.addressOf(account), slotsHeld(kernel, account)] as const),
+      wiped.map((account) => [kernel.addressOf(account), slotsStored(kernel, account)] as const),
     )
   }
 }
 
 /** Slots of an account whose storage was removed in this block. */
-function* slotsHeld(kernel: Kernel, account: number): Generator<Change> {
+function* slotsStored(kernel: Kernel, account: number): Generator<Change> {
   if (!kernel.exists(account)) return
   for (const [key, word] of kernel.slotsOf(account)) {
     const value = trimLeft(word)

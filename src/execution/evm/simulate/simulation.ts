@@ -58,7 +58,7 @@ export class Simulation {
   /**
    * The JSON of an eth_simulateV1 result. Throws FaultError: SimulationRefused or MessageRefused if go-ethereum
    * refuses, HeaderForHashNotFound, ResponseTooLarge, ExecutionOutOfMemory, and ExecutionTimedOut, also if `shouldStop`
-   * returns true. Throws NotHeldError if the state is not stored.
+   * returns true. Throws NotStoredError if the state is not stored.
    */
   simulateJson(request: SimulationRequest, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
     const watch = new JobWatch(shouldStop, this.#limits)

@@ -234,8 +234,8 @@ export class JavaScriptTracer extends TransactionTracer {
     if (end - start > sliceBytesMax) {
       throw messageRefused(`the tracer asked for more than ${sliceBytesMax} bytes of memory at once`)
     }
-    const held = hexDigits(memory.subarray(Math.min(start, memory.length), Math.min(end, memory.length)))
-    return held.padEnd((end - start) * 2, '0')
+    const digits = hexDigits(memory.subarray(Math.min(start, memory.length), Math.min(end, memory.length)))
+    return digits.padEnd((end - start) * 2, '0')
   }
 
   #answer(args: InsideArguments): string {

@@ -185,7 +185,7 @@ export class OpcodeLogger extends TransactionTracer {
     if (before === undefined) this.hold(slotBytes)
     slots.set(key, value)
     this.#used = { slots, key, before }
-    const all = byName(slots).map(([slot, held]) => `"${this.#hex}${slot}":"${this.#hex}${held}"`)
+    const all = byName(slots).map(([slot, value]) => `"${this.#hex}${slot}":"${this.#hex}${value}"`)
     return `,"storage":{${all.join()}}`
   }
 }

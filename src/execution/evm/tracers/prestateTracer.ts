@@ -59,11 +59,11 @@ export class PrestateTracer extends TouchedState {
       const change = changeOf(before, now, this.#options)
       let isChanged = Object.keys(change).length > 1
       for (const [slot, value] of [...before.slots]) {
-        const held = bytesToHex(state.slot(address, hexToBytes(slot.slice(2))))
-        if (value === zeroSlot || value === held) before.slots.delete(slot)
-        if (value === held) continue
+        const current = bytesToHex(state.slot(address, hexToBytes(slot.slice(2))))
+        if (value === zeroSlot || value === current) before.slots.delete(slot)
+        if (value === current) continue
         isChanged = true
-        if (held !== zeroSlot) change.slots.set(slot, held)
+        if (current !== zeroSlot) change.slots.set(slot, current)
       }
       if (isChanged) after.set(key, change)
       else this.before.delete(key)

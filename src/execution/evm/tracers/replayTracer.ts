@@ -44,8 +44,8 @@ class StateDiff extends TouchedState {
       !before.exists ? { '+': to } : !now.exists ? { '-': from } : from === to ? '=' : { '*': { from, to } }
     const storage: Record<string, Change> = {}
     for (const [slot, value] of byName(before.slots)) {
-      const held = now.exists ? bytesToHex(state.slot(address, hexToBytes(slot.slice(2)))) : zeroSlot
-      if (held !== value) storage[slot] = change(value, held)
+      const current = now.exists ? bytesToHex(state.slot(address, hexToBytes(slot.slice(2)))) : zeroSlot
+      if (current !== value) storage[slot] = change(value, current)
     }
     const parts = {
       balance: change(toQuantity(before.balance), toQuantity(now.balance)),

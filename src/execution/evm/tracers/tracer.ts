@@ -126,12 +126,12 @@ export abstract class TransactionTracer implements Tracer {
   readonly opcodes: Tracer['opcodes'] = []
   protected transaction!: TracedTransaction
   protected output!: TraceOutput
-  #heldBytes = 0
+  #resultBytes = 0
 
   begin(transaction: TracedTransaction, output: TraceOutput): void {
     this.transaction = transaction
     this.output = output
-    this.#heldBytes = 0
+    this.#resultBytes = 0
     this.begun()
   }
 
@@ -142,8 +142,8 @@ export abstract class TransactionTracer implements Tracer {
 
   /** Counts bytes that the tracer keeps until the end. */
   protected hold(bytes: number): void {
-    this.#heldBytes += bytes
-    this.output.holding(this.#heldBytes)
+    this.#resultBytes += bytes
+    this.output.holding(this.#resultBytes)
   }
 
   /** Writes items in brackets, separated by commas; flushes after each. */

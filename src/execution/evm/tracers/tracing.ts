@@ -42,7 +42,7 @@ const stepsPerFlush = 32
 const grownBytesMax = 2 ** 26
 
 /** Limit of bytes that a tracer keeps until the end of a transaction: a tenth of a thread's heap. */
-const heldBytesMax = 48 * 2 ** 20
+const resultBytesMax = 48 * 2 ** 20
 
 /** Time between the blocks of two bundles of calls. */
 const secondsPerSlot = 12n
@@ -92,7 +92,7 @@ export class Tracing {
 
   /**
    * Traces, and returns the last part of the JSON; the others go to `take`. Throws FaultError for unknown blocks or
-   * transactions and for exceeded limits, also after some parts were taken; NotHeldError only before.
+   * transactions and for exceeded limits, also after some parts were taken; NotStoredError only before.
    */
   trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
     this.#store.refresh()
@@ -346,7 +346,7 @@ class Output implements TraceOutput {
   }
 
   holding(bytes: number): void {
-    if (bytes > heldBytesMax) throw new FaultError({ kind: 'TraceTooLarge', limitBytes: heldBytesMax })
+    if (bytes > resultBytesMax) throw new FaultError({ kind: 'TraceTooLarge', limitBytes: resultBytesMax })
   }
 
   /** Returns the JSON since the last part. */

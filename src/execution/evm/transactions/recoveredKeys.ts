@@ -82,8 +82,8 @@ export class RecoveredKeys {
    */
   senderOf(transaction: RlpItem, hash: Hash32, reported?: Uint8Array): Uint8Array | undefined {
     if (reported !== undefined) return reported
-    const held = this.#senders.get(latin1Key(hash))
-    if (held !== undefined) return held
+    const cached = this.#senders.get(latin1Key(hash))
+    if (cached !== undefined) return cached
     const signature = signatureOf(transaction)
     const key = signature && this.keyOf(signature)
     return key && addressOfKey(key)
@@ -92,8 +92,8 @@ export class RecoveredKeys {
   /** The key, 64 bytes (x ‖ y); undefined if there is none. */
   keyOf(signature: Signature): Uint8Array | undefined {
     const encoded = this.#keys.size > 0 ? encodeSignature(signature) : undefined
-    const held = encoded && this.#keys.get(latin1Key(encoded))
-    if (held !== undefined) return held
+    const cached = encoded && this.#keys.get(latin1Key(encoded))
+    if (cached !== undefined) return cached
     const { signedHash, parity, r, s } = signature
     return this.#recover(signedHash, parity, r, s)
   }

@@ -25,7 +25,7 @@ export class JsonStream {
   /** Bytes of all parts so far. */
   bytes = 0
   /** Bytes of the parts that no sink has taken. */
-  #held = 0
+  #waitingBytes = 0
   #count: ((change: number) => void) | undefined
 
   /** `cancel` ends the work; the stream fails. */
@@ -33,9 +33,9 @@ export class JsonStream {
 
   put(part: Uint8Array, passedOn: () => void): void {
     this.bytes += part.length
-    this.#hold(part.length)
+    this.#countBytes(part.length)
     const taken = () => {
-      this.#hold(-part.length)
+      this.#countBytes(-part.length)
       passedOn()
     }
     if (this.#sink === undefined) this.#waiting.push({ part, taken })
@@ -46,7 +46,7 @@ export class JsonStream {
     this.#end = end
     if ('last' in end) {
       this.bytes += end.last.length
-      this.#hold(end.last.length)
+      this.#countBytes(end.last.length)
     }
     if (this.#sink !== undefined) this.#finishSink(this.#sink)
   }
@@ -56,11 +56,11 @@ export class JsonStream {
    */
   countWaiting(count: (change: number) => void): void {
     this.#count = count
-    count(this.#held)
+    count(this.#waitingBytes)
   }
 
-  #hold(change: number): void {
-    this.#held += change
+  #countBytes(change: number): void {
+    this.#waitingBytes += change
     this.#count?.(change)
   }
 

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import { type Fault, FaultError, type InvokeErrorCode } from '../../../primitives/faults.js'
-import { NotHeldError } from '../../../primitives/notHeld.js'
+import { NotStoredError } from '../../../primitives/notStored.js'
 import { filterKeyBytes, subscriptionBytes } from '../../streams/subscriberPool.js'
 import { polledFilterBytes, polledFilterKeyBytes } from '../logs/filterService.js'
 import { hexText } from './hexText.js'
@@ -252,7 +252,7 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
  */
 export function thrownToFault(thrown: unknown): Fault | undefined {
   if (thrown instanceof FaultError) return thrown.fault
-  if (!(thrown instanceof NotHeldError) || thrown.wanted.kind !== 'state') return undefined
+  if (!(thrown instanceof NotStoredError) || thrown.wanted.kind !== 'state') return undefined
   return { kind: 'StateNotAvailable', stateRoot: bytesToHex(thrown.wanted.stateRoot) }
 }
 

@@ -18,7 +18,7 @@ import {
   type RpcNetwork,
   readOnce,
   UncacheableResult,
-  type WhenHeld,
+  type WhenStored,
 } from '../method.js'
 import { type Member, noRoom } from './batch.js'
 import type { CallCounter } from './callCounter.js'
@@ -214,9 +214,9 @@ export class CallRunner<N extends RpcNetwork> {
       if (unpaid !== undefined) return Failure.of(unpaid)
       isPaid = true
       const isLong = request.turns === undefined && this.#isLong(method, price)
-      const { fetchMissing, readFaith } = request.views
+      const { fetchMissing, readEvidence } = request.views
       // Most calls: the code below creates no closure per call, which would be garbage.
-      const isShort = !isLong && fetchMissing === undefined && readFaith === undefined
+      const isShort = !isLong && fetchMissing === undefined && readEvidence === undefined
       const running = { method, call, request, network, price }
       const result = isShort
         ? method.run(network, args, context, this.#turnMsMax, readOnce)
@@ -262,10 +262,10 @@ export class CallRunner<N extends RpcNetwork> {
   #runFetching({ method, call, request, network }: Running<N>, args: readonly unknown[], isLong: boolean) {
     const { context } = request
     const wanting = { method: method.name, params: call.params }
-    const whenHeld: WhenHeld = (read) => request.withFetches(wanting, read)
-    const runOnce = request.noting(() => method.run(network, args, context, this.#turnMsMax, whenHeld))
+    const whenStored: WhenStored = (read) => request.withFetches(wanting, read)
+    const runOnce = request.noting(() => method.run(network, args, context, this.#turnMsMax, whenStored))
     const run = isLong ? () => inOneSlice(new RequestSlices(this.#turnMsMax, context, 0), runOnce) : runOnce
-    return method.effect ? run() : whenHeld(run)
+    return method.effect ? run() : whenStored(run)
   }
 
   #keptLater(running: Running<N>, result: Promise<Json | JsonStream | UncacheableResult>): Promise<Streamed> {

@@ -7,7 +7,7 @@
 import { bytesToHex, hexToBytes, toHash32 } from '../../../primitives/bytes.js'
 import { type FaultError, messageRefused } from '../../../primitives/faults.js'
 import { excerpt, typeName } from '../../../primitives/jsonType.js'
-import { NotHeldError, type WantingCall } from '../../../primitives/notHeld.js'
+import { NotStoredError, type WantingCall } from '../../../primitives/notStored.js'
 import type { Trust } from '../answers/answer.js'
 import { Failure } from '../answers/outcome.js'
 import type { RequestContext } from '../contexts/requestContext.js'
@@ -48,7 +48,7 @@ export class RpcRequest<N extends RpcNetwork> {
     if (at === undefined) this.#shared = this.arrived
   }
 
-  /** The view for a call with this `at`. Throws NotHeldError if the block is not stored. */
+  /** The view for a call with this `at`. Throws NotStoredError if the block is not stored. */
   viewAt(at: unknown): N | Failure {
     if (at === undefined) {
       this.#shared ??= this.#pin(this.#at as string)
@@ -81,15 +81,15 @@ export class RpcRequest<N extends RpcNetwork> {
    * `run` named.
    */
   noting<T>(run: () => T): () => T {
-    const { readFaith } = this.views
-    if (readFaith === undefined) return run
+    const { readEvidence } = this.views
+    if (readEvidence === undefined) return run
     const note = <R>(piece: () => R): R => {
-      readFaith()
+      readEvidence()
       try {
         return piece()
       } finally {
-        const faith = readFaith()
-        if (faith !== 'proved') this.noteTrust(faith)
+        const evidence = readEvidence()
+        if (evidence !== 'proved') this.noteTrust(evidence)
       }
     }
     return () => doAround(note, run)
@@ -102,7 +102,7 @@ export class RpcRequest<N extends RpcNetwork> {
   withFetches<T>(call: WantingCall, run: () => T | Promise<T>): T | Promise<T> {
     if (this.views.fetchMissing === undefined) return run()
     const again = async (thrown: unknown, round: number): Promise<T> => {
-      if (round === fetchesMax && thrown instanceof NotHeldError) throw lacksTooMuch()
+      if (round === fetchesMax && thrown instanceof NotStoredError) throw lacksTooMuch()
       const fetched = this.context.isFinished ? undefined : this.fetch(thrown, round === 0 ? call : undefined)
       if (fetched === undefined) throw thrown
       await fetched
@@ -116,14 +116,14 @@ export class RpcRequest<N extends RpcNetwork> {
       const result = run()
       return result instanceof Promise ? result.catch((thrown) => again(thrown, 0)) : result
     } catch (thrown) {
-      if (!(thrown instanceof NotHeldError)) throw thrown
+      if (!(thrown instanceof NotStoredError)) throw thrown
       return again(thrown, 0)
     }
   }
 
   /** Fetches missing data; undefined if `thrown` is another error, or the network cannot fetch. */
   fetch(thrown: unknown, call?: WantingCall): Promise<void> | undefined {
-    if (!(thrown instanceof NotHeldError)) return undefined
+    if (!(thrown instanceof NotStoredError)) return undefined
     return this.views.fetchMissing?.(thrown.wanted, this.context, call)
   }
 

@@ -5,7 +5,7 @@ import type { ChainCursor } from '../../../data/chain/chainSteps.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../../../data/chain/logSearch.js'
 import { asBuffer, bytesToHex, equalBytes, toHash32, writeUint64 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
-import { NotHeldError } from '../../../primitives/notHeld.js'
+import { NotStoredError } from '../../../primitives/notStored.js'
 import type { Json } from '../method.js'
 import { fixedBytes, invalidArgument, ObjectForm, required } from '../params/params.js'
 import { nullable, textSchema } from '../params/schema.js'
@@ -118,7 +118,7 @@ function lastCommon(chain: ChainView, left: ChainCursor): number {
 
 export function parentOf(chain: ChainView, { hash }: ChainCursor): ChainCursor {
   const header = chain.readHeader(hash)
-  if (header === undefined) throw new NotHeldError({ kind: 'header', hash })
+  if (header === undefined) throw new NotStoredError({ kind: 'header', hash })
   return { number: header.number - 1, hash: header.parentHash }
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../params/schema.js'
 
 /** Kind of data → the stored kind with which it is pruned. */
-const heldKinds = {
+const storedKinds = {
   state: 'state',
   tx: 'bodies',
   logs: 'receipts',
@@ -28,8 +28,8 @@ const heldKinds = {
   blocks: 'bodies',
   stateproofs: 'trie',
 } as const
-const kindsHeld = Object.keys(heldKinds) as (keyof typeof heldKinds)[]
-const heldSchema = objectSchema('Held', { disabled: booleanSchema, oldestBlock: quantitySchema })
+const kindsStored = Object.keys(storedKinds) as (keyof typeof storedKinds)[]
+const storedSchema = objectSchema('Stored', { disabled: booleanSchema, oldestBlock: quantitySchema })
 
 const contractsSchema = mapSchema('addresses by name', textSchema, addressSchema)
 const integerSchema = { type: 'integer', minimum: 0 }
@@ -121,18 +121,18 @@ export const nodeMethods = {
     memo: 'head',
     result: objectSchema('Capabilities', {
       head: objectSchema('HeadName', { number: quantitySchema, hash: hashSchema }),
-      ...Object.fromEntries(kindsHeld.map((kind) => [kind, heldSchema])),
+      ...Object.fromEntries(kindsStored.map((kind) => [kind, storedSchema])),
     }),
     run({ head, chain }) {
-      const { oldest, kind: held } = chain
-      const isHeld = (kind: string): boolean =>
-        held.state !== 'none' ||
+      const { oldest, kind: kept } = chain
+      const isStored = (kind: string): boolean =>
+        kept.state !== 'none' ||
         kind === 'blocks' ||
         kind === 'tx' ||
-        (held.hasReceipts && (kind === 'receipts' || kind === 'logs'))
-      const everything = kindsHeld.map((kind) => [
+        (kept.hasReceipts && (kind === 'receipts' || kind === 'logs'))
+      const everything = kindsStored.map((kind) => [
         kind,
-        { disabled: !isHeld(kind), oldestBlock: toQuantity(oldest[heldKinds[kind]]) },
+        { disabled: !isStored(kind), oldestBlock: toQuantity(oldest[storedKinds[kind]]) },
       ])
       const { number, hash } = head
       return JSON.stringify({
@@ -200,7 +200,7 @@ export const nodeMethods = {
     memo: 'head',
     result: { type: 'object', title: 'OpenRPC document', required: ['openrpc', 'info', 'methods'] },
     run({ openRpc, chain }) {
-      const own = { 'x-basis': basisOf(chain.identity), 'x-oldest': chain.heldFrom }
+      const own = { 'x-basis': basisOf(chain.identity), 'x-oldest': chain.storedFrom }
       return concatBytes(openRpc.subarray(0, -1), Buffer.from(`,${JSON.stringify(own).slice(1)}`))
     },
   }),

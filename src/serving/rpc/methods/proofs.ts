@@ -171,8 +171,8 @@ export const proofMethods = {
 
 /** Returns the cached answer of a key, or makes it; the cache may store it. */
 function kept(proofs: AnswerCache, key: string, make: () => Uint8Array | Promise<Uint8Array>) {
-  const held = proofs.read(key)
-  if (held !== undefined) return held
+  const cached = proofs.read(key)
+  if (cached !== undefined) return cached
   const keep = (json: Uint8Array) => {
     proofs.keep(key, json)
     return json

@@ -67,8 +67,8 @@ async function fill(
   call: CallObject,
   rest: RestOfRun,
 ): Promise<{ readonly raw: string; readonly nonce: string; readonly gas: string }> {
-  const [, , whenHeld] = rest
-  const filled = await whenHeld(() => fillMethods.eth_fillTransaction.run(network, [call], ...rest))
+  const [, , whenStored] = rest
+  const filled = await whenStored(() => fillMethods.eth_fillTransaction.run(network, [call], ...rest))
   const { raw, tx } = JSON.parse(Buffer.from(filled as Uint8Array).toString('utf8'))
   return { raw, nonce: tx.nonce, gas: tx.gas }
 }

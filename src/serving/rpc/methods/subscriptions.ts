@@ -48,14 +48,14 @@ export const subscriptionMethods = {
     price: (args) => 10 + countKeysOf(args),
     effect: true,
     result: textSchema,
-    run({ streams, pendingStreams }, args, context, _turnMsMax, whenHeld) {
+    run({ streams, pendingStreams }, args, context, _turnMsMax, whenStored) {
       const { subscriber } = context
       if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
       const wanted = decodeSubscription(args, subscriber.limits, (keys) =>
         subscriber.requireRoom(bytesOfSubscription(keys)),
       )
       // Missing data shows before anything is opened, so repeating this is safe.
-      const opened = whenHeld(() => openStream(wanted, subscriber, streams, pendingStreams))
+      const opened = whenStored(() => openStream(wanted, subscriber, streams, pendingStreams))
       return whenKnown(opened, (stream) => {
         context.onFinished(() => stream.start())
         return `"${stream.id}"`

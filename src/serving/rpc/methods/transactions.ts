@@ -103,7 +103,7 @@ export const transactionMethods = {
     effect: true,
     price: 60,
     result: receiptSchema,
-    async run({ upstreamCalls, streams, limits }, [raw, asked = 0], context, _turnMsMax, whenHeld) {
+    async run({ upstreamCalls, streams, limits }, [raw, asked = 0], context, _turnMsMax, whenStored) {
       if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
       const hash = await upstreamCalls.send(raw)
       const sinceMs = performance.now()
@@ -112,7 +112,7 @@ export const transactionMethods = {
         syncWaitMsMax,
         limits.requestMsMax - lastAnswerMs,
       )
-      const receipt = await whenHeld(() => streams.awaitReceipt(hash, sinceMs + waitMs, context))
+      const receipt = await whenStored(() => streams.awaitReceipt(hash, sinceMs + waitMs, context))
       if (receipt === undefined) throw new FaultError({ kind: 'SentNotMined', waitMs, hash })
       return receipt
     },

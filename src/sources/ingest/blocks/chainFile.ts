@@ -77,8 +77,8 @@ export async function* readChainFile(
 
 /** End of the block at `start`; undefined while its header has not arrived. */
 function blockEnd(pending: Uint8Array, start: number, offset: number, path: string): number | undefined {
-  const held = pending.length - start
-  if (held === 0) return undefined
+  const pendingBytes = pending.length - start
+  if (pendingBytes === 0) return undefined
   try {
     const { isList, end } = readRlpHeader(pending, start)
     if (!isList) throw new RlpError('expected an RLP list, found other data', start)
@@ -87,7 +87,7 @@ function blockEnd(pending: Uint8Array, start: number, offset: number, path: stri
     return end
   } catch (error) {
     if (!(error instanceof RlpError)) throw error
-    if (error.why === 'length cut short' && held < rlpHeaderBytesMax) return undefined
+    if (error.why === 'length cut short' && pendingBytes < rlpHeaderBytesMax) return undefined
     throw new ChainFileError(`${path}: no block at byte ${offset + start}: ${error.why}`)
   }
 }

@@ -71,7 +71,7 @@ export class ImportSession {
       throw error
     }
     const now = performance.now()
-    if (now - this.#committed >= this.#commitMs || this.#store.heldRows >= rowsPerCommit) {
+    if (now - this.#committed >= this.#commitMs || this.#store.uncommittedRows >= rowsPerCommit) {
       await this.#flushed
       this.#flushed = this.#flush()
       // An error of the commit is thrown at the next commit, which awaits it.
@@ -121,7 +121,7 @@ export class ImportSession {
         this.#count(await this.#importer.importBlock({ ...parseBlock(rlp), isContentChecked: true }))
       }
     } catch (error) {
-      await this.#store.abandonHeld()
+      await this.#store.abandonDelayed()
       throw error
     }
     await this.commit()

@@ -42,7 +42,7 @@ import {
 } from '../../../primitives/bytes.js'
 import { FaultError, InvalidBlockError, messageRefused, OperatorError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
-import { NotHeldError } from '../../../primitives/notHeld.js'
+import { NotStoredError } from '../../../primitives/notStored.js'
 import { putNewest } from '../../../primitives/putNewest.js'
 import { decodeRlpList, encodeRlp, type RlpItem } from '../../../primitives/rlp.js'
 import { checkAccessListLength, checkHeader } from '../blocks/blockRules.js'
@@ -138,7 +138,7 @@ interface Execution {
   readonly failed: { readonly tx: SentTransaction; readonly why: string } | undefined
 }
 
-/** Runs work on the state after the head; throws NotHeldError if that lacks something. */
+/** Runs work on the state after the head; throws NotStoredError if that lacks something. */
 export type RunOnState = <T>(run: (state: StateView) => T) => T
 
 export class BlockMaker {
@@ -304,7 +304,7 @@ export class BlockMaker {
       offers = this.#offersFor(draft, byTip(ready, draft.header.baseFeePerGas ?? 0n))
       made = { ...this.#execute(draft, [], offers), sent: offers.taken }
     } catch (error) {
-      if (error instanceof NotHeldError) throw error
+      if (error instanceof NotStoredError) throw error
       // The block as a whole fails. The search finds the transaction that causes it.
       made = this.#dropFailed(number, this.#executeSome(draft, offers?.taken ?? []))
     }
@@ -422,7 +422,7 @@ export class BlockMaker {
         runs = next
         next = Math.floor((runs + fails) / 2)
       } catch (error) {
-        if (error instanceof NotHeldError) throw error
+        if (error instanceof NotStoredError) throw error
         const rule = error instanceof InvalidBlockError ? error : undefined
         if (next === 0)
           throw rule ? new OperatorError(`block ${number} cannot be made: ${rule.message}`) : error

@@ -13,7 +13,7 @@ import { StoreError } from '../../../data/store/lmdb/environment.js'
 import { type Address, bytesToHex, type Hash32 } from '../../../primitives/bytes.js'
 import { FaultError, messageRefused } from '../../../primitives/faults.js'
 import { excerpt } from '../../../primitives/jsonType.js'
-import { NotHeldError } from '../../../primitives/notHeld.js'
+import { NotStoredError } from '../../../primitives/notStored.js'
 import { sourceEnded } from '../thread/callAnswerer.js'
 import type { DevelopPlan } from '../thread/messages.js'
 import { Ticker } from '../thread/pace.js'
@@ -150,7 +150,7 @@ export class Developer {
     try {
       this.maker.make(timestamp, payment)
     } catch (error) {
-      if (error instanceof NotHeldError) return false
+      if (error instanceof NotStoredError) return false
       const isCallers = error instanceof FaultError || error instanceof StoreError
       if (!isCallers) this.#events.tell(`no blocks are made: ${(error as Error).message}`)
       throw error

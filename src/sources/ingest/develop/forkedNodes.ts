@@ -25,9 +25,9 @@ import { emptyCodeHash } from '../../../primitives/keccak.js'
 import {
   type FetchMissing,
   MissingStateError,
-  NotHeldError,
+  NotStoredError,
   type Wanted,
-} from '../../../primitives/notHeld.js'
+} from '../../../primitives/notStored.js'
 import type { UpstreamOptions } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
 import { HeaderLinks, type LinkedHeader } from '../gateway/headerLinks.js'
@@ -152,7 +152,7 @@ export class ForkedNodes {
       try {
         return work()
       } catch (error) {
-        if (!(error instanceof NotHeldError)) throw error
+        if (!(error instanceof NotStoredError)) throw error
         const { forkRoundsMax } = this.#plan
         if (round === forkRoundsMax)
           throw messageRefused(`this reads more of the forked chain than ${forkRoundsMax} fetches bring`)
@@ -265,7 +265,7 @@ export function runCollecting<T>(below: StateView, run: (state: StateView) => T)
     try {
       return read()
     } catch (error) {
-      if (!(error instanceof NotHeldError)) throw error
+      if (!(error instanceof NotStoredError)) throw error
       missing.push(error.wanted)
       return undefined
     }

@@ -32,7 +32,7 @@ import {
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import { NotHeldError, type Wanted } from '../../../primitives/notHeld.js'
+import { NotStoredError, type Wanted } from '../../../primitives/notStored.js'
 
 /** A block, and the root of the state after it. */
 export interface BaseState {
@@ -83,7 +83,7 @@ export class ForkedWriter extends GatewayWriter {
       this.writeNextBlock(undefined)
       this.commit(() => {
         const { meta } = this.tables
-        meta.removeSync(metaKeys.held)
+        meta.removeSync(metaKeys.stored)
         for (const key of [...this.#changedKeys(noBytes, 20), ...this.#changedKeys(noBytes, 52)])
           meta.removeSync(concatBytes(metaKeys.changedHere, key))
       })
@@ -118,7 +118,7 @@ export class ForkedWriter extends GatewayWriter {
     return this.#base
   }
 
-  /** The state after the head. Its reads throw NotHeldError for values that were not fetched. */
+  /** The state after the head. Its reads throw NotStoredError for values that were not fetched. */
   get headState(): StateView {
     const { hash } = this.head
     const header = decodeHeader(this.readHeader(hash) as Uint8Array)
@@ -134,7 +134,7 @@ export class ForkedWriter extends GatewayWriter {
   #stateAt(block: Hash32, root: Hash32): StateView {
     const readCode = (codeHash: Hash32) => {
       const code = this.readCode(codeHash)
-      if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
+      if (code === undefined) throw new NotStoredError({ kind: 'code', hash: codeHash })
       return code
     }
     const readNode = (nodeHash: Uint8Array) => this.readNode(nodeHash)
@@ -163,12 +163,12 @@ export class ForkedWriter extends GatewayWriter {
     return toMinimalBytes(BigInt(terminalTotalDifficulty))
   }
 
-  /** Throws NotHeldError for a block below the base that BLOCKHASH can read and that is not linked yet. */
+  /** Throws NotStoredError for a block below the base that BLOCKHASH can read and that is not linked yet. */
   override readCanonicalHash(number: number): Hash32 | undefined {
     const hash = super.readCanonicalHash(number)
     const above = this.readHead() === undefined ? 0 : this.base.number
     if (hash === undefined && number >= 0 && number < above && number >= above - ancestorsMax)
-      throw new NotHeldError({ kind: 'canonical', number })
+      throw new NotStoredError({ kind: 'canonical', number })
     return hash
   }
 
@@ -180,7 +180,7 @@ export class ForkedWriter extends GatewayWriter {
       if (forkNumber < head) this.#goBack(head, forkNumber)
       for (const diff of blockDiffs) this.#append(diff)
       // Values of a gateway's heads are not kept: each is found from the state root of its own block.
-      this.commit(() => this.tables.meta.removeSync(metaKeys.held))
+      this.commit(() => this.tables.meta.removeSync(metaKeys.stored))
     })
   }
 
@@ -250,7 +250,7 @@ export class ForkedWriter extends GatewayWriter {
 
   /**
    * Accounts after the head that differ from the base's, as stored rows; one that is gone has none of its own left. Throws
-   * NotHeldError for a value that was not fetched, as does {@link changedSlotsOf}.
+   * NotStoredError for a value that was not fetched, as does {@link changedSlotsOf}.
    */
   *changedAccounts(): Generator<readonly [Address, Uint8Array]> {
     const { headState, baseState } = this

@@ -131,7 +131,7 @@ export class Engine {
       await this.#parts.importer.makeHead(chosen)
       for (const mark of moved) if (mark !== undefined) this.#store.writeMarker(...mark)
     } catch (error) {
-      await this.#store.abandonHeld()
+      await this.#store.abandonDelayed()
       if (error instanceof BadBlockError) return rejected(this.reject(error, head, chosen.parentHash))
       if (error instanceof OperatorError) throw new EngineError('tooDeepReorg', error.message)
       throw error

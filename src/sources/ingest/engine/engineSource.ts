@@ -126,11 +126,11 @@ async function openUpstreams(
 ): Promise<Upstreams | undefined> {
   if (nodes.length === 0) return undefined
   const { chainId, genesisHash } = requireIdentity(store)
-  const held = () => {
+  const storedBlock = () => {
     const block = store.readMarker('finalized')
     return block && { number: block.number, hash: bytesToHex(block.hash) }
   }
-  const chain = { chainId: BigInt(chainId), genesisHash, held }
+  const chain = { chainId: BigInt(chainId), genesisHash, storedBlock }
   const upstreams = new Upstreams(nodes, { chain, pollMs, log })
   onEnd(() => upstreams.close())
   await upstreams.check(checkMs)

@@ -201,7 +201,7 @@ export class GapFiller {
       try {
         await this.#parts.importer.makeHead({ number: number - 1, hash: parentHash })
       } catch (error) {
-        await this.#store.abandonHeld()
+        await this.#store.abandonDelayed()
         throw this.#asRefused(error, head, parentHash)
       }
       await this.#store.commitBatch()

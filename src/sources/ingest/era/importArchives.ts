@@ -121,12 +121,12 @@ class ArchiveImport {
     const { first, count, file } = archive
     const records: PreviousBlock[] = []
     let previous = before
-    let heldBytes = 0
+    let waitingBytes = 0
     for (const block of archive.blocks()) {
       const number = first + records.length
       const checked: CheckedBlock = checks.check(block, number, previous)
       if (number === 0) this.#checkGenesis(archive, checked)
-      heldBytes += this.#store.add({
+      waitingBytes += this.#store.add({
         number,
         hash: checked.hash,
         header: block.header,
@@ -135,9 +135,9 @@ class ArchiveImport {
         receipts: block.receipts,
         totalDifficulty: toMinimalBytes(checked.totalDifficulty),
       })
-      if (heldBytes >= commitBytes) {
+      if (waitingBytes >= commitBytes) {
         await this.#store.commitBatch()
-        heldBytes = 0
+        waitingBytes = 0
       }
       this.#tally.gas += checked.header.gasUsed
       previous = { number, hash: checked.hash, totalDifficulty: checked.totalDifficulty }

@@ -60,16 +60,16 @@ class BeneathImport {
     const { first, count, file } = archive
     const last = first + count - 1
     let expected = this.#hashAt(last, archive)
-    let heldBytes = 0
+    let waitingBytes = 0
     for (let number = last; number >= first; number--) {
-      const held = this.#heldWhole(number, expected, archive.hasReceipts)
-      if (held === undefined) heldBytes += this.#takeBlock(archive, number, expected)
+      const stored = this.#storedWhole(number, expected, archive.hasReceipts)
+      if (stored === undefined) waitingBytes += this.#takeBlock(archive, number, expected)
       else this.#tally.known++
-      const { header } = held ?? (this.#store.readCanonicalRow(number) as StoredBlock)
+      const { header } = stored ?? (this.#store.readCanonicalRow(number) as StoredBlock)
       expected = decodeHeader(header).parentHash
-      if (heldBytes >= commitBytes) {
+      if (waitingBytes >= commitBytes) {
         await this.#store.commitBatch()
-        heldBytes = 0
+        waitingBytes = 0
       }
       this.#tally.number = number
       if (await this.#tally.turn((file.bytes * (last - number + 1)) / count)) return false
@@ -103,7 +103,7 @@ class BeneathImport {
   }
 
   /** A linked block, if the store has everything of it that the archive has. */
-  #heldWhole(number: number, hash: Hash32, withReceipts: boolean): StoredBlock | undefined {
+  #storedWhole(number: number, hash: Hash32, withReceipts: boolean): StoredBlock | undefined {
     if (number < (this.#store.readLinkedFrom() as number)) return undefined
     const row = this.#store.readCanonicalRow(number)
     if (row === undefined || !row.is(hash)) throw new Error(`block ${number} is not linked to the head`)

@@ -53,7 +53,7 @@ export class Replica {
         this.#apply(entry)
       } catch (error) {
         if (!(error instanceof BlockDiffError)) {
-          await store.abandonHeld()
+          await store.abandonDelayed()
           throw error
         }
         await store.commitBatch()
@@ -61,7 +61,7 @@ export class Replica {
           `entry ${entry.sequence} of the feed is refused: ${error.message}; the store stays at block ${store.readHead()?.number}`,
         )
       }
-      if (store.heldRows >= rowsPerCommit && entry.block.number >= seen) {
+      if (store.uncommittedRows >= rowsPerCommit && entry.block.number >= seen) {
         await this.#beginCommit()
         seen = entry.block.number
       }

@@ -41,7 +41,7 @@ const stateMs = 500
  * Next step after a check of the claimed head: wait for news, check again at once, or after a pause. `held`: the node
  * is paused for longer.
  */
-type Next = 'idle' | 'again' | 'later' | 'held'
+type Next = 'idle' | 'again' | 'later' | 'paused'
 
 /** The claimed chain cannot be followed, but this does not prove that its node lies. */
 class NotFollowedError extends Error {}
@@ -130,7 +130,7 @@ export class Follower {
         this.#tellState()
         if (this.#signal.aborted) break
         if (next === 'idle') await this.#idle()
-        else if (next === 'held') await waitFor(this.#news.promise, stateMs)
+        else if (next === 'paused') await waitFor(this.#news.promise, stateMs)
         else if (next === 'later') {
           // The announced block may no longer exist.
           void this.#upstreams.poll()
@@ -169,7 +169,7 @@ export class Follower {
   }
 
   async #tryToReach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
-    if (this.#setbacks.isPaused(upstream)) return 'held'
+    if (this.#setbacks.isPaused(upstream)) return 'paused'
     try {
       const next = await this.#reach(claim, upstream)
       if (next !== 'later') this.#setbacks.overcome(upstream, claim.number, next === 'again')

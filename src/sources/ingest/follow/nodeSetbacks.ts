@@ -25,7 +25,7 @@ export class NodeSetbacks {
   readonly #upstreams: Upstreams
   readonly #report: (message: IngestMessage) => void
   /** By node: the end and the length of its pause. */
-  readonly #heldOff = new Map<Upstream, { readonly untilMs: number; readonly ms: number }>()
+  readonly #pauses = new Map<Upstream, { readonly untilMs: number; readonly ms: number }>()
   /** By node: since when it claims a block that no node has. */
   readonly #missedSince = new Map<Upstream, number>()
   /** By name of a node: the highest number of its heads. */
@@ -45,7 +45,7 @@ export class NodeSetbacks {
   }
 
   isPaused(upstream: Upstream): boolean {
-    return performance.now() < (this.#heldOff.get(upstream)?.untilMs ?? 0)
+    return performance.now() < (this.#pauses.get(upstream)?.untilMs ?? 0)
   }
 
   /**
@@ -53,9 +53,9 @@ export class NodeSetbacks {
    * one message if there are no others, or they do not help, or the node does not lead alone.
    */
   pauseNode(upstream: Upstream, number: number, why: string): void {
-    const before = this.#latelyHeldOff(upstream)
+    const before = this.#latelyPaused(upstream)
     const ms = before === undefined ? holdOffMs : Math.min(2 * before.ms, holdOffMsMax)
-    this.#heldOff.set(upstream, { untilMs: performance.now() + ms, ms })
+    this.#pauses.set(upstream, { untilMs: performance.now() + ms, ms })
     this.#upstreams.choice.doubt()
     const isAlone = this.#upstreams.answering.every((other) => other === upstream)
     const isError = isAlone || before !== undefined || this.#upstreams.quorum > 1
@@ -67,14 +67,14 @@ export class NodeSetbacks {
   }
 
   /** The last pause of a node. It starts over if others led without it for twice as long. */
-  #latelyHeldOff(upstream: Upstream): { readonly ms: number } | undefined {
-    const before = this.#heldOff.get(upstream)
+  #latelyPaused(upstream: Upstream): { readonly ms: number } | undefined {
+    const before = this.#pauses.get(upstream)
     return before && performance.now() <= before.untilMs + 2 * before.ms ? before : undefined
   }
 
   /** The head `number` of a node was imported, or a block on the path to it. */
   overcome(upstream: Upstream, number: number, isBlockTaken: boolean): void {
-    this.#heldOff.delete(upstream)
+    this.#pauses.delete(upstream)
     this.#missedSince.delete(upstream)
     // A node that is behind has not yet claimed the head that could not be followed.
     if (isBlockTaken || number >= (this.#trouble?.number ?? 0)) this.#trouble = undefined

@@ -18,10 +18,10 @@ import { emptyTrieRoot, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlp, decodeRlpList, RlpError, rlpBytes } from '../../../primitives/rlp.js'
 import { LackError, LieError, NotProvedError } from '../nodes/lie.js'
 
-/** The form of a state trie, and with `isLoose` that it may not match the header's state root. */
+/** The form of a state trie, and with `isReportable` that it may not match the header's state root. */
 export interface StateForm {
   readonly trieForm?: TrieForm | undefined
-  readonly isLoose?: boolean
+  readonly isReportable?: boolean
 }
 
 /** Items of an account of Ethereum (yellow paper 4.1). */
@@ -37,12 +37,12 @@ interface ProofQuestion {
  * Members that are absent or of another form count as no nodes. If nodes are missing, throws {@link LieError} if the
  * answer has other nodes that the roots do not lead to, else {@link LackError}. The omitted parts depend on the
  * request, so otherwise a caller could have an honest node accused. Throws {@link NotProvedError} if the data under the
- * root has another form, or if nodes are missing with `isLoose`.
+ * root has another form, or if nodes are missing with `isReportable`.
  */
 export function checkProof(
   answer: unknown,
   question: ProofQuestion,
-  { trieForm, isLoose = false }: StateForm = {},
+  { trieForm, isReportable = false }: StateForm = {},
 ): ProvedState {
   const given = new GivenNodes(answer)
   try {
@@ -51,7 +51,7 @@ export function checkProof(
     if (error instanceof MissingNodeError) {
       const [address, root] = [question.address, question.stateRoot].map(bytesToHex)
       const what = `a proof of ${address} that lacks the node ${bytesToHex(error.hash)} under the state root ${root}`
-      if (isLoose) throw new NotProvedError(what)
+      if (isReportable) throw new NotProvedError(what)
       throw given.hasOthers(question, trieForm) ? new LieError(what) : new LackError([], what)
     }
     // Nodes are found by their hashes, so the root itself leads to the unreadable data.

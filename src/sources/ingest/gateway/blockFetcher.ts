@@ -100,7 +100,7 @@ export class BlockFetcher {
     found: T | undefined,
     rows: (found: T) => readonly Uint8Array[],
   ): Promise<T | undefined> {
-    if (found?.reported?.faith !== 'none' || this.#quorum() === 1) return found
+    if (found?.reported?.evidence !== 'none' || this.#quorum() === 1) return found
     const byRows = new Map<string, T[]>()
     const agreed = await this.proving.agree(read, (each) => {
       const key = rows(each).map(bytesToHex).join()
@@ -108,7 +108,7 @@ export class BlockFetcher {
       return each.reported === undefined ? key : `${key} ${sortedJson(each.reported.json)}`
     })
     if (agreed?.reported !== undefined)
-      return { ...agreed, reported: { ...agreed.reported, faith: 'quorum' } }
+      return { ...agreed, reported: { ...agreed.reported, evidence: 'quorum' } }
     // Members that are not in the rows come from one node alone.
     const [alike] = [...byRows.values()].find(({ length }) => length >= this.#quorum()) ?? []
     if (alike?.reported === undefined)
@@ -138,7 +138,7 @@ export class BlockFetcher {
 
   /** For a block with transactions of unknown types: its receipts may have unknown fields, too. */
   get #unknownFamily(): ChainFamily {
-    return { ...this.#schedule.family, loose: ['receipts'] }
+    return { ...this.#schedule.family, reportable: ['receipts'] }
   }
 
   /** A block with transactions of unknown types. */

@@ -82,8 +82,8 @@ const noHeader: Json = {
 const baseFeeField = 'baseFeePerGas'
 
 /** Whether a mismatch makes a part unproved instead of a lie. */
-function mayBeReported({ parts, loose }: ChainFamily, part: NetworkPart): boolean {
-  return parts[part] === 'reported' || loose.includes(part)
+function mayBeReported({ parts, reportable }: ChainFamily, part: NetworkPart): boolean {
+  return parts[part] === 'reported' || reportable.includes(part)
 }
 
 /** Throws {@link LieError} for a part that its family always proves. */
@@ -301,7 +301,7 @@ export function readFamilyReceipts(
       'receipts',
       `receipts of block ${header.number} that have another root than its header`,
     )
-  const isCovered = reported.faith === 'proved' && isRight && !hasUnrooted
+  const isCovered = reported.evidence === 'proved' && isRight && !hasUnrooted
   return {
     row: encodeRlp(encoded),
     reported: reportedOf(receiptsAnew(list, transactions, hash, header), isCovered),
@@ -345,7 +345,7 @@ function positionOf(hash: Hash32, { number }: Header, index: number) {
 }
 
 function reportedOf(json: unknown, isCovered: boolean): ReportedJson {
-  return { faith: isCovered ? 'proved' : 'none', json: Buffer.from(JSON.stringify(json)) }
+  return { evidence: isCovered ? 'proved' : 'none', json: Buffer.from(JSON.stringify(json)) }
 }
 
 /** The parts of a block that are stored beside its header. */

@@ -8,8 +8,8 @@ import { decodeHeader, type Header } from '../../../data/chain/header.js'
 import { decodeAccount, emptyAccount, encodeAccount, isEmptyAccount } from '../../../data/state/account.js'
 import type { Change } from '../../../data/store/blockDiff.js'
 import type { FetchedReceipts, GatewayWriter, ProvedState } from '../../../data/store/gatewayWriter.js'
-import type { AccountChange, BlockChanges } from '../../../data/store/heldValues.js'
-import { unknownRoot } from '../../../data/store/layouts/heldRows.js'
+import { unknownRoot } from '../../../data/store/layouts/storedValueRows.js'
+import type { AccountChange, BlockChanges } from '../../../data/store/storedValues.js'
 import { bytesToBigInt, bytesToHex, type Hash32, latin1Key, noBytes } from '../../../primitives/bytes.js'
 import { waitedForLater } from '../../../primitives/deferred.js'
 import { FaultError } from '../../../primitives/faults.js'
@@ -86,13 +86,13 @@ export class HeadReader {
     isLast = true,
   ): Promise<WholeBlock | undefined> {
     const first = this.#best(way)
-    const held = this.#store.readReceipts(hash)
+    const stored = this.#store.readReceipts(hash)
     const readReceipts = () => this.#fetcher.readReceipts(hash, waitedForLater(block), first)
     const isHot = way === 'proofs' && isLast
     const [found, changed, receipts, hot] = await Promise.all([
       block,
       this.#changes(hash, block, way),
-      held === undefined && way !== 'witness' ? readReceipts() : held && { row: held },
+      stored === undefined && way !== 'witness' ? readReceipts() : stored && { row: stored },
       isHot ? this.#readHot(hash, block) : undefined,
     ])
     if (found === undefined) return undefined
@@ -181,7 +181,7 @@ export class HeadReader {
     if (parent === undefined) return { changes: undefined }
     return this.#executor.execute(answer, block, {
       parent,
-      slotsOf: (address) => this.#store.heldSlotsOf(address),
+      slotsOf: (address) => this.#store.storedSlotsOf(address),
       hashAt: (number) => this.#ancestorHash(block.header, number),
     })
   }

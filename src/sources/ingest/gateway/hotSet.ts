@@ -1,6 +1,6 @@
-import type { HeldUse } from '../../../data/store/heldUse.js'
-import type { ProvedValues } from '../../../data/store/heldValues.js'
-import { heldKey } from '../../../data/store/layouts/heldRows.js'
+import { storedValueKey } from '../../../data/store/layouts/storedValueRows.js'
+import type { ProvedValues } from '../../../data/store/storedValues.js'
+import type { ValueUse } from '../../../data/store/valueUse.js'
 import { type Address, type Hash32, latin1Key, latin1KeyToBytes } from '../../../primitives/bytes.js'
 
 /** Time for which an item stays in the hot set after its last read. */
@@ -24,14 +24,14 @@ export interface HotQuestion {
 
 /** Proved data in use: if the changes of blocks are unknown, it is proved again with each head. */
 export class HotSet {
-  readonly #use: HeldUse
+  readonly #use: ValueUse
   readonly #limits: HotLimits
   /** Address → slots, as {@link latin1Key}; the most recently proved comes last. */
   readonly #accounts = new Map<string, Set<string>>()
   #units = 0
   #bytesPerUnit = 0
 
-  constructor(use: HeldUse, limits: HotLimits) {
+  constructor(use: ValueUse, limits: HotLimits) {
     this.#use = use
     this.#limits = limits
   }
@@ -60,8 +60,8 @@ export class HotSet {
     for (const [name, slots] of [...this.#accounts].reverse()) {
       const address = latin1KeyToBytes(name) as Uint8Array as Address
       const hot = [...slots].map((slot) => latin1KeyToBytes(slot) as Uint8Array as Hash32)
-      const used = hot.filter((slot) => this.#use.ageMs(heldKey('slot', address, slot)) < hotMs)
-      const isUsed = used.length > 0 || this.#use.ageMs(heldKey('account', address)) < hotMs
+      const used = hot.filter((slot) => this.#use.ageMs(storedValueKey('slot', address, slot)) < hotMs)
+      const isUsed = used.length > 0 || this.#use.ageMs(storedValueKey('account', address)) < hotMs
       if (!isUsed || room <= 0) continue
       const chosen = used.slice(0, Math.max(0, room - 1))
       room -= chosen.length + 1

@@ -104,7 +104,7 @@ export class LogFiller {
     const linkedFrom = this.#store.readLinkedFrom()
     if (head === undefined || linkedFrom === undefined) return false
     const lowest = Math.max(this.#options.from, linkedFrom)
-    if (this.#fillHeld(lowest, head.number)) {
+    if (this.#fillStored(lowest, head.number)) {
       await pause(0, this.#ending.signal)
       return true
     }
@@ -118,7 +118,7 @@ export class LogFiller {
   }
 
   /** Adds stored blocks, from the lowest needed one that is not indexed; returns whether there were any. */
-  #fillHeld(lowest: number, head: number): boolean {
+  #fillStored(lowest: number, head: number): boolean {
     const ranges = this.#store.readLogRanges()
     const first = logRangeAt(ranges, lowest) === undefined ? lowest : lastAlike(ranges, lowest) + 1
     let next = first
@@ -173,18 +173,18 @@ export class LogFiller {
   /** The missing parts of a block, proved; `first` is asked first. */
   async #fetch(row: StoredBlock, header: Header, first: Upstream | undefined): Promise<FetchedParts> {
     const hash = hashOf(row)
-    const held = this.#store.readReceipts(hash)
+    const stored = this.#store.readReceipts(hash)
     const [block, receipts] = await Promise.all([
       row.hasBody ? undefined : this.#fetcher.readBlock(hash, first),
-      held === undefined
+      stored === undefined
         ? this.#fetcher.readReceipts(hash, { hash, header, reported: this.#store.readReported(hash) }, first)
-        : { row: held },
+        : { row: stored },
     ])
     if (receipts === undefined || (block === undefined && !row.hasBody)) {
       throw new Error(`no upstream has the transactions and receipts of block ${header.number}`)
     }
     if (block !== undefined) this.#fetcher.noteKept('body')
-    if (held === undefined) this.#fetcher.noteKept('receipts')
+    if (stored === undefined) this.#fetcher.noteKept('receipts')
     return { hash, receipts, content: block && contentOf(block) }
   }
 }

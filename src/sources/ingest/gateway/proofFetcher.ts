@@ -10,8 +10,8 @@ import { MissingNodeError } from '../../../data/state/trieNode.js'
 import { provedState } from '../../../data/state/trieState.js'
 import type { BlockName } from '../../../data/store/chainRows.js'
 import type { CodeOwner, GatewayWriter, ProvedState } from '../../../data/store/gatewayWriter.js'
-import type { BlockChanges, ProvedValues } from '../../../data/store/heldValues.js'
 import { transactionHashes } from '../../../data/store/storedBlock.js'
+import type { BlockChanges, ProvedValues } from '../../../data/store/storedValues.js'
 import {
   type Address,
   bytesOfHex,
@@ -26,7 +26,7 @@ import {
 import { waitedForLater } from '../../../primitives/deferred.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../../primitives/keccak.js'
-import { type Wanted, type WantingCall, wantedKey } from '../../../primitives/notHeld.js'
+import { type Wanted, type WantingCall, wantedKey } from '../../../primitives/notStored.js'
 import { accessListMethods, askAccessList, checkAccessList } from '../nodes/askedParts.js'
 import { askState, type StateBlock } from '../nodes/askState.js'
 import { LackError, LieError, MovedError } from '../nodes/lie.js'
@@ -117,7 +117,7 @@ function touchedBy(
 }
 
 /** `held`: stored. `absent`: no asked node has it. */
-export type Outcome = 'held' | 'absent'
+export type Outcome = 'stored' | 'absent'
 
 type WantedState = Extract<Wanted, { readonly kind: 'state' }>
 
@@ -155,7 +155,7 @@ export class ProofFetcher extends BlockFetcher {
   async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
     if (wanted.kind === 'receipts' && wanted.search !== undefined) this.#searches.note(wanted.search)
     // The proof of another account may have had all needed nodes; then no node is asked.
-    if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'held'
+    if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'stored'
     if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
       const [outcome] = await Promise.all([this.#fetchOnce(wanted), this.#fetchAhead(wanted, call)])
       return outcome
@@ -212,8 +212,8 @@ export class ProofFetcher extends BlockFetcher {
     const head = headOf(this.#store)
     if (head === undefined) return undefined
     const { stateRoot } = head.header
-    const held = this.#store.readHeldAccount(address)
-    if (held !== undefined) return (held.length === 0 ? emptyAccount : decodeAccount(held)).nonce
+    const stored = this.#store.readStoredAccount(address)
+    if (stored !== undefined) return (stored.length === 0 ? emptyAccount : decodeAccount(stored)).nonce
     await this.#fetchOnce({ kind: 'state', block: head.hash, stateRoot, address, slots: [] })
     return (provedState(this.#store, stateRoot, head.hash).account(address) ?? emptyAccount).nonce
   }
@@ -222,7 +222,7 @@ export class ProofFetcher extends BlockFetcher {
     const block = await this.readBlock(hash)
     if (block === undefined) return 'absent'
     this.keep(block)
-    return 'held'
+    return 'stored'
   }
 
   keep(block: ProvedBlock): void {
@@ -241,7 +241,7 @@ export class ProofFetcher extends BlockFetcher {
     })
     if (row === undefined) throw unavailable(`no upstream has the receipts of block ${decoded.number}`)
     this.#store.putReceipts(hash, row)
-    return 'held'
+    return 'stored'
   }
 
   /** The hash in the header proves a block access list. */
@@ -258,7 +258,7 @@ export class ProofFetcher extends BlockFetcher {
     const list = await this.proving.prove(what, read, { methods: accessListMethods })
     if (list === undefined) throw unavailable(`no upstream has ${what}`)
     this.#store.putBlockAccessList(hash, list.rlp)
-    return 'held'
+    return 'stored'
   }
 
   /** Stores a header that no chain of headers links to the head. */
@@ -268,7 +268,7 @@ export class ProofFetcher extends BlockFetcher {
       throw unavailable(`fewer than ${this.#upstreams.quorum} upstreams agree on block ${number}`)
     }
     this.#store.putUnlinkedHeader(found)
-    return 'held'
+    return 'stored'
   }
 
   async #location(transactionHash: Hash32): Promise<Outcome> {
@@ -295,7 +295,7 @@ export class ProofFetcher extends BlockFetcher {
     const { blockHash, block, index } = found
     this.keep(block)
     this.#store.putLocation(transactionHash, { blockHash, index })
-    return 'held'
+    return 'stored'
   }
 
   /** Whether a block is part of the chain up to the head; below the stored headers a quorum decides. */
@@ -306,8 +306,8 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   get #form(): StateForm {
-    const { loose, proofs } = this.options.schedule.family
-    return { trieForm: proofs.trieForm, isLoose: loose.includes('state') }
+    const { reportable, proofs } = this.options.schedule.family
+    return { trieForm: proofs.trieForm, isReportable: reportable.includes('state') }
   }
 
   /** Asks by the block's hash, even for a block that is not canonical, or above the head. */
@@ -318,7 +318,7 @@ export class ProofFetcher extends BlockFetcher {
     const address = wanted.address as Address
     const question = { address, slots: slots as readonly Hash32[] }
     this.#keepState(await this.prove(question, block, stateRoot), block)
-    return 'held'
+    return 'stored'
   }
 
   /** Stores the values that the stored nodes prove; false if a node is missing. */
@@ -422,8 +422,8 @@ export class ProofFetcher extends BlockFetcher {
       if (this.#store.isCanonical(number, block) && this.#store.holds(address, slots, number)) return
       await this.#fetchOnce({ kind: 'state', block, stateRoot, address, slots })
       const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
-      const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
-      if (!isHeld) await this.#fetchOnce({ kind: 'code', hash: codeHash })
+      const isStored = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
+      if (!isStored) await this.#fetchOnce({ kind: 'code', hash: codeHash })
     }
     await Promise.all(touched.map(({ address, slots }) => read(address, slots).catch(() => undefined)))
   }
@@ -438,7 +438,7 @@ export class ProofFetcher extends BlockFetcher {
       (await this.#codeOf({ ...owner, block: head }, codeHash, true))
     if (code === undefined) throw unavailable(`no upstream has the code ${bytesToHex(codeHash)}`)
     this.#store.putCode(codeHash, code)
-    return 'held'
+    return 'stored'
   }
 
   /** Undefined if no node has the block or, with `mayDiffer`, if the account has other code there. */

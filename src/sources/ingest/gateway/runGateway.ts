@@ -8,7 +8,7 @@ import type { ChainIdentity } from '../../../data/store/chainRows.js'
 import { GatewayWriter } from '../../../data/store/gatewayWriter.js'
 import { pause } from '../../../primitives/deferred.js'
 import { OperatorError } from '../../../primitives/faults.js'
-import type { FetchMissing } from '../../../primitives/notHeld.js'
+import type { FetchMissing } from '../../../primitives/notStored.js'
 import { setTimeout } from '../../../primitives/timers.js'
 import { Upstream } from '../../upstream/upstream.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
@@ -94,7 +94,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
     // head.
     ends.add(heads.openWithin(headMsMax))
     const isReachable = await upstreams.check(checkMs)
-    if (signed !== undefined || !isReachable) heads.openHeld()
+    if (signed !== undefined || !isReachable) heads.openStored()
     ends.add(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) void keeper.follow(upstreams.head.claim)
     if (signed !== undefined) await signed.run(stopped)
@@ -138,7 +138,7 @@ class ReportedHeads {
   }
 
   /** Like {@link open}, but only if there is a head. */
-  openHeld(): void {
+  openStored(): void {
     if (this.#store.readHead() !== undefined) this.open()
   }
 

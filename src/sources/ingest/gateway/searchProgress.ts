@@ -1,4 +1,4 @@
-import type { SearchPlace } from '../../../primitives/notHeld.js'
+import type { SearchPlace } from '../../../primitives/notStored.js'
 
 /** Time between two log lines about a search, and before the first: most searches fetch for less time. */
 const lineMs = 5_000

@@ -1,6 +1,6 @@
 /** Limits the bytes that a gateway stores on disk: drops the longest unread data, past states first. */
 import type { GatewayWriter, StateTable } from '../../../data/store/gatewayWriter.js'
-import type { HeldUse } from '../../../data/store/heldUse.js'
+import type { ValueUse } from '../../../data/store/valueUse.js'
 
 /** Rows that are checked in one transaction: some milliseconds. */
 const rowsPerTurn = 2_048
@@ -12,7 +12,7 @@ const unreadMs = 600_000
 const pastBlocks = 256
 
 /** Tables in the order of checking, the largest first. */
-const tables: readonly StateTable[] = ['nodes', 'code', 'held']
+const tables: readonly StateTable[] = ['nodes', 'code', 'stored']
 
 interface SetBoundsOptions {
   /** Maximum bytes of values, nodes and code. */
@@ -23,14 +23,14 @@ interface SetBoundsOptions {
 
 export class SetBounds {
   readonly #store: GatewayWriter
-  readonly #use: HeldUse
+  readonly #use: ValueUse
   readonly #options: SetBoundsOptions
   readonly #pinned: ReadonlySet<string>
   #table = 0
   #next: Uint8Array = new Uint8Array(0)
   #unreadMs = unreadMs
 
-  constructor(store: GatewayWriter, use: HeldUse, options: SetBoundsOptions) {
+  constructor(store: GatewayWriter, use: ValueUse, options: SetBoundsOptions) {
     this.#store = store
     this.#use = use
     this.#options = options
@@ -63,6 +63,6 @@ export class SetBounds {
   }
 
   #isPinned(table: StateTable, key: Uint8Array): boolean {
-    return table === 'held' && this.#pinned.has(Buffer.from(key.subarray(1, 21)).toString('latin1'))
+    return table === 'stored' && this.#pinned.has(Buffer.from(key.subarray(1, 21)).toString('latin1'))
   }
 }

@@ -75,10 +75,10 @@ class GatewayCheck extends FaultList {
     this.#ranges = store.readLogRanges()
     const identity = requireIdentity(store)
     const schedule = ForkSchedule.of(identity)
-    const { parts, loose, proofs } = schedule.family
+    const { parts, reportable, proofs } = schedule.family
     this.#parts = new BlockParts(schedule)
     this.#hasOwnHeaders =
-      parts.headers !== 'reported' && !loose.includes('headers') && proofs.headerFields === undefined
+      parts.headers !== 'reported' && !reportable.includes('headers') && proofs.headerFields === undefined
   }
 
   /** Checks canonical blocks, from the lowest stored one up to the head. */
@@ -165,7 +165,7 @@ class GatewayCheck extends FaultList {
       if (receipts === undefined) return
       const reported = this.#store.reportedRow(hash, 'receipts')
       if (reported === undefined) this.#parts.checkReceipts(receipts, header, fault)
-      else if (reported.faith === 'proved')
+      else if (reported.evidence === 'proved')
         this.#root(decodeRlpList(receipts).map(rlpBytes), header.receiptsRoot, 'receipts')
       this.counts.receipts++
     })
@@ -177,7 +177,7 @@ class GatewayCheck extends FaultList {
     if (body === undefined) throw new Error('its body is missing')
     this.counts.bodies++
     const reported = this.#store.reportedRow(hash, 'block')
-    if (reported?.faith === 'proved') {
+    if (reported?.evidence === 'proved') {
       const items = readBody(body, header).transactions
       const bytes = items.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item)))
       this.#root(bytes, header.transactionsRoot, 'transactions')

@@ -1,7 +1,7 @@
 /** The state data that a gateway stores: how it stays current, its use, its pinned parts, and its maximum size. */
 
 import type { GatewayWriter } from '../../../data/store/gatewayWriter.js'
-import { HeldUse } from '../../../data/store/heldUse.js'
+import { ValueUse } from '../../../data/store/valueUse.js'
 import { type Address, hexToBytes } from '../../../primitives/bytes.js'
 import type { Asking } from '../nodes/proving.js'
 import type { CurrentWay, WorkingSetPlan, WorkingSetState } from '../thread/messages.js'
@@ -33,7 +33,7 @@ export class WorkingSet {
     options: Omit<FetcherOptions, 'hot'> & { readonly plan?: WorkingSetPlan | undefined },
   ) {
     const { maxMB, proofUnits, watch } = options.plan ?? planDefault
-    const use = HeldUse.shared()
+    const use = ValueUse.shared()
     const hot = new HotSet(use, { units: proofUnits, bytes: proofBytesMax })
     const addresses = watch.map((address) => hexToBytes(address) as Uint8Array as Address)
     const { log = () => undefined } = options

@@ -37,11 +37,11 @@ export function openNodes(
   { identity, schedule, store, requestMs, log, onEnd }: NodesOptions,
 ) {
   /** The block by which their chain is compared with the store: finalized blocks never change. */
-  const held = () => {
+  const storedBlock = () => {
     const block = store?.readMarker('finalized')
     return block && { number: block.number, hash: bytesToHex(block.hash) }
   }
-  const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash, held }
+  const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash, storedBlock }
   const upstreams = new Upstreams(nodes, { chain, pollMs, quorum, isSigned: beacon !== undefined, log })
   onEnd(() => upstreams.close())
   const blocks = new UpstreamBlocks(upstreams, requestMs, schedule)

@@ -22,7 +22,7 @@ import {
 } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
 import { keccak256 } from '../../../primitives/keccak.js'
-import type { FetchMissing } from '../../../primitives/notHeld.js'
+import type { FetchMissing } from '../../../primitives/notStored.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
 import {

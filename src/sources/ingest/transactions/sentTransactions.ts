@@ -260,13 +260,13 @@ export class SentTransactions {
     if (nonce !== undefined) onNonce(nonce)
     const deadline = performance.now() + askMs
     let refusals = 0
-    let isHeld = false
+    let isKnown = false
     await Promise.all(
       this.#upstreams
         .askEach('eth_getTransactionByHash', [hash], deadline)
         .map(async ({ upstream, answer }) => {
           const known = await answer.catch(() => undefined)
-          isHeld ||= known !== undefined && known !== null
+          isKnown ||= known !== undefined && known !== null
           // Only null means that the transaction is lost.
           if (known !== null) return
           // Some are lost and sent again at each lookup; only the first loss is reported.
@@ -277,7 +277,7 @@ export class SentTransactions {
           found.lost++
           try {
             await sendTo(upstream, bytesToHex(tx.raw), hash, deadline)
-            isHeld = true
+            isKnown = true
           } catch (error) {
             found.refused++
             if (error instanceof NodeError) refusals++
@@ -285,7 +285,7 @@ export class SentTransactions {
           }
         }),
     )
-    if (isHeld || refusals > 0) entry.isRefused = !isHeld
+    if (isKnown || refusals > 0) entry.isRefused = !isKnown
   }
 }
 

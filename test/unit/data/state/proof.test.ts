@@ -7,7 +7,7 @@ import { type TrieChange, updateTrie } from '../../../../src/data/state/trie.js'
 import { hashedTries } from '../../../../src/data/state/tries.js'
 import { bytesToHex, type Hash32, hexToBytes, toAddress, toHash32 } from '../../../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../../src/primitives/keccak.js'
-import { NotHeldError } from '../../../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../../../src/primitives/notStored.js'
 import { encodeRlp } from '../../../../src/primitives/rlp.js'
 import { propertyRuns } from '../../../library/property.js'
 import { type ProofAnswer, verifyAnswer, verifyNodes } from '../../../rpc/proofOracle.js'
@@ -258,7 +258,7 @@ function wantedOf(work: () => unknown): unknown {
   try {
     return work()
   } catch (error) {
-    return error instanceof NotHeldError ? error.wanted : error
+    return error instanceof NotStoredError ? error.wanted : error
   }
 }
 

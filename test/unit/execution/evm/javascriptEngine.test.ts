@@ -9,7 +9,7 @@ import {
   ThrownInside,
 } from '../../../../src/execution/evm/tracers/javascriptEngine.js'
 import { FaultError } from '../../../../src/primitives/faults.js'
-import { NotHeldError } from '../../../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../../../src/primitives/notStored.js'
 
 function thrownBy(work: () => unknown): unknown {
   try {
@@ -153,7 +153,7 @@ const swallowing = `(function (call) {
 
 t.test('what a function of ours throws ends the run and keeps its class', async (t) => {
   const ends = [
-    new NotHeldError({ kind: 'canonical', number: 7 }),
+    new NotStoredError({ kind: 'canonical', number: 7 }),
     new FaultError({ kind: 'ExecutionOutOfMemory', limitBytes: 1 }),
     new RangeError('a value does not fit'),
     trapOf(),

@@ -118,9 +118,9 @@ t.test('rows of one state take no more than their share', (t) => {
   const state = stateWith(code, 1)
   const kernel = kernelOver(kernels, state, watch)
   t.equal(run(kernel, 300_000_000n), 'outOfGas')
-  t.ok(kernel.heldBytes > 10 * 2 ** 20, `${kernel.heldBytes} bytes during the job`)
+  t.ok(kernel.cachedBytes > 10 * 2 ** 20, `${kernel.cachedBytes} bytes during the job`)
   kernels.trim()
-  t.equal(kernelOver(kernels, state, watch).heldBytes, 0, 'none for the next')
+  t.equal(kernelOver(kernels, state, watch).cachedBytes, 0, 'none for the next')
   t.end()
 })
 
@@ -151,7 +151,7 @@ t.test('a kernel that was stopped runs the next message as if nothing had been',
   const watch = new JobWatch(() => left-- < 0, limits)
   const stopped = kernelOver(kernels, state, watch)
   t.match(await faultOf((async () => run(stopped, 10n ** 9n))()), { kind: 'ExecutionTimedOut' })
-  t.equal(stopped.heldBytes, 0)
+  t.equal(stopped.cachedBytes, 0)
   const kernel = kernelOver(kernels, state, new JobWatch(goOn, limits))
   t.equal(run(kernel, 100_000n), 'sentryReached')
   const failing: StateView = {

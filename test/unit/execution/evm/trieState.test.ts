@@ -50,6 +50,6 @@ t.test('a state that is not held is told so, and what of it was asked for', asyn
     t.fail('found')
   } catch (error) {
     const wanted = { kind: 'state', block: demoHead.hash, address: toAddress(contract), slots: [] }
-    t.match(error, { name: 'NotHeldError', wanted })
+    t.match(error, { name: 'NotStoredError', wanted })
   }
 })

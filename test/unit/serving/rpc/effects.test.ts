@@ -1,9 +1,9 @@
 /** Methods that change something, on a network that has to fetch their data. */
 import t from 'tap'
-import { NotHeldError } from '../../../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../../../src/primitives/notStored.js'
 import type { Answer } from '../../../../src/serving/rpc/answers/answer.js'
 import { createDispatcher } from '../../../../src/serving/rpc/dispatch/dispatch.js'
-import { defineMethod, type WhenHeld } from '../../../../src/serving/rpc/method.js'
+import { defineMethod, type WhenStored } from '../../../../src/serving/rpc/method.js'
 import { methods } from '../../../../src/serving/rpc/registry.js'
 import { rollupMethods } from '../../../../src/serving/rpc/rollup/rollupRegistry.js'
 import { wideDispatchLimits } from '../../../transport/serverLimits.js'
@@ -14,19 +14,19 @@ const state = { runs: 0, reads: 0, lacks: 0, fetched: 0 }
 
 function read(): string {
   state.reads++
-  if (state.lacks-- > 0) throw new NotHeldError({ kind: 'code', hash: new Uint8Array(32) as never })
+  if (state.lacks-- > 0) throw new NotStoredError({ kind: 'code', hash: new Uint8Array(32) as never })
   return `"${state.reads}"`
 }
 
 const later = (value: () => string | Promise<string>): Promise<string> =>
   new Promise<void>((resolve) => setImmediate(resolve)).then(value)
 
-type Run = (whenHeld: WhenHeld) => string | Promise<string>
+type Run = (whenStored: WhenStored) => string | Promise<string>
 const runs: Readonly<Record<string, Run>> = {
   whole: () => read(),
   wholeLater: () => later(read),
-  part: (whenHeld) => whenHeld(read),
-  partLater: (whenHeld) => later(() => whenHeld(() => later(read))),
+  part: (whenStored) => whenStored(read),
+  partLater: (whenStored) => later(() => whenStored(() => later(read))),
 }
 
 const endpoint = (() => {
@@ -38,9 +38,9 @@ const endpoint = (() => {
           price: 1,
           effect,
           cost: 'job',
-          run(_network: TestView, _args, _context, _turnMsMax, whenHeld) {
+          run(_network: TestView, _args, _context, _turnMsMax, whenStored) {
             state.runs++
-            return run(whenHeld)
+            return run(whenStored)
           },
         }),
       ),

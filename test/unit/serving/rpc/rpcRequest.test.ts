@@ -1,13 +1,13 @@
 /** Calls that repeatedly lack data. */
 import t from 'tap'
 import { FaultError } from '../../../../src/primitives/faults.js'
-import { NotHeldError } from '../../../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../../../src/primitives/notStored.js'
 import { RequestContext } from '../../../../src/serving/rpc/contexts/requestContext.js'
 import { fetchesMax, RpcRequest } from '../../../../src/serving/rpc/dispatch/rpcRequest.js'
 import { TestNetwork } from './testMethods.js'
 
 const call = { method: 'trace_filter', params: [{}] }
-const lacking = () => new NotHeldError({ kind: 'code', hash: new Uint8Array(32) as never })
+const lacking = () => new NotStoredError({ kind: 'code', hash: new Uint8Array(32) as never })
 
 t.test('a call gets what it lacks, up to a limit that the caller is told', async (t) => {
   let fetches = 0

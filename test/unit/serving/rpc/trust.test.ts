@@ -62,7 +62,7 @@ t.test('what is read after a pause counts, for its own answer alone', async (t) 
   const views: NetworkViews<TestView> = {
     current: network.current,
     pinned: () => undefined,
-    readFaith: () => {
+    readEvidence: () => {
       const had = hadFaith
       hadFaith = false
       return had ? ('quorum' as const) : ('proved' as const)

@@ -9,7 +9,7 @@ import t from 'tap'
 import { ForkSchedule } from '../../../../src/data/chain/forks.js'
 import { decodeAccount } from '../../../../src/data/state/account.js'
 import type { ChainIdentity } from '../../../../src/data/store/chainRows.js'
-import type { BlockChanges } from '../../../../src/data/store/heldValues.js'
+import type { BlockChanges } from '../../../../src/data/store/storedValues.js'
 import {
   type Address,
   bytesToHex,

@@ -19,7 +19,7 @@ import {
 } from '../../../../src/primitives/bytes.js'
 import { defer } from '../../../../src/primitives/deferred.js'
 import { emptyTrieRoot, emptyUnclesHash, keccak256 } from '../../../../src/primitives/keccak.js'
-import { NotHeldError } from '../../../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../../../src/primitives/notStored.js'
 import { decodeRlpList, encodeRlp } from '../../../../src/primitives/rlp.js'
 import { parseGenesis } from '../../../../src/sources/ingest/blocks/genesis.js'
 import { runGateway } from '../../../../src/sources/ingest/gateway/runGateway.js'
@@ -145,7 +145,7 @@ function hashAt(rows: ChainReader, number: number): Hash32 | undefined {
   try {
     return rows.readCanonicalHash(number)
   } catch (error) {
-    if (error instanceof NotHeldError) return undefined
+    if (error instanceof NotStoredError) return undefined
     throw error
   }
 }

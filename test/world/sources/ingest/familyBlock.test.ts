@@ -80,7 +80,7 @@ for (const [name, familyName, fixtureOf] of all) {
         if (ofReceipts) {
           const right = readFamilyReceipts(receipts, honest, family)
           const got = readFamilyReceipts(mutated(receipts, dice), honest, family)
-          if (got.reported?.faith !== 'proved') counts.reported++
+          if (got.reported?.evidence !== 'proved') counts.reported++
           else {
             t.strictSame(got.row, right.row)
             counts.same++
@@ -88,7 +88,7 @@ for (const [name, familyName, fixtureOf] of all) {
           continue
         }
         const got = await read(mutated(block, dice), family, fixture.chainId)
-        if (got.reported.faith !== 'proved') {
+        if (got.reported.evidence !== 'proved') {
           counts.reported++
           continue
         }
@@ -119,7 +119,7 @@ t.test('a member that a field of the header covers by its hash is compared', asy
     await t.rejects(read({ ...block, blockExtraData }, family, chainId), { name: 'MalformedError' })
   }
   for (const blockExtraData of ['0x', undefined, null]) {
-    t.match(await read({ ...block, blockExtraData }, family, chainId), { reported: { faith: 'proved' } })
+    t.match(await read({ ...block, blockExtraData }, family, chainId), { reported: { evidence: 'proved' } })
   }
 })
 
@@ -175,6 +175,6 @@ t.test('a transaction of a type that nobody knows is told, not a lie', async (t)
   const [first, ...others] = block.transactions
   const changed = { ...block, transactions: [{ ...first, type: '0x55' }, ...others] }
   const { reported } = await read(changed, familyNamed('bsc'), fixture.chainId)
-  t.equal(reported.faith, 'none')
+  t.equal(reported.evidence, 'none')
   await t.rejects(read(changed, ethereum, fixture.chainId), NotProvedError)
 })

@@ -15,7 +15,7 @@ import type { ChainIdentity } from '../../../../src/data/store/chainRows.js'
 import { type CanonicalHeader, GatewayWriter } from '../../../../src/data/store/gatewayWriter.js'
 import { type Address, type Hash32, hexToBytes } from '../../../../src/primitives/bytes.js'
 import { FaultError } from '../../../../src/primitives/faults.js'
-import type { Wanted } from '../../../../src/primitives/notHeld.js'
+import type { Wanted } from '../../../../src/primitives/notStored.js'
 import { ProofFetcher } from '../../../../src/sources/ingest/gateway/proofFetcher.js'
 import type { Asking } from '../../../../src/sources/ingest/nodes/proving.js'
 import { NodeError, type Upstream } from '../../../../src/sources/upstream/upstream.js'
@@ -189,7 +189,7 @@ t.test('no lie is stored', async (t) => {
     liar.lie = 'none'
     try {
       const outcome = await new ProofFetcher(store, liar, options).fetch(wanted)
-      if (outcome !== 'held' || !isRight(wanted)) t.fail(`${liar.lie}: ${outcome}`, { wanted, seed, run })
+      if (outcome !== 'stored' || !isRight(wanted)) t.fail(`${liar.lie}: ${outcome}`, { wanted, seed, run })
       if (liar.lie === 'none') counts.unreported++
       else counts.harmless++
     } catch (error) {

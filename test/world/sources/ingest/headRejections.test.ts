@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { ForkSchedule } from '../../../../src/data/chain/forks.js'
 import type { ChainIdentity } from '../../../../src/data/store/chainRows.js'
-import { HeldUse } from '../../../../src/data/store/heldUse.js'
+import { ValueUse } from '../../../../src/data/store/valueUse.js'
 import { type Address, hexToBytes } from '../../../../src/primitives/bytes.js'
 import { FaultError } from '../../../../src/primitives/faults.js'
 import { HeadReader } from '../../../../src/sources/ingest/gateway/headReader.js'
@@ -129,7 +129,7 @@ t.test('no failure of a question for a head rejects unheard', { skip: withoutAms
   const identity = archive.store.readIdentity() as ChainIdentity
   const store = makeLinkedStore(join(t.testdir(), 'chain.mdb'), archive.store, number - linked, linked)
   t.teardown(() => store.close())
-  const hot = new HotSet(HeldUse.shared(), { units: 64, bytes: 2 ** 20 })
+  const hot = new HotSet(ValueUse.shared(), { units: 64, bytes: 2 ** 20 })
   const touched = readAmsterdamBlocks('a1-cross').flatMap(({ blockAccessList = [] }) => blockAccessList)
   for (const { address } of touched.slice(0, 3)) {
     const account = hexToBytes(address) as Uint8Array as Address

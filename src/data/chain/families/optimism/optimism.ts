@@ -231,7 +231,7 @@ export const optimism: ChainFamily = {
   },
   // The header's `withdrawalsRoot` is that of a contract's storage since Isthmus.
   parts: { ...allParts('executed'), withdrawals: 'reported' },
-  loose: [],
+  reportable: [],
   calls: executedCalls,
   suggestTip,
   execution: {

@@ -14,9 +14,9 @@ const periodsMax = 255
 /** Age in periods from which on a place is cleared, long before its number comes again. */
 const forgottenAge = 180
 
-const environmentKey = 'tidegate.heldUse'
+const environmentKey = 'tidegate.valueUse'
 
-export class HeldUse {
+export class ValueUse {
   readonly #periods: Uint8Array
   readonly #now: () => number
   #sweptAt = 0
@@ -30,11 +30,11 @@ export class HeldUse {
    * The instance of this process: a thread shares the memory of the thread that started it. If none was shared, only
    * the thread itself knows its reads.
    */
-  static shared(): HeldUse {
+  static shared(): ValueUse {
     const known = getEnvironmentData(environmentKey)
     const memory = known instanceof SharedArrayBuffer ? known : new SharedArrayBuffer(places)
     if (memory !== known) setEnvironmentData(environmentKey, memory as never)
-    return new HeldUse(memory)
+    return new ValueUse(memory)
   }
 
   /** Notes a read: of a value by its key, of a node or code by its hash. */

@@ -1,10 +1,10 @@
 /**
  * Proved values of a gateway's state, each with the blocks after which it holds: rows of table `held`. A replaced value
  * is kept as long as the past is, under the number of the block that replaced it. It serves reads at older blocks, and
- * unwinding. Owns the layout and its reading; heldValues.ts owns the writing.
+ * unwinding. Owns the layout and its reading; storedValues.ts owns the writing.
  *
  * A key is a kind (1 byte) ‖ address ‖ slot if it is one. Its row is first block ‖ last block (8 bytes each) ‖ value.
- * The value holds from the first to the last block. If the last is not below {@link HeldMarks.from}, it holds up to the
+ * The value holds from the first to the last block. If the last is not below {@link ValueBounds.from}, it holds up to the
  * head, because the changes of each block since then were applied. An empty value means no account, or a zero slot.
  *
  * The row of a replaced value is a byte ‖ the old row. The byte is 1 if the value held up to the block before. The old
@@ -15,7 +15,7 @@ import type { ReadTable } from '../readTable.js'
 import { metaKeys } from '../tables.js'
 
 /** First byte of keys. The key of a replaced value has {@link replacedKind} added, and ends with the block number. */
-export const heldKinds = {
+export const storedKinds = {
   /** Account, RLP. Its storage root is {@link unknownRoot} if it changed and the new root is not known. */
   account: 0,
   /** Slot value without leading zeros. */
@@ -34,7 +34,7 @@ const rangeBytes = 2 * numberBytes
 export const unknownRoot = new Uint8Array(32)
 
 /** Validity of all rows. */
-export interface HeldMarks {
+export interface ValueBounds {
   /** From this block on, up to the head, the changes of every block were applied. */
   readonly from: number
   /** Before this block no value is known. */
@@ -42,19 +42,23 @@ export interface HeldMarks {
 }
 
 /** The stored form: 8 bytes each ‖ hash of the head for which they are right. */
-export interface StoredMarks extends HeldMarks {
+export interface StoredMarks extends ValueBounds {
   readonly head: Uint8Array
 }
 
-export interface HeldRow {
+export interface StoredValue {
   readonly first: number
   readonly last: number
   readonly value: Uint8Array
 }
 
-export function heldKey(kind: keyof typeof heldKinds, address: Uint8Array, slot?: Uint8Array): Uint8Array {
+export function storedValueKey(
+  kind: keyof typeof storedKinds,
+  address: Uint8Array,
+  slot?: Uint8Array,
+): Uint8Array {
   const key = new Uint8Array(1 + addressBytes + (slot?.length ?? 0))
-  key[0] = heldKinds[kind]
+  key[0] = storedKinds[kind]
   key.set(address, 1)
   if (slot !== undefined) key.set(slot, 1 + addressBytes)
   return key
@@ -82,7 +86,7 @@ export function readIndexKey(index: Uint8Array): readonly [number: number, key: 
   return [readUint64(index, 1), index.slice(1 + numberBytes)]
 }
 
-export function encodeHeld({ first, last, value }: HeldRow): Uint8Array {
+export function encodeStoredValue({ first, last, value }: StoredValue): Uint8Array {
   const row = new Uint8Array(rangeBytes + value.length)
   writeUint64(row, first, 0)
   writeUint64(row, last, numberBytes)
@@ -90,18 +94,18 @@ export function encodeHeld({ first, last, value }: HeldRow): Uint8Array {
   return row
 }
 
-export function decodeHeld(row: Uint8Array): HeldRow {
+export function decodeStoredValue(row: Uint8Array): StoredValue {
   return { first: readUint64(row, 0), last: readUint64(row, numberBytes), value: row.subarray(rangeBytes) }
 }
 
-/** Encodes a replaced row; `isHeld`: it held up to the block before. */
-export function encodeReplaced(row: HeldRow | undefined, isHeld: boolean): Uint8Array {
-  return row === undefined ? noBytes : concatBytes(Uint8Array.of(Number(isHeld)), encodeHeld(row))
+/** Encodes a replaced row; `wasCurrent`: it held up to the block before. */
+export function encodeReplaced(row: StoredValue | undefined, wasCurrent: boolean): Uint8Array {
+  return row === undefined ? noBytes : concatBytes(Uint8Array.of(Number(wasCurrent)), encodeStoredValue(row))
 }
 
 /** The row that a block replaced; undefined if there was none. */
-export function decodeReplaced(bytes: Uint8Array): HeldRow | undefined {
-  return bytes.length === 0 ? undefined : decodeHeld(bytes.subarray(1))
+export function decodeReplaced(bytes: Uint8Array): StoredValue | undefined {
+  return bytes.length === 0 ? undefined : decodeStoredValue(bytes.subarray(1))
 }
 
 export function encodeMarks({ from, floor, head }: StoredMarks): Uint8Array {
@@ -114,14 +118,14 @@ export function encodeMarks({ from, floor, head }: StoredMarks): Uint8Array {
 
 /** Undefined if no value was ever stored. */
 export function readMarks(meta: ReadTable): StoredMarks | undefined {
-  const row = meta.getBrief(metaKeys.held)
+  const row = meta.getBrief(metaKeys.stored)
   return (
     row && { from: readUint64(row, 0), floor: readUint64(row, numberBytes), head: row.subarray(rangeBytes) }
   )
 }
 
 /** Whether a row's value holds after block `number`, which is not above the head. */
-export function holdsAt({ first, last }: HeldRow, number: number, { from, floor }: HeldMarks): boolean {
+export function holdsAt({ first, last }: StoredValue, number: number, { from, floor }: ValueBounds): boolean {
   return number >= floor && first <= number && (number <= last || last >= from)
 }
 
@@ -129,15 +133,15 @@ export function holdsAt({ first, last }: HeldRow, number: number, { from, floor 
  * The value under a key after canonical block `number`, which is not above the head. Empty for none or zero; undefined
  * if it is not known.
  */
-export function readHeld(
+export function readStoredValue(
   table: ReadTable,
-  marks: HeldMarks,
+  marks: ValueBounds,
   key: Uint8Array,
   number: number,
 ): Uint8Array | undefined {
   const stored = table.getBrief(key)
   if (stored !== undefined) {
-    const row = decodeHeld(stored)
+    const row = decodeStoredValue(stored)
     if (row.first <= number) return holdsAt(row, number, marks) ? row.value : undefined
   }
   const range = {
@@ -154,15 +158,15 @@ export function readHeld(
   return undefined
 }
 
-/** Like {@link readHeld}, but for a slot. In an account with all slots stored, a slot without a row is zero. */
-export function readHeldSlot(
+/** Like {@link readStoredValue}, but for a slot. In an account with all slots stored, a slot without a row is zero. */
+export function readStoredSlot(
   table: ReadTable,
-  marks: HeldMarks,
+  marks: ValueBounds,
   address: Uint8Array,
   slot: Uint8Array,
   number: number,
 ): Uint8Array | undefined {
-  const value = readHeld(table, marks, heldKey('slot', address, slot), number)
+  const value = readStoredValue(table, marks, storedValueKey('slot', address, slot), number)
   if (value !== undefined) return value
-  return readHeld(table, marks, heldKey('whole', address), number)
+  return readStoredValue(table, marks, storedValueKey('whole', address), number)
 }

@@ -7,8 +7,8 @@ import { openRows } from '../../../../src/data/state/provedRows.js'
 import type { ChainReader } from '../../../../src/data/store/chainReader.js'
 import type { ProvedState } from '../../../../src/data/store/gatewayWriter.js'
 import { type CanonicalHeader, GatewayWriter } from '../../../../src/data/store/gatewayWriter.js'
-import type { AccountChange, BlockChanges, ProvedValues } from '../../../../src/data/store/heldValues.js'
-import { heldKey } from '../../../../src/data/store/layouts/heldRows.js'
+import { storedValueKey } from '../../../../src/data/store/layouts/storedValueRows.js'
+import type { AccountChange, BlockChanges, ProvedValues } from '../../../../src/data/store/storedValues.js'
 import {
   type Address,
   concatBytes,
@@ -19,7 +19,7 @@ import {
   toHash32,
 } from '../../../../src/primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../../src/primitives/keccak.js'
-import { NotHeldError } from '../../../../src/primitives/notHeld.js'
+import { NotStoredError } from '../../../../src/primitives/notStored.js'
 import { encodeRlp } from '../../../../src/primitives/rlp.js'
 import { Dice, propertyRuns } from '../../../library/property.js'
 
@@ -40,7 +40,7 @@ interface ModelBlock extends CanonicalHeader {
 }
 
 const nameOf = (address: Address, slot?: Hash32) =>
-  latin1Key(heldKey(slot ? 'slot' : 'account', address, slot))
+  latin1Key(storedValueKey(slot ? 'slot' : 'account', address, slot))
 
 class Model {
   blocks: ModelBlock[] = []
@@ -126,7 +126,7 @@ function readOr(read: () => Uint8Array | undefined): Uint8Array | undefined | 'u
   try {
     return read()
   } catch (error) {
-    if (error instanceof NotHeldError) return 'unknown'
+    if (error instanceof NotStoredError) return 'unknown'
     throw error
   }
 }
@@ -218,9 +218,9 @@ t.test('whatever comes, a value is right or unknown', async (t) => {
         const address = someone()
         const isWhole = store.holdsWhole(address)
         if (!isWhole)
-          store.dropHeld([
-            heldKey('account', address),
-            ...chosen().map((slot) => heldKey('slot', address, slot)),
+          store.dropStoredValues([
+            storedValueKey('account', address),
+            ...chosen().map((slot) => storedValueKey('slot', address, slot)),
           ])
       } else {
         if (dice.throw(2) === 0) {

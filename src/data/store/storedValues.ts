@@ -3,15 +3,11 @@ import { equalBytes, type Hash32, latin1KeyToBytes, noBytes } from '../../primit
 import { decodeRlpList, rlpBytes } from '../../primitives/rlp.js'
 import type { BlockName } from './chainRows.js'
 import {
-  decodeHeld,
   decodeReplaced,
-  encodeHeld,
+  decodeStoredValue,
   encodeMarks,
   encodeReplaced,
-  type HeldMarks,
-  type HeldRow,
-  heldKey,
-  heldKinds,
+  encodeStoredValue,
   holdsAt,
   indexKey,
   indexKind,
@@ -19,8 +15,12 @@ import {
   readMarks,
   replacedKey,
   replacedKind,
+  type StoredValue,
+  storedKinds,
+  storedValueKey,
   unknownRoot,
-} from './layouts/heldRows.js'
+  type ValueBounds,
+} from './layouts/storedValueRows.js'
 import type { WriteTable } from './readTable.js'
 import { metaKeys } from './tables.js'
 
@@ -54,18 +54,18 @@ const prunedMax = 8_192
 /** Place of the storage root among the fields of an account (yellow paper 4.1). */
 const rootAt = 2
 
-export class HeldValues {
-  readonly #held: WriteTable
+export class StoredValues {
+  readonly #stored: WriteTable
   readonly #code: WriteTable
   readonly #meta: WriteTable
 
-  constructor({ held, code, meta }: Readonly<Record<'held' | 'code' | 'meta', WriteTable>>) {
-    this.#held = held
+  constructor({ stored, code, meta }: Readonly<Record<'stored' | 'code' | 'meta', WriteTable>>) {
+    this.#stored = stored
     this.#code = code
     this.#meta = meta
   }
 
-  get marks(): HeldMarks {
+  get marks(): ValueBounds {
     return readMarks(this.#meta) ?? { from: 0, floor: 0 }
   }
 
@@ -77,21 +77,21 @@ export class HeldValues {
 
   /** Starts over at a block: earlier values may belong to another chain and are valid at no block. */
   restart({ number, hash }: BlockName): void {
-    this.#meta.putSync(metaKeys.held, encodeMarks({ from: number, floor: number, head: hash }))
+    this.#meta.putSync(metaKeys.stored, encodeMarks({ from: number, floor: number, head: hash }))
   }
 
   /** Changes are applied from this block on, and some before it were missed: earlier values are no longer valid. */
   miss({ number, hash }: BlockName): void {
-    this.#meta.putSync(metaKeys.held, encodeMarks({ ...this.marks, from: number, head: hash }))
+    this.#meta.putSync(metaKeys.stored, encodeMarks({ ...this.marks, from: number, head: hash }))
   }
 
   /** Applies the changes of a block to the stored values. Its parent must be the last block that was applied. */
   apply({ number, hash }: BlockName, changes: BlockChanges): void {
     const { marks } = this
-    this.#meta.putSync(metaKeys.held, encodeMarks({ ...marks, head: hash }))
+    this.#meta.putSync(metaKeys.stored, encodeMarks({ ...marks, head: hash }))
     for (const change of changes.values()) {
       const { address, slots, code } = change
-      const key = heldKey('account', address)
+      const key = storedValueKey('account', address)
       const account = this.#read(key)
       if (account !== undefined && holdsAt(account, number - 1, marks)) {
         const value = change.after(account.value)
@@ -99,11 +99,11 @@ export class HeldValues {
         else if (!equalBytes(value, account.value)) this.#replace(number, key, value, marks)
         if (code !== undefined) this.#code.putSync(...code)
       }
-      const whole = slots.size === 0 ? undefined : this.#read(heldKey('whole', address))
+      const whole = slots.size === 0 ? undefined : this.#read(storedValueKey('whole', address))
       const isWhole = whole !== undefined && holdsAt(whole, number - 1, marks)
       for (const [name, value] of slots) {
-        const slot = heldKey('slot', address, latin1KeyToBytes(name))
-        if (isWhole || this.#held.doesExist(slot)) this.#replace(number, slot, value, marks)
+        const slot = storedValueKey('slot', address, latin1KeyToBytes(name))
+        if (isWhole || this.#stored.doesExist(slot)) this.#replace(number, slot, value, marks)
       }
     }
   }
@@ -112,9 +112,9 @@ export class HeldValues {
    * Stores values proved after the head. Returns false if they contradict stored ones: then all must be proved again.
    */
   prove(head: BlockName, { address, account, slots }: ProvedValues): boolean {
-    const isRight = this.#prove(head.number, heldKey('account', address), account)
+    const isRight = this.#prove(head.number, storedValueKey('account', address), account)
     const areRight = slots.map(([slot, value]) =>
-      this.#prove(head.number, heldKey('slot', address, slot), value),
+      this.#prove(head.number, storedValueKey('slot', address, slot), value),
     )
     if (isRight && !areRight.includes(false)) return true
     this.restart(head)
@@ -127,13 +127,13 @@ export class HeldValues {
     const { number } = head
     // While the other slots are known to be zero, these must be known, too.
     for (const [slot] of proved.slots) {
-      const key = heldKey('slot', proved.address, slot)
+      const key = storedValueKey('slot', proved.address, slot)
       const row = this.#read(key)
       if (row === undefined || row.last >= number) continue
       this.#keepReplaced(number, key, row, true)
-      this.#held.putSync(key, encodeHeld({ ...row, last: number }))
+      this.#stored.putSync(key, encodeStoredValue({ ...row, last: number }))
     }
-    const key = heldKey('whole', proved.address)
+    const key = storedValueKey('whole', proved.address)
     const { marks } = this
     const before = this.#read(key)
     if (before === undefined || !holdsAt(before, number, marks)) this.#replace(number, key, noBytes, marks)
@@ -142,38 +142,38 @@ export class HeldValues {
 
   /** Slots of an account that have a row of a newest value. */
   *slotsOf(address: Uint8Array): Generator<Hash32> {
-    const start = heldKey('slot', address)
-    const end = heldKey('slot', address, new Uint8Array(33).fill(0xff))
-    for (const { key } of this.#held.getRange({ start, end })) yield key.slice(start.length) as Hash32
+    const start = storedValueKey('slot', address)
+    const end = storedValueKey('slot', address, new Uint8Array(33).fill(0xff))
+    for (const { key } of this.#stored.getRange({ start, end })) yield key.slice(start.length) as Hash32
   }
 
   /** Whether all slots of an account are known after the head, block `number`. */
   isWhole(address: Uint8Array, number: number): boolean {
-    const row = this.#read(heldKey('whole', address))
+    const row = this.#read(storedValueKey('whole', address))
     return row !== undefined && holdsAt(row, number, this.marks)
   }
 
   /** Reverts the changes of block `number`, which is the head, and drops values proved after it. */
   unwind(number: number): void {
     const range = { start: indexKey(number), end: indexKey(number + 1) }
-    const indexes = Array.from(this.#held.getRange(range), ({ key }) => Uint8Array.from(key))
+    const indexes = Array.from(this.#stored.getRange(range), ({ key }) => Uint8Array.from(key))
     for (const index of indexes) {
       const [, key] = readIndexKey(index)
-      this.#held.removeSync(index)
+      this.#stored.removeSync(index)
       const replaced = replacedKey(key, number)
-      const before = this.#held.getBinary(replaced)
+      const before = this.#stored.getBinary(replaced)
       if (before === undefined) {
         this.#cutShort(key, number - 1)
         continue
       }
       const row = decodeReplaced(Uint8Array.from(before))
-      this.#held.removeSync(replaced)
-      if (row === undefined) this.#held.removeSync(key)
-      else this.#held.putSync(key, encodeHeld(row))
+      this.#stored.removeSync(replaced)
+      if (row === undefined) this.#stored.removeSync(key)
+      else this.#stored.putSync(key, encodeStoredValue(row))
     }
     const marks = readMarks(this.#meta)
     if (marks === undefined || marks.from < number) return
-    this.#meta.putSync(metaKeys.held, encodeMarks({ ...marks, from: Math.max(number - 1, 0) }))
+    this.#meta.putSync(metaKeys.stored, encodeMarks({ ...marks, from: Math.max(number - 1, 0) }))
   }
 
   /**
@@ -182,15 +182,15 @@ export class HeldValues {
    */
   prune(number: number): boolean {
     const range = { start: indexKey(0), end: indexKey(Math.max(number, 0) + 1), limit: prunedMax }
-    const indexes = Array.from(this.#held.getRange(range), ({ key }) => Uint8Array.from(key))
+    const indexes = Array.from(this.#stored.getRange(range), ({ key }) => Uint8Array.from(key))
     for (const index of indexes) {
       const [at, key] = readIndexKey(index)
-      this.#held.removeSync(replacedKey(key, at))
-      this.#held.removeSync(index)
+      this.#stored.removeSync(replacedKey(key, at))
+      this.#stored.removeSync(index)
     }
     const marks = readMarks(this.#meta)
     if (indexes.length > 0 && marks !== undefined && marks.floor < number) {
-      this.#meta.putSync(metaKeys.held, encodeMarks({ ...marks, floor: number }))
+      this.#meta.putSync(metaKeys.stored, encodeMarks({ ...marks, floor: number }))
     }
     return indexes.length === prunedMax
   }
@@ -198,26 +198,26 @@ export class HeldValues {
   /** Number of the oldest block that can be unwound; undefined if there is none. */
   get oldest(): number | undefined {
     const range = { start: Uint8Array.of(indexKind), end: Uint8Array.of(indexKind + 1), limit: 1 }
-    for (const { key } of this.#held.getRange(range)) return readIndexKey(key)[0]
+    for (const { key } of this.#stored.getRange(range)) return readIndexKey(key)[0]
     return undefined
   }
 
   /** Up to `limit` keys of newest values from `start` on, in order. */
   keysFrom(start: Uint8Array, limit: number): Uint8Array[] {
     const range = { start, end: Uint8Array.of(replacedKind), limit }
-    return Array.from(this.#held.getRange(range), ({ key }) => Uint8Array.from(key))
+    return Array.from(this.#stored.getRange(range), ({ key }) => Uint8Array.from(key))
   }
 
   /**
    * Drops a value; it is proved again on the next read. Then other slots of the account are no longer known to be zero.
    */
   drop(key: Uint8Array): void {
-    this.#held.removeSync(key)
-    const whole = heldKey('whole', key.subarray(1, 21))
-    if (!this.#held.doesExist(whole)) return
+    this.#stored.removeSync(key)
+    const whole = storedValueKey('whole', key.subarray(1, 21))
+    if (!this.#stored.doesExist(whole)) return
     const range = { start: replacedKey(whole, 0), end: replacedKey(whole, Number.MAX_SAFE_INTEGER) }
-    const replaced = Array.from(this.#held.getRange(range), (entry) => Uint8Array.from(entry.key))
-    for (const each of [whole, ...replaced]) this.#held.removeSync(each)
+    const replaced = Array.from(this.#stored.getRange(range), (entry) => Uint8Array.from(entry.key))
+    for (const each of [whole, ...replaced]) this.#stored.removeSync(each)
   }
 
   #prove(number: number, key: Uint8Array, value: Uint8Array): boolean {
@@ -230,51 +230,51 @@ export class HeldValues {
       return true
     }
     if (equalBytes(row.value, value)) return true
-    if (key[0] !== heldKinds.account || !areSameButRoot(row.value, value)) return false
+    if (key[0] !== storedKinds.account || !areSameButRoot(row.value, value)) return false
     // The values that it replaced stay as they are.
-    if (isRootUnknown(row.value)) this.#held.putSync(key, encodeHeld({ ...row, value }))
+    if (isRootUnknown(row.value)) this.#stored.putSync(key, encodeStoredValue({ ...row, value }))
     else if (!isRootUnknown(value)) return false
     return true
   }
 
   /** A value that was proved after the previous block is also valid after this one. */
-  #extend(number: number, key: Uint8Array, row: HeldRow): void {
-    this.#held.putSync(indexKey(number, key), noBytes)
-    this.#held.putSync(key, encodeHeld({ ...row, last: number }))
+  #extend(number: number, key: Uint8Array, row: StoredValue): void {
+    this.#stored.putSync(indexKey(number, key), noBytes)
+    this.#stored.putSync(key, encodeStoredValue({ ...row, last: number }))
   }
 
-  #replace(number: number, key: Uint8Array, value: Uint8Array, marks: HeldMarks): void {
+  #replace(number: number, key: Uint8Array, value: Uint8Array, marks: ValueBounds): void {
     const row = this.#read(key)
-    const isHeld = row !== undefined && holdsAt(row, number - 1, marks)
-    if (isHeld && equalBytes(row.value, value) && row.last >= marks.from) return
-    this.#keepReplaced(number, key, row, isHeld)
-    this.#held.putSync(key, encodeHeld({ first: number, last: number, value }))
+    const wasCurrent = row !== undefined && holdsAt(row, number - 1, marks)
+    if (wasCurrent && equalBytes(row.value, value) && row.last >= marks.from) return
+    this.#keepReplaced(number, key, row, wasCurrent)
+    this.#stored.putSync(key, encodeStoredValue({ first: number, last: number, value }))
   }
 
   #forget(number: number, key: Uint8Array): void {
     this.#keepReplaced(number, key, this.#read(key), true)
-    this.#held.removeSync(key)
+    this.#stored.removeSync(key)
   }
 
   /** Keeps the row as it was before the block; only the first replacement in a block counts. */
-  #keepReplaced(number: number, key: Uint8Array, row: HeldRow | undefined, isHeld: boolean): void {
+  #keepReplaced(number: number, key: Uint8Array, row: StoredValue | undefined, wasCurrent: boolean): void {
     const replaced = replacedKey(key, number)
-    if (this.#held.doesExist(replaced)) return
-    this.#held.putSync(indexKey(number, key), noBytes)
-    this.#held.putSync(replaced, encodeReplaced(row, isHeld))
+    if (this.#stored.doesExist(replaced)) return
+    this.#stored.putSync(indexKey(number, key), noBytes)
+    this.#stored.putSync(replaced, encodeReplaced(row, wasCurrent))
   }
 
   /** Limits an extended value to block `last`. */
   #cutShort(key: Uint8Array, last: number): void {
     const row = this.#read(key)
     if (row === undefined || row.last <= last) return
-    if (row.first > last) this.#held.removeSync(key)
-    else this.#held.putSync(key, encodeHeld({ ...row, last }))
+    if (row.first > last) this.#stored.removeSync(key)
+    else this.#stored.putSync(key, encodeStoredValue({ ...row, last }))
   }
 
-  #read(key: Uint8Array): HeldRow | undefined {
-    const row = this.#held.getBinary(key)
-    return row && decodeHeld(Uint8Array.from(row))
+  #read(key: Uint8Array): StoredValue | undefined {
+    const row = this.#stored.getBinary(key)
+    return row && decodeStoredValue(Uint8Array.from(row))
   }
 }
 

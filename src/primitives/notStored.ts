@@ -46,21 +46,21 @@ export type FetchMissing = (wanted: Wanted, call?: WantingCall) => Promise<boole
  * Thrown by readers for data that is not stored here. A network that can fetch it does so and runs the request again.
  * Any other network turns it into a fault.
  */
-export class NotHeldError extends Error {
-  override readonly name = 'NotHeldError'
+export class NotStoredError extends Error {
+  override readonly name = 'NotStoredError'
   constructor(readonly wanted: Wanted) {
-    super(`not held: ${nameOf(wanted)}`)
+    super(`not stored: ${nameOf(wanted)}`)
   }
 }
 
-/** Like {@link NotHeldError}, but for all data that one execution lacked. */
-export class MissingStateError extends NotHeldError {
+/** Like {@link NotStoredError}, but for all data that one execution lacked. */
+export class MissingStateError extends NotStoredError {
   constructor(readonly all: readonly [Wanted, ...Wanted[]]) {
     super(all[0])
   }
 }
 
-/** A unique text for wanted data, as the key of tables. {@link NotHeldError} has a shorter name, for people. */
+/** A unique text for wanted data, as the key of tables. {@link NotStoredError} has a shorter name, for people. */
 export function wantedKey(wanted: Wanted): string {
   switch (wanted.kind) {
     case 'canonical':
