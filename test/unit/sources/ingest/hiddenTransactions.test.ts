@@ -64,7 +64,7 @@ for (const [what, made, from] of [
     const schedule = ForkSchedule.of(demoStore.readIdentity() as ChainIdentity)
     const fetcher = new ProofFetcher(store, nodes, { schedule, fetchMsMax: 60_000 })
     const hash = hexToBytes(wanted) as Hash32
-    t.equal(await fetcher.fetch({ kind: 'location', hash }), 'held')
+    t.equal(await fetcher.fetch({ kind: 'location', hash }), 'stored')
     t.equal(bytesToHex(store.readLocation(hash)?.blockHash as Hash32), mined.hash)
   })
 }
