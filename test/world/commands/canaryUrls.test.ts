@@ -116,6 +116,7 @@ const rows: Readonly<Record<string, { readonly [name: string]: unknown; readonly
           port: 0,
           jwtSecret: 'jwt.hex',
           from: upstreams,
+          beaconNodes: nodes('http'),
           transactions: { to: upstreams },
         },
       },

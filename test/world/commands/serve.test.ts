@@ -235,8 +235,10 @@ t.test(
     const folder = makeFolder(t)
     const run = startProgram(['serve', '--data', folder, '--port', '0'])
     await waitFor('blocks', async () => ((await headOf(folder, 'demo').catch(() => undefined)) ?? 0) > 5)
-    // Signals are obeyed once all listeners are open, the admin listener last.
-    await waitFor('the listeners', () => run.said.err.includes('the admin listener has started'))
+    // Signals are obeyed once all listeners are open, the admin listener last. Its first answer comes after that.
+    const started = /"admin":"([^"]+)","msg":"the admin listener has started"/
+    const admin = await waitFor('the listeners', () => started.exec(run.said.err)?.[1])
+    await fetch(`${admin}/live`)
     run.process.kill('SIGTERM')
     const { status, out, err } = await run.finished
     t.equal(status, 0, err)

@@ -1,4 +1,3 @@
-// @scene a gap comes from the blocks of beacon nodes
 /**
  * A fresh node under a consensus client has beacon nodes alone, with the blocks of all forks from Paris to Osaka that
  * go-ethereum made (`../shared/engine`). Some of the beacon nodes lie. Skipped where the recordings are absent.
@@ -9,9 +8,11 @@ import { BeaconChain } from '../../consensus/beaconChain.js'
 import { BeaconServer } from '../../consensus/beaconServer.js'
 import { engineRecordings, withoutEngineRecordings } from '../../consensus/engineRecordings.js'
 import { recordedPayloads } from '../../consensus/recordedPayloads.js'
+import { makeFolder } from '../../library/folder.js'
 import { waitFor } from '../../library/until.js'
 import { type EngineNode, startEngine } from '../../service/engineNode.js'
 import { get } from '../../service/httpClient.js'
+import { writeConfig } from '../../service/program.js'
 
 const genesis = join(engineRecordings, 'genesis-ladder.json')
 const zero = `0x${'00'.repeat(32)}`
@@ -89,7 +90,9 @@ t.test(
     // Until all others were asked, it has no block.
     const haveLied = () => liars.every(({ asked }) => asked.some(isBlock))
     honest.view.change = (data) => (haveLied() ? data : undefined)
-    const flags = [...flagsFor(servers), '--engine-from', 'http://127.0.0.1:9']
+    // The node without an answer costs this much.
+    const config = writeConfig(makeFolder(t), { limits: { fetchMsMax: 5_000 } })
+    const flags = [...flagsFor(servers), '--engine-from', 'http://127.0.0.1:9', '--config', config]
     const node = await startEngine(t, { genesis, flags })
     const newest = given.at(-1)?.payload
     t.equal(await give(node, given.length - 1), 'SYNCING')

@@ -89,8 +89,11 @@ t.test('without a node the head stays, and the health report says what is missin
   const genesis = testGenesis(mergedConfig(), { difficulty: '0x0' })
   const maker = await ChainMaker.create(genesis)
   const blocks = await maker.extendBy(maker.genesis, [{}, {}, {}])
-  const path = writeInto(makeFolder(t), 'genesis.json', genesis)
-  const node = await startEngine(t, { genesis: path, flags: ['--engine-from', 'http://127.0.0.1:9'] })
+  const folder = makeFolder(t)
+  const path = writeInto(folder, 'genesis.json', genesis)
+  const limits = { engineMissingMs: 1_000, fetchMsMax: 1_000 }
+  const flags = ['--config', writeConfig(folder, { limits }), '--engine-from', 'http://127.0.0.1:9']
+  const node = await startEngine(t, { genesis: path, flags })
   const head = blocks.at(-1) as MadeBlock
   t.equal(await give(node, head), 'SYNCING')
   const trouble = await waitFor('the trouble', async () => {

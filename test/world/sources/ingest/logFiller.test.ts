@@ -189,7 +189,7 @@ t.test('nothing below the lowest block that is wanted is fetched', async (t) => 
   t.strictSame(verifyGateway(rig.store).faults, [])
   const rows = openRows({ path: rig.path })
   t.ok(allLogs(rows, 150) === allLogs(demoStore, 150))
-  t.throws(() => allLogs(rows, 100), { message: /not held/ })
+  t.throws(() => allLogs(rows, 100), { message: /not stored/ })
   await rows.close()
 })
 
