@@ -50,8 +50,18 @@ const forks = {
   tidegate: ({ url, block }, home, nodeFlags) =>
     startServer(
       [
-        ...[process.execPath, ...nodeFlags, programPath, 'dev', '--port', '0', '--log-level', 'error'],
-        ...['--fork', `${url}@${block}`, '--data', join(home, 'fork')],
+        process.execPath,
+        ...nodeFlags,
+        programPath,
+        'dev',
+        '--port',
+        '0',
+        '--log-level',
+        'error',
+        '--fork',
+        `${url}@${block}`,
+        '--data',
+        join(home, 'fork'),
       ],
       /listens on (http:\S+)/,
     ),

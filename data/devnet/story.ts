@@ -61,7 +61,7 @@ interface Queued {
   readonly sending: Sending
 }
 
-/** A slot to read at the end, and its expected value. `value` undefined: any value but zero. */
+/** A slot to read at the end, with its expected value. If `value` is absent, it is any but zero. */
 export interface SlotRequest {
   readonly label: string
   readonly contract: string

@@ -48,7 +48,7 @@ const developerActions = [
 export type DeveloperAction = (typeof developerActions)[number]
 
 /** Prefixes of these methods in tools: `evm_mine`, `anvil_mine`, `hardhat_mine`. */
-const toolPrefixes = ['evm', 'anvil', 'hardhat'] as const
+export const toolPrefixes = ['evm', 'anvil', 'hardhat'] as const
 export type ToolPrefix = (typeof toolPrefixes)[number]
 
 /** The account that gets the fees of the next block of a developer chain. */

@@ -117,7 +117,7 @@ function configOf(network: string): Record<string, number | boolean> {
   const begin = Number(by === 'Diff' ? `0x${at}` : at?.replace('k', '000'))
   const config: Record<string, number | boolean> = {}
   for (const [index, [name, ...members]] of forks.entries()) {
-    // Of other forks, only the transition to them is tested.
+    // The DAO fork is tested as the target of a transition only.
     if (index > last || (name === 'Dao' && after !== 'Dao')) continue
     for (const member of members) config[member] = index <= first ? 0 : begin
   }

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { toolPrefixes } from '../../src/primitives/upstreamCalls.js'
 import { post } from '../service/httpClient.js'
 
 /** The columns of the table, in their order. */
@@ -112,7 +113,7 @@ async function methodsOf(url: string): Promise<ReadonlyMap<string, 'yes' | 'no'>
   for (const [method, paramsOf] of Object.entries(toolCalls)) {
     const names = method.startsWith('eth_')
       ? [method]
-      : [method, ...['evm', 'anvil', 'hardhat'].map((tool) => method.replace(/^[a-z]+/, tool))]
+      : [method, ...toolPrefixes.map((tool) => method.replace(/^[a-z]+/, tool))]
     const params = await paramsOf(ask)
     let has: 'yes' | 'no' = 'no'
     for (const name of new Set(names)) {

@@ -44,7 +44,7 @@ const withdrawal = container({
 })
 const withdrawals = list(withdrawal, 4)
 const eth1Data = container({ depositRoot: bytes32, depositCount: uint64, blockHash: bytes32 })
-/** Of lists that are empty here, so that the type of their elements does not matter. */
+/** Type of a list without elements. The root of an empty list does not depend on the type of its elements. */
 const empty = (depth: number) => list(bytes32, depth)
 const executionRequests = container({ deposits: empty(13), withdrawals: empty(4), consolidations: empty(1) })
 /** `BeaconBlockBody`, with the header of the payload, whose root is that of the payload. */

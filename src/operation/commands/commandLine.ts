@@ -123,8 +123,7 @@ export function switchFlag(summary: string): Flag<true> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the declaration of a command has the value types of its flags.
-type Flags = Readonly<Record<string, Flag<any>>>
+type Flags = Readonly<Record<string, Flag<unknown>>>
 
 /** The given flags, under their names in {@link CommandSpec.flags}. */
 type FlagValues<F extends Flags> = {

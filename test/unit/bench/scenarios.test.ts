@@ -71,7 +71,7 @@ t.test('a walk comes by everything before anything again, far from its last stop
     t.ok(stops.every((at) => at >= 0 && at < count))
     t.equal(stop(count), stop(0))
   }
-  // Of ten transactions per block, none is in the last tenth of all requested blocks.
+  // A block has ten transactions. The requests of one tenth of the walk come to each block once at most.
   const stop = walk(500_000)
   const recent = Array.from({ length: 5_000 }, (_, n) => Math.floor(stop(123_456 + n) / 10))
   t.equal(new Set(recent).size, recent.length)

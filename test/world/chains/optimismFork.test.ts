@@ -14,6 +14,7 @@ import {
 } from '../../ingest/optimismLayouts.js'
 import { makeFolder } from '../../library/folder.js'
 import { startDev, startDeveloper } from '../../service/developerChain.js'
+import type { RpcAnswer } from '../../service/service.js'
 
 const from = developer.address
 const to = `0x${'cd'.repeat(20)}`
@@ -28,8 +29,7 @@ t.test('a fork of a chain of the OP Stack', { skip: skipsOptimism }, async (t) =
   const layout = layouts.find(({ name }) => name.startsWith('parameters')) as Layout
   const made = JSON.parse(layoutGenesis(layout, await newestContracts(join(makeFolder(t), 'a'))))
   const { service } = await startDeveloper(t, { genesis: { ...made, baseFeePerGas: '0xb2d05e00' } })
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape.
-  const required = ({ result, error }: any) => {
+  const required = ({ result, error }: Pick<RpcAnswer, 'result' | 'error'>) => {
     if (error !== undefined) throw new Error(error.message)
     return result
   }

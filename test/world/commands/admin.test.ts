@@ -325,10 +325,9 @@ t.test('the time of an import is shown by phase, and the commits of its store', 
   const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
   const admin = await adminOf(service, join(folder, 'data'))
+  const phases = ['check', 'execute', 'write']
   const figures = [
-    ...['check', 'execute', 'write'].map(
-      (phase) => `tidegate_import_seconds_total{network="tides",phase="${phase}"}`,
-    ),
+    ...phases.map((phase) => `tidegate_import_seconds_total{network="tides",phase="${phase}"}`),
     'tidegate_chain_commits_total{network="tides"}',
     'tidegate_chain_commit_seconds_total{network="tides"}',
     'tidegate_source_heap_bytes{network="tides"}',

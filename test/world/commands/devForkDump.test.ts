@@ -45,7 +45,7 @@ t.test('a dump of a fork goes onto another fork of the same block', async (t) =>
     })
   await write(1, 77)
   await write(2, 0)
-  // What is read, or changed and changed back, is no part of a dump.
+  // A dump has neither read values nor values that were changed and changed back.
   t.equal(await result(chain, 'eth_getStorageAt', store, word(3), 'latest'), word(3))
   await result(chain, 'anvil_setStorageAt', store, word(3), word(5))
   await result(chain, 'anvil_setStorageAt', store, word(3), word(3))

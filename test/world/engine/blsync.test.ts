@@ -69,7 +69,7 @@ async function announcing(server: BeaconServer, wait: () => Promise<unknown>): P
   }
 }
 
-/** Starts blsync; returns what it has said so far. It ends with the test. */
+/** Starts blsync, which ends with the test. Returns its output, which grows. */
 function startBlsync(
   t: Test,
   chain: SignedChain,

@@ -54,7 +54,7 @@ for (const [where, open] of await queueStores(t)) {
       const { queue, deliveries, submit } = await open(t, t.testdir())
       const changes: string[] = []
       queue.onStatus(({ state }) => changes.push(state))
-      // Of several changes in a short time, only the last one is reported.
+      // A subscriber gets only the last one of several changes in a short time.
       const reported = (count: number) => waitFor('the change to be told', () => changes.length >= count)
       const hash = await submit(makeTransaction(1, 0))
       await reported(1)

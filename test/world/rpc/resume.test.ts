@@ -18,9 +18,9 @@ import { SocketClient } from '../../transport/socketClient.js'
 const chains = Math.ceil(2 * runsFactor)
 const length = 40
 const from = 8
-/** Of a branch. */
+/** Fewest blocks of a branch. */
 const branchBlocksMin = 3
-/** Of each kind, besides one that is never cut off. */
+/** Clients of each kind that are cut off, besides one that never is. */
 const cutClients = 4
 /** Maximum number of heads while a client is connected, if no event cuts it off, and while it is away. */
 const connectedHeadsMax = 8

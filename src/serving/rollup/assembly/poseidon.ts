@@ -159,7 +159,7 @@ function normalize(out: usize, a: usize, b: usize): void {
 
 /**
  * out = x² / R mod P. Computed by columns of the product: a multiple of P is added to make each of the lower nine zero.
- * That also changes the columns 6 and 8 above it.
+ * This multiple also changes the columns 6 and 8 above.
  */
 function square(out: usize, x: usize): void {
   const x0 = limb(x, 0)

@@ -68,7 +68,7 @@ class BodyPass implements BodyMembers {
   readonly #bytes: Buffer
   readonly #limits: BodyLimits
   readonly #first: number
-  /** Of the current member: its start, and its id as in {@link BodyMember}. */
+  /** Start of the current member; then its id, as in {@link BodyMember}. */
   #start: number
   #idStart = 0
   #idEnd = 0

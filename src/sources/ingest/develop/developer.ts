@@ -55,7 +55,7 @@ export interface DeveloperEvents {
   readonly isPublished: boolean
   /** Fetches missing data of a fork; absent if the store has everything. */
   readonly supply?: Supply | undefined
-  /** What a fork has changed since its base. */
+  /** Accounts and slots of a fork that differ from its base. */
   changed?(): DumpedRows
   /** Makes another block the base of a fork, whose accounts have their ether there. Own blocks are removed. */
   moveBase?(base: NewBase): Promise<void>

@@ -174,11 +174,11 @@ export class ForkedNodes {
       const slots = [...(states.get(name)?.slots ?? []), ...withRing(each)]
       states.set(name, { ...each, slots })
     }
+    const { forkProofSlotsMax } = this.#plan
+    const parts = Array.from(states.values(), (each) => shares(each, forkProofSlotsMax)).flat()
     await Promise.all([
       ...others.map((each) => this.fetch(each)),
-      ...[...states.values()]
-        .flatMap((each) => shares(each, this.#plan.forkProofSlotsMax))
-        .map((each) => this.#fetchState(each)),
+      ...parts.map((each) => this.#fetchState(each)),
     ])
   }
 

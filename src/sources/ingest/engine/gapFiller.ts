@@ -140,7 +140,7 @@ export class GapFiller {
     this.#fetched = 0
     this.#executed = 0
     this.#tellProgress()
-    // Of the whole gap only one link of each window stays in memory, 800 bytes. So headers are fetched twice.
+    // Only one link of each window stays in memory, 800 bytes, because a gap may have millions. So headers are fetched twice.
     const marks: GapLink[] = []
     let lowest = top
     let saidMs = performance.now()

@@ -31,7 +31,7 @@ const tracers: readonly TraceRequest['tracer'][] = [
   { tracer: 'erc7562Tracer', withLog: true, ignored: undefined },
   { tracer: 'opcodes', ...off },
 ]
-/** Of blocks with more transactions, only some are traced by themselves. */
+/** A block with more transactions has only some of them traced by themselves. */
 const transactionsMax = 8
 /** The blocks with most transactions among those with little gas. */
 const blocksMax = 4

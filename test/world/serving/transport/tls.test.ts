@@ -17,7 +17,7 @@ const path = `/v3/${goodKey}`
 
 interface Answer {
   readonly text: string
-  /** Of the certificate that the server showed when the connection was made. */
+  /** Fingerprint of the server's certificate when the connection was made. */
   readonly fingerprint: string
   readonly socket: Socket
 }

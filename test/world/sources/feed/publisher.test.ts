@@ -68,7 +68,7 @@ t.test(
       stop.signal,
     )
     await until(() => publisher.figures().sequence === 2)
-    // Of three committed blocks, two were being sent when the connection was lost.
+    // Three blocks were committed. The connection was lost while two of them were being sent.
     await grow(3)
     await late.append(epoch, 2, [eventOf(store, 3), eventOf(store, 4)])
     await publisher.committed()

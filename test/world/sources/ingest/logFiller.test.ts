@@ -83,7 +83,7 @@ async function checkWhole(t: Test, { path, store }: Rig): Promise<void> {
 }
 
 t.test('no more bytes come in a second than may', async (t) => {
-  // Of the highest blocks, those of three rounds of 32 or more.
+  // The highest blocks, as many as three rounds of 32 fetch, and some more.
   const from = full.at(-100) ?? 0
   const rows = Array.from(demoStore.blocksFrom(from, demoHead.number + 1 - from))
   let bytes = 0
