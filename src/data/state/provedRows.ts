@@ -23,7 +23,7 @@ import {
 import { readNamedPlace } from '../store/layouts/locations.js'
 import type { ReceiptList } from '../store/layouts/packedReceipts.js'
 import {
-  readMarks,
+  readBounds,
   readStoredSlot,
   readStoredValue,
   storedValueKey,
@@ -202,8 +202,8 @@ export class ProvedRows extends ChainReader implements ChainRows {
   override readAccountAt(address: Address, number: number): Uint8Array | undefined {
     const key = storedValueKey('account', address)
     this.#use.note(key)
-    const marks = readMarks(this.tables.meta)
-    const stored = marks && readStoredValue(this.tables.stored, marks, key, number)
+    const bounds = readBounds(this.tables.meta)
+    const stored = bounds && readStoredValue(this.tables.values, bounds, key, number)
     const state = () => ({ kind: 'state', ...this.#stateAt(number), address, slots: [] }) as const
     if (stored !== undefined) {
       const row = stored.length === 0 ? undefined : stored
@@ -211,7 +211,7 @@ export class ProvedRows extends ChainReader implements ChainRows {
       return row
     }
     const wanted = state()
-    this.#requireStored(marks, number, wanted)
+    this.#requireStored(bounds, number, wanted)
     const row = this.#walk(wanted, wanted.stateRoot, address)
     checkCodeKnown(this, row && decodeAccount(row), state)
     return row
@@ -219,13 +219,13 @@ export class ProvedRows extends ChainReader implements ChainRows {
 
   override readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
     this.#use.note(storedValueKey('slot', address, slot))
-    const marks = readMarks(this.tables.meta)
-    const stored = marks && readStoredSlot(this.tables.stored, marks, address, slot, number)
+    const bounds = readBounds(this.tables.meta)
+    const stored = bounds && readStoredSlot(this.tables.values, bounds, address, slot, number)
     if (stored !== undefined) return stored.length === 0 ? undefined : stored
-    if (marks !== undefined && this.#isAbsent(marks, address, number)) return undefined
+    if (bounds !== undefined && this.#isAbsent(bounds, address, number)) return undefined
     const state = this.#stateAt(number)
     const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
-    if (!this.#hasMissedMany(address, number)) this.#requireStored(marks, number, wanted)
+    if (!this.#hasMissedMany(address, number)) this.#requireStored(bounds, number, wanted)
     const account = this.#walk(wanted, state.stateRoot, address)
     const value =
       account && this.#walk(wanted, decodeAccount(account).storageRoot, slotInTrie(slot, this.trieForm))
@@ -267,12 +267,13 @@ export class ProvedRows extends ChainReader implements ChainRows {
    * Whether an account is known to be absent, and enough of its slots are stored. Calls with code overrides for it may
    * read thousands of slots, and each stored slot costs a run.
    */
-  #isAbsent(marks: ValueBounds, address: Address, number: number): boolean {
-    const { stored } = this.tables
-    if (readStoredValue(stored, marks, storedValueKey('account', address), number)?.length !== 0) return false
+  #isAbsent(bounds: ValueBounds, address: Address, number: number): boolean {
+    const { values } = this.tables
+    if (readStoredValue(values, bounds, storedValueKey('account', address), number)?.length !== 0)
+      return false
     const start = storedValueKey('slot', address)
     let slots = 0
-    for (const _ of stored.getRange({ start, end: keyAfterPrefix(start), limit: absentSlotsMax })) slots++
+    for (const _ of values.getRange({ start, end: keyAfterPrefix(start), limit: absentSlotsMax })) slots++
     return slots === absentSlotsMax
   }
 
@@ -292,8 +293,8 @@ export class ProvedRows extends ChainReader implements ChainRows {
    * At the head, requested values must be stored: at the next head other nodes prove them. The fetcher finds what
    * stored nodes prove already.
    */
-  #requireStored(marks: ValueBounds | undefined, number: number, wanted: Wanted): void {
-    if (marks !== undefined && number === this.readHead()?.number) throw new NotStoredError(wanted)
+  #requireStored(bounds: ValueBounds | undefined, number: number, wanted: Wanted): void {
+    if (bounds !== undefined && number === this.readHead()?.number) throw new NotStoredError(wanted)
   }
 
   #walk(wanted: Wanted, root: Hash32, key: Uint8Array): Uint8Array | undefined {

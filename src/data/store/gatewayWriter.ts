@@ -44,7 +44,7 @@ export interface ProvedState {
 }
 
 /** Tables whose rows may be dropped. */
-export type StateTable = 'stored' | 'nodes' | 'code'
+export type StateTable = 'values' | 'nodes' | 'code'
 
 const noHash = new Uint8Array(0) as Hash32
 
@@ -433,24 +433,24 @@ export class GatewayWriter extends ChainWriter {
 
   /** Bytes on disk of values, trie nodes and code. */
   get stateBytes(): number {
-    const { stored, nodes, code } = this.tables
-    return stored.bytes + nodes.bytes + code.bytes
+    const { values, nodes, code } = this.tables
+    return values.bytes + nodes.bytes + code.bytes
   }
 
   /** Block from which on the changes of every block were applied; undefined if that is not known. */
   get currentFrom(): number | undefined {
-    return this.#stored.isAt(this.readHead()?.hash ?? noHash) ? this.#stored.marks.from : undefined
+    return this.#stored.isAt(this.readHead()?.hash ?? noHash) ? this.#stored.bounds.from : undefined
   }
 
   /** Up to `limit` keys of values, nodes or code, in order. */
   stateKeysFrom(table: StateTable, start: Uint8Array, limit: number): Uint8Array[] {
-    if (table === 'stored') return this.#stored.keysFrom(start, limit)
+    if (table === 'values') return this.#stored.keysFrom(start, limit)
     return Array.from(this.tables[table].getRange({ start, limit }), ({ key }) => Uint8Array.from(key))
   }
 
   /** Drops values, nodes or code; they are fetched again when they are needed. */
   dropState(table: StateTable, keys: readonly Uint8Array[]): void {
-    if (table === 'stored') return this.dropStoredValues(keys)
+    if (table === 'values') return this.dropStoredValues(keys)
     this.commit(() => {
       for (const key of keys) this.tables[table].removeSync(key)
     })
@@ -472,17 +472,22 @@ export class GatewayWriter extends ChainWriter {
     const head = this.readHead()
     return (
       head &&
-      readStoredValue(this.tables.stored, this.#stored.marks, storedValueKey('account', address), head.number)
+      readStoredValue(
+        this.tables.values,
+        this.#stored.bounds,
+        storedValueKey('account', address),
+        head.number,
+      )
     )
   }
 
   /** Whether an account and some of its slots are known after a canonical block. */
   holds(address: Uint8Array, slots: readonly Uint8Array[], number: number): boolean {
-    const { stored } = this.tables
-    const { marks } = this.#stored
+    const { values } = this.tables
+    const { bounds } = this.#stored
     return (
-      readStoredValue(stored, marks, storedValueKey('account', address), number) !== undefined &&
-      slots.every((slot) => readStoredSlot(stored, marks, address, slot, number) !== undefined)
+      readStoredValue(values, bounds, storedValueKey('account', address), number) !== undefined &&
+      slots.every((slot) => readStoredSlot(values, bounds, address, slot, number) !== undefined)
     )
   }
 

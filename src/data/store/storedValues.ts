@@ -5,14 +5,14 @@ import type { BlockName } from './chainRows.js'
 import {
   decodeReplaced,
   decodeStoredValue,
-  encodeMarks,
+  encodeBounds,
   encodeReplaced,
   encodeStoredValue,
   holdsAt,
   indexKey,
   indexKind,
+  readBounds,
   readIndexKey,
-  readMarks,
   replacedKey,
   replacedKind,
   type StoredValue,
@@ -55,55 +55,55 @@ const prunedMax = 8_192
 const rootAt = 2
 
 export class StoredValues {
-  readonly #stored: WriteTable
+  readonly #values: WriteTable
   readonly #code: WriteTable
   readonly #meta: WriteTable
 
-  constructor({ stored, code, meta }: Readonly<Record<'stored' | 'code' | 'meta', WriteTable>>) {
-    this.#stored = stored
+  constructor({ values, code, meta }: Readonly<Record<'values' | 'code' | 'meta', WriteTable>>) {
+    this.#values = values
     this.#code = code
     this.#meta = meta
   }
 
-  get marks(): ValueBounds {
-    return readMarks(this.#meta) ?? { from: 0, floor: 0 }
+  get bounds(): ValueBounds {
+    return readBounds(this.#meta) ?? { from: 0, floor: 0 }
   }
 
   /** Whether the table was updated with every head up to this one, and no other program moved the head. */
   isAt(head: Hash32): boolean {
-    const marks = readMarks(this.#meta)
-    return marks !== undefined && equalBytes(marks.head, head)
+    const bounds = readBounds(this.#meta)
+    return bounds !== undefined && equalBytes(bounds.head, head)
   }
 
   /** Starts over at a block: earlier values may belong to another chain and are valid at no block. */
   restart({ number, hash }: BlockName): void {
-    this.#meta.putSync(metaKeys.stored, encodeMarks({ from: number, floor: number, head: hash }))
+    this.#meta.putSync(metaKeys.valueBounds, encodeBounds({ from: number, floor: number, head: hash }))
   }
 
   /** Changes are applied from this block on, and some before it were missed: earlier values are no longer valid. */
   miss({ number, hash }: BlockName): void {
-    this.#meta.putSync(metaKeys.stored, encodeMarks({ ...this.marks, from: number, head: hash }))
+    this.#meta.putSync(metaKeys.valueBounds, encodeBounds({ ...this.bounds, from: number, head: hash }))
   }
 
   /** Applies the changes of a block to the stored values. Its parent must be the last block that was applied. */
   apply({ number, hash }: BlockName, changes: BlockChanges): void {
-    const { marks } = this
-    this.#meta.putSync(metaKeys.stored, encodeMarks({ ...marks, head: hash }))
+    const { bounds } = this
+    this.#meta.putSync(metaKeys.valueBounds, encodeBounds({ ...bounds, head: hash }))
     for (const change of changes.values()) {
       const { address, slots, code } = change
       const key = storedValueKey('account', address)
       const account = this.#read(key)
-      if (account !== undefined && holdsAt(account, number - 1, marks)) {
+      if (account !== undefined && holdsAt(account, number - 1, bounds)) {
         const value = change.after(account.value)
         if (value === undefined) this.#forget(number, key)
-        else if (!equalBytes(value, account.value)) this.#replace(number, key, value, marks)
+        else if (!equalBytes(value, account.value)) this.#replace(number, key, value, bounds)
         if (code !== undefined) this.#code.putSync(...code)
       }
       const whole = slots.size === 0 ? undefined : this.#read(storedValueKey('whole', address))
-      const isWhole = whole !== undefined && holdsAt(whole, number - 1, marks)
+      const isWhole = whole !== undefined && holdsAt(whole, number - 1, bounds)
       for (const [name, value] of slots) {
         const slot = storedValueKey('slot', address, latin1KeyToBytes(name))
-        if (isWhole || this.#stored.doesExist(slot)) this.#replace(number, slot, value, marks)
+        if (isWhole || this.#values.doesExist(slot)) this.#replace(number, slot, value, bounds)
       }
     }
   }
@@ -131,12 +131,12 @@ export class StoredValues {
       const row = this.#read(key)
       if (row === undefined || row.last >= number) continue
       this.#keepReplaced(number, key, row, true)
-      this.#stored.putSync(key, encodeStoredValue({ ...row, last: number }))
+      this.#values.putSync(key, encodeStoredValue({ ...row, last: number }))
     }
     const key = storedValueKey('whole', proved.address)
-    const { marks } = this
+    const { bounds } = this
     const before = this.#read(key)
-    if (before === undefined || !holdsAt(before, number, marks)) this.#replace(number, key, noBytes, marks)
+    if (before === undefined || !holdsAt(before, number, bounds)) this.#replace(number, key, noBytes, bounds)
     return true
   }
 
@@ -144,36 +144,36 @@ export class StoredValues {
   *slotsOf(address: Uint8Array): Generator<Hash32> {
     const start = storedValueKey('slot', address)
     const end = storedValueKey('slot', address, new Uint8Array(33).fill(0xff))
-    for (const { key } of this.#stored.getRange({ start, end })) yield key.slice(start.length) as Hash32
+    for (const { key } of this.#values.getRange({ start, end })) yield key.slice(start.length) as Hash32
   }
 
   /** Whether all slots of an account are known after the head, block `number`. */
   isWhole(address: Uint8Array, number: number): boolean {
     const row = this.#read(storedValueKey('whole', address))
-    return row !== undefined && holdsAt(row, number, this.marks)
+    return row !== undefined && holdsAt(row, number, this.bounds)
   }
 
   /** Reverts the changes of block `number`, which is the head, and drops values proved after it. */
   unwind(number: number): void {
     const range = { start: indexKey(number), end: indexKey(number + 1) }
-    const indexes = Array.from(this.#stored.getRange(range), ({ key }) => Uint8Array.from(key))
+    const indexes = Array.from(this.#values.getRange(range), ({ key }) => Uint8Array.from(key))
     for (const index of indexes) {
       const [, key] = readIndexKey(index)
-      this.#stored.removeSync(index)
+      this.#values.removeSync(index)
       const replaced = replacedKey(key, number)
-      const before = this.#stored.getBinary(replaced)
+      const before = this.#values.getBinary(replaced)
       if (before === undefined) {
         this.#cutShort(key, number - 1)
         continue
       }
       const row = decodeReplaced(Uint8Array.from(before))
-      this.#stored.removeSync(replaced)
-      if (row === undefined) this.#stored.removeSync(key)
-      else this.#stored.putSync(key, encodeStoredValue(row))
+      this.#values.removeSync(replaced)
+      if (row === undefined) this.#values.removeSync(key)
+      else this.#values.putSync(key, encodeStoredValue(row))
     }
-    const marks = readMarks(this.#meta)
-    if (marks === undefined || marks.from < number) return
-    this.#meta.putSync(metaKeys.stored, encodeMarks({ ...marks, from: Math.max(number - 1, 0) }))
+    const bounds = readBounds(this.#meta)
+    if (bounds === undefined || bounds.from < number) return
+    this.#meta.putSync(metaKeys.valueBounds, encodeBounds({ ...bounds, from: Math.max(number - 1, 0) }))
   }
 
   /**
@@ -182,15 +182,15 @@ export class StoredValues {
    */
   prune(number: number): boolean {
     const range = { start: indexKey(0), end: indexKey(Math.max(number, 0) + 1), limit: prunedMax }
-    const indexes = Array.from(this.#stored.getRange(range), ({ key }) => Uint8Array.from(key))
+    const indexes = Array.from(this.#values.getRange(range), ({ key }) => Uint8Array.from(key))
     for (const index of indexes) {
       const [at, key] = readIndexKey(index)
-      this.#stored.removeSync(replacedKey(key, at))
-      this.#stored.removeSync(index)
+      this.#values.removeSync(replacedKey(key, at))
+      this.#values.removeSync(index)
     }
-    const marks = readMarks(this.#meta)
-    if (indexes.length > 0 && marks !== undefined && marks.floor < number) {
-      this.#meta.putSync(metaKeys.stored, encodeMarks({ ...marks, floor: number }))
+    const bounds = readBounds(this.#meta)
+    if (indexes.length > 0 && bounds !== undefined && bounds.floor < number) {
+      this.#meta.putSync(metaKeys.valueBounds, encodeBounds({ ...bounds, floor: number }))
     }
     return indexes.length === prunedMax
   }
@@ -198,82 +198,82 @@ export class StoredValues {
   /** Number of the oldest block that can be unwound; undefined if there is none. */
   get oldest(): number | undefined {
     const range = { start: Uint8Array.of(indexKind), end: Uint8Array.of(indexKind + 1), limit: 1 }
-    for (const { key } of this.#stored.getRange(range)) return readIndexKey(key)[0]
+    for (const { key } of this.#values.getRange(range)) return readIndexKey(key)[0]
     return undefined
   }
 
   /** Up to `limit` keys of newest values from `start` on, in order. */
   keysFrom(start: Uint8Array, limit: number): Uint8Array[] {
     const range = { start, end: Uint8Array.of(replacedKind), limit }
-    return Array.from(this.#stored.getRange(range), ({ key }) => Uint8Array.from(key))
+    return Array.from(this.#values.getRange(range), ({ key }) => Uint8Array.from(key))
   }
 
   /**
    * Drops a value; it is proved again on the next read. Then other slots of the account are no longer known to be zero.
    */
   drop(key: Uint8Array): void {
-    this.#stored.removeSync(key)
+    this.#values.removeSync(key)
     const whole = storedValueKey('whole', key.subarray(1, 21))
-    if (!this.#stored.doesExist(whole)) return
+    if (!this.#values.doesExist(whole)) return
     const range = { start: replacedKey(whole, 0), end: replacedKey(whole, Number.MAX_SAFE_INTEGER) }
-    const replaced = Array.from(this.#stored.getRange(range), (entry) => Uint8Array.from(entry.key))
-    for (const each of [whole, ...replaced]) this.#stored.removeSync(each)
+    const replaced = Array.from(this.#values.getRange(range), (entry) => Uint8Array.from(entry.key))
+    for (const each of [whole, ...replaced]) this.#values.removeSync(each)
   }
 
   #prove(number: number, key: Uint8Array, value: Uint8Array): boolean {
-    const { marks } = this
+    const { bounds } = this
     const row = this.#read(key)
-    if (row === undefined || !holdsAt(row, number, marks)) {
+    if (row === undefined || !holdsAt(row, number, bounds)) {
       const isNext = row !== undefined && row.last === number - 1 && equalBytes(row.value, value)
       if (isNext) this.#extend(number, key, row)
-      else this.#replace(number, key, value, marks)
+      else this.#replace(number, key, value, bounds)
       return true
     }
     if (equalBytes(row.value, value)) return true
     if (key[0] !== storedKinds.account || !areSameButRoot(row.value, value)) return false
     // The values that it replaced stay as they are.
-    if (isRootUnknown(row.value)) this.#stored.putSync(key, encodeStoredValue({ ...row, value }))
+    if (isRootUnknown(row.value)) this.#values.putSync(key, encodeStoredValue({ ...row, value }))
     else if (!isRootUnknown(value)) return false
     return true
   }
 
   /** A value that was proved after the previous block is also valid after this one. */
   #extend(number: number, key: Uint8Array, row: StoredValue): void {
-    this.#stored.putSync(indexKey(number, key), noBytes)
-    this.#stored.putSync(key, encodeStoredValue({ ...row, last: number }))
+    this.#values.putSync(indexKey(number, key), noBytes)
+    this.#values.putSync(key, encodeStoredValue({ ...row, last: number }))
   }
 
-  #replace(number: number, key: Uint8Array, value: Uint8Array, marks: ValueBounds): void {
+  #replace(number: number, key: Uint8Array, value: Uint8Array, bounds: ValueBounds): void {
     const row = this.#read(key)
-    const wasCurrent = row !== undefined && holdsAt(row, number - 1, marks)
-    if (wasCurrent && equalBytes(row.value, value) && row.last >= marks.from) return
+    const wasCurrent = row !== undefined && holdsAt(row, number - 1, bounds)
+    if (wasCurrent && equalBytes(row.value, value) && row.last >= bounds.from) return
     this.#keepReplaced(number, key, row, wasCurrent)
-    this.#stored.putSync(key, encodeStoredValue({ first: number, last: number, value }))
+    this.#values.putSync(key, encodeStoredValue({ first: number, last: number, value }))
   }
 
   #forget(number: number, key: Uint8Array): void {
     this.#keepReplaced(number, key, this.#read(key), true)
-    this.#stored.removeSync(key)
+    this.#values.removeSync(key)
   }
 
   /** Keeps the row as it was before the block; only the first replacement in a block counts. */
   #keepReplaced(number: number, key: Uint8Array, row: StoredValue | undefined, wasCurrent: boolean): void {
     const replaced = replacedKey(key, number)
-    if (this.#stored.doesExist(replaced)) return
-    this.#stored.putSync(indexKey(number, key), noBytes)
-    this.#stored.putSync(replaced, encodeReplaced(row, wasCurrent))
+    if (this.#values.doesExist(replaced)) return
+    this.#values.putSync(indexKey(number, key), noBytes)
+    this.#values.putSync(replaced, encodeReplaced(row, wasCurrent))
   }
 
   /** Limits an extended value to block `last`. */
   #cutShort(key: Uint8Array, last: number): void {
     const row = this.#read(key)
     if (row === undefined || row.last <= last) return
-    if (row.first > last) this.#stored.removeSync(key)
-    else this.#stored.putSync(key, encodeStoredValue({ ...row, last }))
+    if (row.first > last) this.#values.removeSync(key)
+    else this.#values.putSync(key, encodeStoredValue({ ...row, last }))
   }
 
   #read(key: Uint8Array): StoredValue | undefined {
-    const row = this.#stored.getBinary(key)
+    const row = this.#values.getBinary(key)
     return row && decodeStoredValue(Uint8Array.from(row))
   }
 }

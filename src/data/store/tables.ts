@@ -83,7 +83,7 @@ const tableNames = {
    * key → proved value, and the blocks after which it holds (storedValueRows.ts). Gateways only. Older stores of this version
    * lack the table until their next writer makes it.
    */
-  stored: 'held',
+  values: 'held',
   /**
    * block hash ‖ 0 for the block, 1 for its receipts → verification (1 byte) ‖ JSON in the upstream's form.
    * Verification is 0 if roots cover the row, 1 if one upstream reported it, 2 if a quorum did. Gateways to chains of
@@ -129,7 +129,7 @@ export const metaKeys = {
   /** number (8 bytes) of the block down to which the chain of headers has no gaps; gateways only. */
   linkedFrom: Buffer.from('linkedFrom'),
   /** the blocks from which on rows in table `held` are valid (storedValueRows.ts); gateways only. */
-  stored: Buffer.from('held'),
+  valueBounds: Buffer.from('held'),
   /** first and last number (8 bytes each) of each range of blocks whose logs are in the index; gateways only. */
   logRanges: Buffer.from('logRanges'),
   /** slot (8 bytes) ‖ root ‖ anchor from which a light client continues; only if a light client determines the head. */

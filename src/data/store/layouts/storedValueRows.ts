@@ -42,7 +42,7 @@ export interface ValueBounds {
 }
 
 /** The stored form: 8 bytes each ‖ hash of the head for which they are right. */
-export interface StoredMarks extends ValueBounds {
+export interface StoredBounds extends ValueBounds {
   readonly head: Uint8Array
 }
 
@@ -108,7 +108,7 @@ export function decodeReplaced(bytes: Uint8Array): StoredValue | undefined {
   return bytes.length === 0 ? undefined : decodeStoredValue(bytes.subarray(1))
 }
 
-export function encodeMarks({ from, floor, head }: StoredMarks): Uint8Array {
+export function encodeBounds({ from, floor, head }: StoredBounds): Uint8Array {
   const row = new Uint8Array(rangeBytes + head.length)
   writeUint64(row, from, 0)
   writeUint64(row, floor, numberBytes)
@@ -117,8 +117,8 @@ export function encodeMarks({ from, floor, head }: StoredMarks): Uint8Array {
 }
 
 /** Undefined if no value was ever stored. */
-export function readMarks(meta: ReadTable): StoredMarks | undefined {
-  const row = meta.getBrief(metaKeys.stored)
+export function readBounds(meta: ReadTable): StoredBounds | undefined {
+  const row = meta.getBrief(metaKeys.valueBounds)
   return (
     row && { from: readUint64(row, 0), floor: readUint64(row, numberBytes), head: row.subarray(rangeBytes) }
   )
@@ -135,14 +135,14 @@ export function holdsAt({ first, last }: StoredValue, number: number, { from, fl
  */
 export function readStoredValue(
   table: ReadTable,
-  marks: ValueBounds,
+  bounds: ValueBounds,
   key: Uint8Array,
   number: number,
 ): Uint8Array | undefined {
   const stored = table.getBrief(key)
   if (stored !== undefined) {
     const row = decodeStoredValue(stored)
-    if (row.first <= number) return holdsAt(row, number, marks) ? row.value : undefined
+    if (row.first <= number) return holdsAt(row, number, bounds) ? row.value : undefined
   }
   const range = {
     start: replacedKey(key, number + 1),
@@ -153,7 +153,7 @@ export function readStoredValue(
     const replaced = Uint8Array.from(value)
     const row = decodeReplaced(replaced)
     const from = replaced[0] === 1 ? 0 : Number.POSITIVE_INFINITY
-    return row && holdsAt(row, number, { from, floor: marks.floor }) ? row.value : undefined
+    return row && holdsAt(row, number, { from, floor: bounds.floor }) ? row.value : undefined
   }
   return undefined
 }
@@ -161,12 +161,12 @@ export function readStoredValue(
 /** Like {@link readStoredValue}, but for a slot. In an account with all slots stored, a slot without a row is zero. */
 export function readStoredSlot(
   table: ReadTable,
-  marks: ValueBounds,
+  bounds: ValueBounds,
   address: Uint8Array,
   slot: Uint8Array,
   number: number,
 ): Uint8Array | undefined {
-  const value = readStoredValue(table, marks, storedValueKey('slot', address, slot), number)
+  const value = readStoredValue(table, bounds, storedValueKey('slot', address, slot), number)
   if (value !== undefined) return value
-  return readStoredValue(table, marks, storedValueKey('whole', address), number)
+  return readStoredValue(table, bounds, storedValueKey('whole', address), number)
 }

@@ -83,7 +83,7 @@ export class ForkedWriter extends GatewayWriter {
       this.writeNextBlock(undefined)
       this.commit(() => {
         const { meta } = this.tables
-        meta.removeSync(metaKeys.stored)
+        meta.removeSync(metaKeys.valueBounds)
         for (const key of [...this.#changedKeys(noBytes, 20), ...this.#changedKeys(noBytes, 52)])
           meta.removeSync(concatBytes(metaKeys.changedHere, key))
       })
@@ -180,7 +180,7 @@ export class ForkedWriter extends GatewayWriter {
       if (forkNumber < head) this.#goBack(head, forkNumber)
       for (const diff of blockDiffs) this.#append(diff)
       // Values of a gateway's heads are not kept: each is found from the state root of its own block.
-      this.commit(() => this.tables.meta.removeSync(metaKeys.stored))
+      this.commit(() => this.tables.meta.removeSync(metaKeys.valueBounds))
     })
   }
 

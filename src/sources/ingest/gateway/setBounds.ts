@@ -12,7 +12,7 @@ const unreadMs = 600_000
 const pastBlocks = 256
 
 /** Tables in the order of checking, the largest first. */
-const tables: readonly StateTable[] = ['nodes', 'code', 'stored']
+const tables: readonly StateTable[] = ['nodes', 'code', 'values']
 
 interface SetBoundsOptions {
   /** Maximum bytes of values, nodes and code. */
@@ -63,6 +63,6 @@ export class SetBounds {
   }
 
   #isPinned(table: StateTable, key: Uint8Array): boolean {
-    return table === 'stored' && this.#pinned.has(Buffer.from(key.subarray(1, 21)).toString('latin1'))
+    return table === 'values' && this.#pinned.has(Buffer.from(key.subarray(1, 21)).toString('latin1'))
   }
 }
