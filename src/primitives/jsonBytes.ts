@@ -25,6 +25,10 @@ const hexStart = quote | (zero << 8) | (lowerX << 16)
 /** Eight digits `0`. */
 const zeros = ascii('00000000').words[0] as number
 
+/** Largest integer for which V8 computes with 32 bits, and its digits. */
+const int32Max = 2 ** 31 - 1
+const decimalsMax = 10
+
 /** Largest memory that is kept for the next text: a block with 500 transactions and their receipts. */
 const keptBytesMax = 1024 * 1024
 
@@ -67,6 +71,7 @@ export function ascii(text: string): Constant {
 
 export const openBracket = ascii('[')
 export const closeBracket = ascii(']')
+export const closeBrace = ascii('}')
 export const comma = ascii(',')
 
 /** Maximum bytes that are converted to hex at once. The string of this many is collected as young garbage. */
@@ -158,6 +163,26 @@ export class JsonBytes {
       else this.text(value === undefined ? 'null' : String(value))
       this.text(texts[i + 1] as string)
     }
+  }
+
+  /** Writes an integer in decimal digits. */
+  decimal(value: number | bigint): void {
+    if (value > int32Max || value < 0) {
+      this.text(String(value))
+      return
+    }
+    let rest = Number(value) | 0
+    let length = 1
+    for (let power = 10; length < decimalsMax && rest >= power; power *= 10) length++
+    this.#reserve(length)
+    const bytes = this.#bytes
+    const end = this.#end + length
+    for (let at = end - 1; at >= this.#end; at--) {
+      const next = (rest / 10) | 0
+      bytes[at] = zero + rest - next * 10
+      rest = next
+    }
+    this.#end = end
   }
 
   constant({ length, words }: Constant): void {

@@ -16,7 +16,7 @@ import {
   toMinimalBytes,
   trimLeft,
 } from '../../primitives/bytes.js'
-import { ascii, type JsonBytes } from '../../primitives/jsonBytes.js'
+import { ascii, closeBrace, type JsonBytes } from '../../primitives/jsonBytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import {
   decodeRlp,
@@ -279,7 +279,6 @@ const changesName = ascii(',"changes":')
 const indexName = ascii('{"index":')
 const valueName = ascii(',"value":')
 const codeName = ascii(',"code":')
-const objectEnd = ascii('}')
 
 /**
  * Writes the list in the form of execution-apis (schema BlockAccessList), from well-formed RLP. Slots and their values
@@ -302,7 +301,7 @@ export function writeBlockAccessList(json: JsonBytes, rlp: Uint8Array): void {
       writeWord(json, rlp, slot)
       json.constant(changesName)
       writeIndexed(json, rlp, rlpEndAt(rlp, slot), writeWord)
-      json.constant(objectEnd)
+      json.constant(closeBrace)
     })
     json.constant(storageReadsName)
     writeItems(json, rlp, storageReads, (slot) => writeWord(json, rlp, slot))
@@ -312,7 +311,7 @@ export function writeBlockAccessList(json: JsonBytes, rlp: Uint8Array): void {
     writeIndexed(json, rlp, nonces, writeQuantityItem)
     json.constant(codeChangesName)
     writeIndexed(json, rlp, code, writeHexItem, codeName)
-    json.constant(objectEnd)
+    json.constant(closeBrace)
   })
 }
 
@@ -329,7 +328,7 @@ function writeIndexed(
     writeQuantityItem(json, rlp, index)
     json.constant(name)
     writeValue(json, rlp, rlpEndAt(rlp, index))
-    json.constant(objectEnd)
+    json.constant(closeBrace)
   })
 }
 

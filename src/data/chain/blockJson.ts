@@ -6,6 +6,7 @@ import { toMinimalBytes } from '../../primitives/bytes.js'
 import {
   ascii,
   type Constant,
+  closeBrace,
   closeBracket,
   comma,
   type JsonBytes,
@@ -79,7 +80,6 @@ const unclesStart = ascii(',"uncles":[')
 const transactionsStart = ascii(',"transactions":[')
 const openBrace = ascii('{')
 const withdrawalStart = ascii('{"index":')
-const closeBrace = ascii('}')
 
 function membersOf(...of: readonly (HeaderField | keyof BlockIdentity)[]): readonly Member[] {
   return of.map((field) => ({

@@ -1,7 +1,14 @@
 /** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
 
 import { noBytes } from '../../primitives/bytes.js'
-import { ascii, comma, type JsonBytes, memberNames, type Written } from '../../primitives/jsonBytes.js'
+import {
+  ascii,
+  closeBrace,
+  comma,
+  type JsonBytes,
+  memberNames,
+  type Written,
+} from '../../primitives/jsonBytes.js'
 import { hashRlp } from '../../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../../primitives/rlp.js'
 import { senderAt } from '../store/storedBlock.js'
@@ -46,7 +53,6 @@ const name = memberNames(
   'type',
 )
 const openBrace = ascii('{')
-const closeBrace = ascii('}')
 const firstBlobName = ascii('{"blobGasPrice":')
 const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
 

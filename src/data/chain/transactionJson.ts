@@ -1,6 +1,6 @@
 /** Transactions as JSON, directly from their RLP. Members and spelling follow go-ethereum. */
 import { concatBytes, type Hash32 } from '../../primitives/bytes.js'
-import { ascii, type Constant, JsonBytes, memberNames } from '../../primitives/jsonBytes.js'
+import { ascii, type Constant, closeBrace, JsonBytes, memberNames } from '../../primitives/jsonBytes.js'
 import { findRlpItems, type RlpSpan, rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../../primitives/rlp.js'
 import {
   type FieldForm,
@@ -217,7 +217,6 @@ export function effectiveGasPrice(
 
 const names = memberNames('blockNumber', 'blockTimestamp', 'depositReceiptVersion')
 const firstName = ascii('{"blockHash":')
-const closeBrace = ascii('}')
 const nullText = ascii('null')
 const trueText = ascii('true')
 const noBlock = ascii('null,"blockNumber":null,"blockTimestamp":null')

@@ -65,6 +65,28 @@ t.test('values are spelled as the rest of the house spells them, wherever they s
   t.pass()
 })
 
+t.test('integers come out in decimal digits', async (t) => {
+  const edge = fc.constantFrom(0, 9, 10, 99, 100, 999_999_999, 2 ** 31 - 1, 2 ** 31, 2 ** 53, -1)
+  const value = fc.oneof(
+    edge,
+    edge.map(BigInt),
+    fc.nat(),
+    fc.maxSafeInteger(),
+    fc.bigInt(-(2n ** 70n), 2n ** 70n),
+  )
+  fc.assert(
+    fc.property(fc.nat(40), value, (expected, value) => {
+      const json = new JsonBytes(expected)
+      json.text('[')
+      json.decimal(value)
+      json.decimal(value)
+      return Buffer.from(json.finish()).toString() === `[${value}${value}`
+    }),
+    propertyRuns(500) as fc.Parameters<[number, number | bigint]>,
+  )
+  t.pass()
+})
+
 t.test('constants of any length come out as they are, in memory that grows', async (t) => {
   const json = new JsonBytes(0)
   const texts = Array.from({ length: 40 }, (_, length) => 'a"{:}'.repeat(length).slice(0, length))

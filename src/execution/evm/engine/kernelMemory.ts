@@ -11,12 +11,14 @@ const wordBytes = 32
 export class KernelMemory {
   #bytes: Uint8Array
   #view: DataView
+  #parts: Int32Array
   readonly #memory: { readonly buffer: ArrayBuffer }
 
   constructor(memory: { readonly buffer: ArrayBuffer }) {
     this.#memory = memory
     this.#bytes = new Uint8Array(memory.buffer)
     this.#view = new DataView(memory.buffer)
+    this.#parts = new Int32Array(memory.buffer)
   }
 
   /** Valid until the kernel runs, because growing the memory replaces it. */
@@ -28,6 +30,12 @@ export class KernelMemory {
   get view(): DataView {
     if (this.#bytes.length === 0) this.#refresh()
     return this.#view
+  }
+
+  /** Four bytes in each number, which are compared at once. */
+  get parts(): Int32Array {
+    if (this.#bytes.length === 0) this.#refresh()
+    return this.#parts
   }
 
   slice(at: number, length: number): Uint8Array {
@@ -104,6 +112,7 @@ export class KernelMemory {
   #refresh(): void {
     this.#bytes = new Uint8Array(this.#memory.buffer)
     this.#view = new DataView(this.#memory.buffer)
+    this.#parts = new Int32Array(this.#memory.buffer)
   }
 }
 

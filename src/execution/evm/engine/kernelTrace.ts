@@ -84,6 +84,11 @@ export class KernelStep {
     return this.#linear.bytes
   }
 
+  /** The same memory as {@link linear}, four bytes in each number. */
+  get parts(): Int32Array {
+    return this.#linear.parts
+  }
+
   get memory(): Uint8Array {
     return this.#linear.bytes.subarray(this.#memoryAt, this.#memoryAt + this.memoryBytes)
   }
@@ -121,7 +126,11 @@ export interface TraceImports {
 /** `linear` returns the kernel's memory, which does not exist yet when this is called. */
 export function traceImports(tracer: KernelTracer, linear: () => KernelMemory): TraceImports {
   return {
-    step: (...step) => tracer.step(new KernelStep(linear(), ...step)),
+    step(depth, address, pc, opcode, gas, stack, stackWords, memory, memoryBytes) {
+      tracer.step(
+        new KernelStep(linear(), depth, address, pc, opcode, gas, stack, stackWords, memory, memoryBytes),
+      )
+    },
     enter(kind, caller, target, value, input, inputLength, gas) {
       const memory = linear()
       tracer.enter({

@@ -5,10 +5,18 @@
  */
 import { forkRules } from '../../../data/chain/forkRules.js'
 import { latin1Key } from '../../../primitives/bytes.js'
-import { ascii, type Constant, closeBracket, comma, JsonBytes } from '../../../primitives/jsonBytes.js'
+import {
+  ascii,
+  type Constant,
+  closeBrace,
+  closeBracket,
+  comma,
+  JsonBytes,
+} from '../../../primitives/jsonBytes.js'
 import type { KernelStep } from '../engine/kernelTrace.js'
 import { opcodeNames, sload, sstore } from '../engine/opcodeNames.js'
 import { goText } from './callFrames.js'
+import { StackJson } from './stackJson.js'
 import { byName, type FrameEnd, type StateNow, TransactionTracer } from './tracer.js'
 
 export interface OpcodeLoggerOptions {
@@ -20,8 +28,9 @@ export interface OpcodeLoggerOptions {
   readonly limit: number
 }
 
+const pcName = ascii('{"pc":')
+const costName = ascii(',"gasCost":')
 const depthName = ascii(',"depth":')
-const stackName = ascii(',"stack":[')
 const returnDataName = ascii(',"returnData":')
 const memoryName = ascii(',"memory":[')
 const heads = opcodeNames.map((name) => ascii(`,"op":"${name}","gas":`))
@@ -32,13 +41,16 @@ const slotBytes = 400
 export class OpcodeLogger extends TransactionTracer {
   override readonly opcodes = 'all'
   readonly #options: OpcodeLoggerOptions
-  /** The part of an entry after the gas cost, which is known only after the instruction. */
-  readonly #tail = new JsonBytes(4096)
-  /** The instruction whose cost is not known yet. */
+  readonly #stack = new StackJson()
+  /** The returned data and the memory of the pending instruction. */
+  readonly #tail = new JsonBytes(64)
+  /** The pending instruction: its cost, which stands before its stack, is not known yet. */
   #depth = -1
   #pc = 0
   #opcode = 0
   #gas = 0n
+  /** JSON of its stack; a view. */
+  #stackJson: Uint8Array = new Uint8Array(0)
   /** JSON of the storage that the instruction uses; empty for none. */
   #storageJson = ''
   /** The slot used by the newest instruction, with its earlier value in the record. */
@@ -108,31 +120,30 @@ export class OpcodeLogger extends TransactionTracer {
     json.text('}')
   }
 
-  #writeTail({ stackWords, stackAt, linear, memory }: KernelStep): void {
+  #writeTail(step: KernelStep): void {
     const { disableStack, enableMemory, enableReturnData } = this.#options
-    const tail = this.#tail
-    tail.clear()
-    if (!disableStack) {
-      tail.constant(stackName)
-      for (let i = 0; i < stackWords; i++) {
-        if (i > 0) tail.constant(comma)
-        tail.quantityOfWord(linear, stackAt + i * 32)
-      }
-      tail.constant(closeBracket)
-    }
+    if (!disableStack) this.#stackJson = this.#stack.of(step)
+    this.#tail.clear()
+    if (enableReturnData) this.#writeReturned()
+    if (enableMemory) this.#writeMemory(step)
+  }
+
+  #writeReturned(): void {
     const { returned } = this.#state
-    if (enableReturnData && returned.length > 0) {
-      tail.constant(returnDataName)
-      tail.hex(returned)
+    if (returned.length === 0) return
+    this.#tail.constant(returnDataName)
+    this.#tail.hex(returned)
+  }
+
+  #writeMemory({ memory }: KernelStep): void {
+    if (memory.length === 0) return
+    const tail = this.#tail
+    tail.constant(memoryName)
+    for (let at = 0; at < memory.length; at += 32) {
+      if (at > 0) tail.constant(comma)
+      tail.hex(memory, at, at + 32)
     }
-    if (enableMemory && memory.length > 0) {
-      tail.constant(memoryName)
-      for (let at = 0; at < memory.length; at += 32) {
-        if (at > 0) tail.constant(comma)
-        tail.hex(memory, at, at + 32)
-      }
-      tail.constant(closeBracket)
-    }
+    tail.constant(closeBracket)
   }
 
   #write(cost: bigint, error: string | undefined): void {
@@ -140,18 +151,22 @@ export class OpcodeLogger extends TransactionTracer {
     const { json } = this.output
     if (this.#count++ > 0) json.constant(comma)
     const start = json.length
-    json.text(`{"pc":${this.#pc}`)
+    json.constant(pcName)
+    json.decimal(this.#pc)
     json.constant(heads[this.#opcode] as Constant)
-    json.text(`${this.#gas},"gasCost":${cost}`)
+    json.decimal(this.#gas)
+    json.constant(costName)
+    json.decimal(cost)
     json.constant(depthName)
-    json.text(String(this.#depth + 1))
+    json.decimal(this.#depth + 1)
     if (error !== undefined) json.text(`,"error":${goText(error)}`)
-    json.raw(this.#tail.written)
+    json.raw(this.#stackJson)
+    if (this.#tail.length > 0) json.raw(this.#tail.written)
     if (this.#storageJson !== '') json.text(this.#storageJson)
     // With the instruction's own refund, which go-ethereum adds when it computes the cost, even if it cannot be paid.
     const { refund } = this.#state
     if (refund !== 0n) json.text(`,"refund":${refund}`)
-    json.text('}')
+    json.constant(closeBrace)
     this.#bytes += json.length - start
     this.output.flush()
   }
