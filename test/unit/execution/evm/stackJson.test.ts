@@ -24,7 +24,7 @@ const change = fc.record({
 })
 
 t.test('after any change the JSON is that of the whole stack', async (t) => {
-  const memory = new KernelMemory(new WebAssembly.Memory({ initial: 4 }))
+  const memory = new KernelMemory({ buffer: new ArrayBuffer(256 * 1024) })
   const lengths = fc.constantFrom(0, 3, stackMax)
   fc.assert(
     fc.property(lengths, fc.array(change, { maxLength: 30 }), (length, changes) => {
