@@ -91,7 +91,7 @@ const rows = [
   ...walks,
   ['files that say "family"', countFiles(/family/i)],
   ['files that say "told"', countFiles(/\btold\b/i)],
-  ['files that know what is not stored', countFiles(/\bNotHeldError\b/)],
+  ['files that know what is not stored', countFiles(/\bNotStoredError\b/)],
   ['files with SharedArrayBuffer or Atomics', countFiles(/\b(?:SharedArrayBuffer|Atomics)\b/)],
 ]
 const width = Math.max(...rows.map(([name]) => name.length))

@@ -6,6 +6,7 @@
  * Buffer's own `toString('hex')` takes three times as long (scenario `block-full-uncached`).
  */
 import { ownMemory, takeBuffer } from './bufferPool.js'
+import { bytesToHex } from './bytes.js'
 import { briefSlab } from './slab.js'
 
 /** The two hex digits of each byte as a little-endian pair: the first digit in the low byte. */
@@ -90,6 +91,14 @@ export function hexJson(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     end += text.write(source.toString('hex', start, start + hexPieceBytes), end, 'latin1')
   text[end] = 0x22
   return text
+}
+
+/** Up to this size hex is text. Text is encoded as UTF-8 a second time, to be joined with its surroundings. */
+const shortBytesMax = 8 * 1024
+
+/** `"0x…"` as text, or as {@link hexJson} for long bytes. */
+export function hexText(bytes: Uint8Array): string | Uint8Array {
+  return bytes.length <= shortBytesMax ? `"${bytesToHex(bytes)}"` : hexJson(bytes)
 }
 
 /**

@@ -21,15 +21,11 @@ export const aloneFiles = {
 /** Entries of the pool's threads. A thread loads several of them, so they share their modules. */
 export const poolFiles = {
   session: 'workers/session',
+  compute: 'workers/compute',
   execute: 'workers/execute',
-  hash: 'workers/hash',
-  logs: 'workers/logs',
-  prove: 'workers/prove',
+  read: 'workers/read',
   script: 'workers/script',
-  simulate: 'workers/simulate',
-  slots: 'workers/slots',
   trace: 'workers/trace',
-  witness: 'workers/witness',
 }
 
 export const startedFiles = { ...aloneFiles, ...poolFiles }

@@ -5,9 +5,9 @@
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { ForkName } from '../../src/data/chain/forks.js'
 import type { JobWatch } from '../../src/execution/evm/engine/jobWatch.js'
+import { InputRefusal } from '../../src/execution/evm/precompiles/contractData.js'
 import { modexpGas, modexpPower } from '../../src/execution/evm/precompiles/modexp.js'
 import { refusalReason } from '../../src/execution/evm/precompiles/precompiles.js'
-import { InputRefusal } from '../../src/execution/evm/precompiles/refusal.js'
 
 /** A precompiled contract refused its input; the call loses all its gas. */
 export class PrecompileError extends EVMError {

@@ -28,7 +28,7 @@ import {
   tooFar,
   wordsGas,
 } from './frames'
-import { lookBefore } from './host'
+import { lookBefore } from './clock'
 import { addBalance, destroy, refund, setBalance, setRefund, subtractBalance, transaction, warm } from './journal'
 import { scratchWords } from './layout'
 import { logMove, logTransfer } from './logs'

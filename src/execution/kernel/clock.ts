@@ -1,6 +1,6 @@
 /**
- * Decides when a run asks the host whether it may continue. The clock is gas: cheap instructions take a nanosecond per
- * unit; slower instructions count more.
+ * Decides when a run asks the host whether it may continue: at intervals, and before work on many bytes. The clock is
+ * gas: cheap instructions take a nanosecond per unit; slower instructions count more.
  */
 import { mayGoOn, StopReason, stop } from './host'
 
@@ -32,4 +32,13 @@ export function floorFor(lookAt: i64): i64 {
 /** Asks the host; stops the run if it may not continue. */
 export function askHost(): void {
   if (!mayGoOn((lookEvery / stepGas) as u32)) stop(StopReason.Host)
+}
+
+/** Bytes of an instruction's work above which the host is asked first. */
+const muchBytes: u64 = 4096
+
+/** Asks the host before work on `bytes`, at `bytesPerStep` per step; stops the run if it may not continue. */
+@inline
+export function lookBefore(bytes: u64, bytesPerStep: u64): void {
+  if (bytes > muchBytes && !mayGoOn((bytes / bytesPerStep) as u32)) stop(StopReason.Host)
 }

@@ -5,7 +5,8 @@
  */
 import { Failure, Frame } from './frame'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
-import { lookBefore, stop, StopReason } from './host'
+import { lookBefore } from './clock'
+import { stop, StopReason } from './host'
 import { copyWordGas } from './rules'
 import { clamped, isSmall } from './word'
 

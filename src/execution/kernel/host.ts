@@ -59,12 +59,3 @@ export declare function runPrecompile(id: u32, input: usize, length: usize, gas:
  */
 @external('host', 'mayGoOn')
 export declare function mayGoOn(steps: u32): bool
-
-/** Bytes of an instruction's work above which the host is asked first. */
-const muchBytes: u64 = 4096
-
-/** Asks the host before work on `bytes`, at `bytesPerStep` per step; stops the run if it may not continue. */
-@inline
-export function lookBefore(bytes: u64, bytesPerStep: u64): void {
-  if (bytes > muchBytes && !mayGoOn((bytes / bytesPerStep) as u32)) stop(StopReason.Host)
-}

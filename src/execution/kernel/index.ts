@@ -40,7 +40,7 @@ import { setFork } from './rules'
 import { reservoir, startStateGas, stateGas } from './stateGas'
 import { setSeed } from './table'
 import { tellsFrames, reportedOpcodes } from './trace'
-import { forgetTransients, startTransients } from './transient'
+import { forgetTransients, startTransients } from './storage'
 import { readAddress, reverseWord, WORD } from './word'
 
 export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery, setTransferLogs, takeListed, placeReturned as placeOutput }

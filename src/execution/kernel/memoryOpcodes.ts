@@ -1,7 +1,7 @@
 /** KECCAK256 and MCOPY. */
 import { Frame } from './frame'
 import { endOfWords, expand, wordsGas } from './frames'
-import { lookBefore } from './host'
+import { lookBefore } from './clock'
 import { keccak64, keccak256 } from './keccak'
 import { scratchWords } from './layout'
 import { copyWordGas, hashWordGas } from './rules'

@@ -1,9 +1,12 @@
-/** SLOAD and SSTORE, TLOAD and TSTORE: their gas and effect. */
+/**
+ * SLOAD and SSTORE, TLOAD and TSTORE: their gas and effect. Owns transient storage (EIP-1153): slots that are initially
+ * zero and last as long as the transaction.
+ */
 import { seeNamedSlot, seePaidSlot } from './accessList'
-import { findSlot, Slot } from './accounts'
+import { Account, findSlot, keyOffset, ownerOffset, Slot, slotBytes } from './accounts'
 import { Failure, Frame } from './frame'
 import { fail, failAfter } from './frames'
-import { originalOf, refund, setRefund, setSlot, setValue, warmSlot } from './journal'
+import { originalOf, refund, setRefund, setSlot, setValue, transactionArena, warmSlot } from './journal'
 import { noteSstore } from './needs'
 import {
   clearedSlotRefund,
@@ -19,8 +22,8 @@ import {
   warmWriteGas,
 } from './rules'
 import { payStateGas, refillStateGas } from './stateGas'
+import { hashOfWord, Table } from './table'
 import { traceCost } from './trace'
-import { findTransient } from './transient'
 import { copyWord, equals, isZero } from './word'
 
 /** SLOAD: replaces the key at `key` with the value. Returns the remaining gas, negative for a failure. */
@@ -85,6 +88,31 @@ function netGas(slot: Slot, value: usize): i64 {
   if (equals(original, value)) change += (isZero(original) ? setSlotGas : resetSlotGas) - dirtySlotGas
   setRefund(refund + change)
   return dirtySlotGas
+}
+
+const transients = changetype<Table>(memory.data(offsetof<Table>(), 16))
+
+export function startTransients(): void {
+  transients.clear()
+}
+
+/** Call it after the heap was cleared. */
+export function forgetTransients(): void {
+  transients.forget()
+}
+
+/** The transient slot of an account; `key` is a word. */
+function findTransient(account: Account, key: usize): Slot {
+  const hash = hashOfWord(key, changetype<usize>(account) as u64)
+  const place = transients.placeFor(hash, keyOffset, key, ownerOffset, changetype<usize>(account) as u32)
+  const found = load<u32>(place) as usize
+  if (found != 0) return changetype<Slot>(found)
+  const slot = changetype<Slot>(transactionArena.take(slotBytes))
+  memory.fill(changetype<usize>(slot), 0, slotBytes)
+  slot.account = account
+  copyWord(key, slot.key)
+  transients.put(place, hash, changetype<usize>(slot))
+  return slot
 }
 
 /** TLOAD: replaces the key at `key` with the value. */

@@ -3,7 +3,7 @@
  * see readerPids.ts. It needs a pid of its own, because LMDB does not check slots of the pid that it runs under.
  */
 import { open } from 'lmdb'
-import { readersStatus } from './helperStatus.js'
+import { readersStatus } from './helperProcess.js'
 
 const [path, mapBytes, pid] = process.argv.slice(2)
 if (path === undefined || mapBytes === undefined || pid === undefined) {

@@ -1,6 +1,6 @@
 /** Entry of a process whose exit status says whether a process listens on a socket; see writerLock.ts. */
 import { connect } from 'node:net'
-import { holderStatus } from './helperStatus.js'
+import { holderStatus } from './helperProcess.js'
 
 const [path] = process.argv.slice(2)
 if (path === undefined) throw new Error('this takes the path of a socket')

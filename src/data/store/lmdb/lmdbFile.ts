@@ -13,8 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { OperatorError } from '../../../primitives/faults.js'
-import { runHelper } from '../../../primitives/helperProcess.js'
-import { walkStatus } from './helperStatus.js'
+import { runHelper, walkStatus } from './helperProcess.js'
 
 /** Two meta pages of the smallest page size, which every non-empty LMDB file has. */
 const fileBytesMin = 8192

@@ -6,8 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { OperatorError } from '../../../primitives/faults.js'
-import { runHelper } from '../../../primitives/helperProcess.js'
-import { readersStatus } from './helperStatus.js'
+import { readersStatus, runHelper } from './helperProcess.js'
 
 /** Bytes before the reader slots (`MDB_txninfo`): two cache lines at least. */
 const headerBytes = 128

@@ -4,8 +4,8 @@
  * from being reused.
  */
 import { fork } from 'node:child_process'
-import { accountOf, type HelperEnd, printedBytesMax, runHelper } from '../../../primitives/helperProcess.js'
 import { type StartedFile, startedPath } from '../../../primitives/packageRoot.js'
+import { accountOf, type HelperEnd, printedBytesMax, runHelper } from './helperProcess.js'
 
 export interface ReadingOptions<M> {
   readonly onMessage: (message: M) => void

@@ -3,7 +3,7 @@
  * without the checks of lmdbFile.ts, which started this process.
  */
 import { open } from 'lmdb'
-import { walkStatus } from './helperStatus.js'
+import { walkStatus } from './helperProcess.js'
 
 /** LMDB's own errors have numbers from here down (`MDB_KEYEXIST`, lmdb.h); those of the system are positive. */
 const lmdbErrorMax = -30_700

@@ -14,9 +14,8 @@ import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { OperatorError } from '../../../primitives/faults.js'
 import { makeFolder } from '../../../primitives/files.js'
-import { runHelper } from '../../../primitives/helperProcess.js'
 import { fullDisk, isFullDisk } from './environment.js'
-import { holderStatus } from './helperStatus.js'
+import { holderStatus, runHelper } from './helperProcess.js'
 
 /** Held while a process writes a store. With LMDB alone a second writer would wait and then interleave its blocks. */
 export interface WriterLock {

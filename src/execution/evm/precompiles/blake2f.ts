@@ -1,7 +1,7 @@
 /** Precompiled contract 9: the compression function of BLAKE2b (EIP-152), in WebAssembly: 0.1 ms for 1,000 rounds. */
 import { instantiate, type WasmGlobal, type WasmMemory } from '../../../primitives/webAssembly.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import { refuse, wrongLength } from './refusal.js'
+import { refuse, wrongLength } from './contractData.js'
 
 interface Compression {
   readonly memory: WasmMemory

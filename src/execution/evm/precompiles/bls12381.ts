@@ -1,10 +1,9 @@
 /** Precompiled contracts 11 to 17: arithmetic on the curve BLS12-381 (EIP-2537). */
 import { hexToBytes } from '../../../primitives/bytes.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import { flagWord, isZero } from './fields.js'
+import { flagWord, isZero, notInField, refuse, wrongLength } from './contractData.js'
 import { fieldBytes, g1Bytes, Mcl, scalarBytes } from './mcl.js'
 import { PairingCurve } from './mclPairing.js'
-import { notInField, refuse, wrongLength } from './refusal.js'
 
 const modulus = hexToBytes(
   '0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab',

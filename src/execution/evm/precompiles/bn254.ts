@@ -1,10 +1,9 @@
 /** Precompiled contracts 6 to 8: sums, multiples and pairings on the curve BN254 (EIP-196, EIP-197). */
 import { hexToBytes } from '../../../primitives/bytes.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import { flagWord, isZero } from './fields.js'
+import { flagWord, isZero, notInField, refuse } from './contractData.js'
 import { fieldBytes, g1Bytes, Mcl } from './mcl.js'
 import { PairingCurve } from './mclPairing.js'
-import { notInField, refuse } from './refusal.js'
 
 const modulus = hexToBytes('0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47')
 /** Number of the curve in mcl, which calls it BN_SNARK1. */

@@ -2,9 +2,8 @@
 import { hash } from 'node:crypto'
 import { equalBytes, hexToBytes } from '../../../primitives/bytes.js'
 import { bls12381, isInGroup1 } from './bls12381.js'
-import { isZero } from './fields.js'
+import { isZero, notInField, refuse, wrongLength } from './contractData.js'
 import { fieldBytes, g1Bytes, g2Bytes, scalarBytes } from './mcl.js'
-import { notInField, refuse, wrongLength } from './refusal.js'
 
 /** x and y of both generators; in the second group the real part of each comes first. */
 const generator1Hex =

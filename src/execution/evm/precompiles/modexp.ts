@@ -8,7 +8,7 @@ import { type ForkName, includesFork } from '../../../data/chain/forks.js'
 import { bytesToBigInt, padLeft, toMinimalBytes, trimLeft } from '../../../primitives/bytes.js'
 import { instantiate, type WasmGlobal, type WasmMemory } from '../../../primitives/webAssembly.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import { refuse } from './refusal.js'
+import { refuse } from './contractData.js'
 
 /** Steps of the watch between two checks of it. */
 const stepsPerLook = 512

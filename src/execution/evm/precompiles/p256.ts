@@ -1,6 +1,6 @@
 /** Precompiled contract 256: signatures on the curve P-256 (EIP-7951). */
 import { hexToBytes, noBytes } from '../../../primitives/bytes.js'
-import { flagWord } from './fields.js'
+import { flagWord } from './contractData.js'
 import { fieldBytes, g1Bytes, Mcl, scalarBytes } from './mcl.js'
 
 const modulus = hexToBytes('0xffffffff00000001000000000000000000000000ffffffffffffffffffffffff')

@@ -21,11 +21,10 @@ import { recoverKey } from '../transactions/ecrecover.js'
 import { blake2f, blake2fRounds } from './blake2f.js'
 import * as bls from './bls12381.js'
 import { addBn254, bn254PairBytes, multiplyBn254, pairBn254 } from './bn254.js'
-import { isZero } from './fields.js'
+import { InputRefusal, isZero } from './contractData.js'
 import { verifyKzgProof } from './kzgProof.js'
 import { modexpGas, modexpPower } from './modexp.js'
 import { verifyP256 } from './p256.js'
-import { InputRefusal } from './refusal.js'
 
 /** Price of each term of a sum, in thousandths of a single product's, by the number of terms from 1 on (EIP-2537). */
 const g1Discounts: readonly number[] = [

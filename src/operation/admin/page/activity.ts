@@ -2,12 +2,11 @@
 import type { LastBlock, LiveState, Submissions } from '../shapes.js'
 import { json } from './answer.js'
 import { ask, callNetwork, whyRefused } from './api.js'
-import { labelled, make, offer, opener } from './dom.js'
+import { labelled, make, offer, opener, type View } from './dom.js'
 import { formatAge, formatBytes, formatCount, formatMs, formatShare, formatTime } from './format.js'
 import type { LiveSource } from './live.js'
 import { notedTable } from './notedCalls.js'
 import { figures, LiveTable } from './table.js'
-import type { View } from './view.js'
 
 export function activity(live: LiveSource): View {
   let nowMs = 0

@@ -1,10 +1,9 @@
 /** Units by day and key, or of one key by day and method, as far back as usage is stored. */
 import type { Key, Usage } from '../shapes.js'
 import { ask, whyRefused } from './api.js'
-import { choice, labelled, make } from './dom.js'
+import { choice, labelled, make, type View } from './dom.js'
 import { formatCount } from './format.js'
 import { LiveTable, spentColumns } from './table.js'
-import type { View } from './view.js'
 
 type Row = Usage['rows'][number]
 

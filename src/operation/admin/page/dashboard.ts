@@ -6,13 +6,12 @@
 import { activity } from './activity.js'
 import { Refusal, request, storedToken, storeToken, whyRefused } from './api.js'
 import { cost } from './cost.js'
-import { labelled, make, setText } from './dom.js'
+import { labelled, make, setText, type View } from './dom.js'
 import { health, levelMarks, levelOf } from './health.js'
 import { keys } from './keys.js'
 import { LiveSource } from './live.js'
 import { playground } from './playground.js'
 import { traffic } from './traffic.js'
-import type { View } from './view.js'
 
 /**
  * Part of the address → name, the question that the view answers, and the function that makes it each time it is

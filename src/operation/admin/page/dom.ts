@@ -1,4 +1,11 @@
-/** Makes elements. Text is inserted as text, never as markup. */
+/** Makes elements of the page. Text is inserted as text, never as markup. */
+
+/** The content below the header. */
+export interface View {
+  readonly element: HTMLElement
+  /** Called when another view is shown. */
+  close(): void
+}
 
 export type Child = Node | string | undefined | false
 
@@ -23,6 +30,21 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 /** A button that looks like a link and acts on this page. */
 export function opener(text: string, open: () => unknown): HTMLElement {
   return make('button', { type: 'button', class: 'link', onclick: () => void open() }, text)
+}
+
+/** A button that copies a text, and reports that. Browsers forbid copying without TLS; then it selects the text. */
+export function copyButton(label: string, source: HTMLElement): HTMLElement {
+  const outcome = make('span', { role: 'status' })
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent ?? '')
+      outcome.textContent = ' Copied'
+    } catch {
+      getSelection()?.selectAllChildren(source)
+      outcome.textContent = ' Selected: copy it with the keyboard'
+    }
+  }
+  return make('span', {}, make('button', { type: 'button', onclick: () => void copy() }, label), outcome)
 }
 
 /** Sets a text only if it differs, so that a reader's selection stays. */

@@ -1,7 +1,7 @@
 /** The health of each network, with the time since when it is not well. Failing checks first; then each network with its nodes; the machine last. */
 import type { CallHistory, LiveState } from '../shapes.js'
 import { sparkline } from './charts.js'
-import { type Child, make, setText } from './dom.js'
+import { type Child, make, setText, type View } from './dom.js'
 import {
   formatAge,
   formatBytes,
@@ -14,7 +14,6 @@ import {
 } from './format.js'
 import type { LiveSource } from './live.js'
 import { failures, figures, LiveTable } from './table.js'
-import type { View } from './view.js'
 
 type Network = LiveState['networks'][number]
 type Upstream = NonNullable<Network['chain']>['upstreams'][number]

@@ -1,13 +1,11 @@
 /** The view of API keys: their use, their permissions, and changes of both. */
 import type { Key, LiveState, NewKey, Usage } from '../shapes.js'
 import { ask, Refusal, whyRefused } from './api.js'
-import { copyButton } from './copyButton.js'
-import { type Child, labelled, make, setText } from './dom.js'
+import { type Child, copyButton, labelled, make, setText, type View } from './dom.js'
 import { formatAge, formatCount, formatShare, keyLabel } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
 import type { LiveSource } from './live.js'
 import { failures, figures, LiveTable } from './table.js'
-import type { View } from './view.js'
 
 /** Usage of a key; undefined if not known yet. */
 type Used = Pick<Usage['rows'][number], 'units' | 'calls' | 'errors'> | undefined

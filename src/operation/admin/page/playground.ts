@@ -5,8 +5,7 @@
 import type { Playground } from '../shapes.js'
 import { json as shown } from './answer.js'
 import { ask, callNetwork, whyRefused } from './api.js'
-import { copyButton } from './copyButton.js'
-import { choice, labelled, make } from './dom.js'
+import { choice, copyButton, labelled, make, type View } from './dom.js'
 import { exampleParams, type Facts, readFacts } from './examples.js'
 import { formatBytes, formatMs } from './format.js'
 import {
@@ -19,7 +18,6 @@ import {
   readField,
   writeField,
 } from './schemas.js'
-import type { View } from './view.js'
 
 export async function playground(): Promise<View> {
   const { networks, openRpc } = await ask<Playground>('api/playground')

@@ -5,12 +5,11 @@
 import type { CallHistory, LiveState, Usage } from '../shapes.js'
 import { ask } from './api.js'
 import { Chart, colorOfKey, lineColor } from './charts.js'
-import { choice, labelled, make, offer, opener } from './dom.js'
+import { choice, labelled, make, offer, opener, type View } from './dom.js'
 import { formatCount, formatMs, formatRate, formatSeconds, formatShare, keyLabel } from './format.js'
 import { historyMs, type LiveSource } from './live.js'
 import { notedTable } from './notedCalls.js'
 import { type Column, failures, figures, LiveTable, spentColumns } from './table.js'
-import type { View } from './view.js'
 
 export function traffic(live: LiveSource): View {
   const filter = new Filter(() => void read())

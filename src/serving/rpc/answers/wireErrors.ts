@@ -2,13 +2,14 @@
  * Codes and messages of all faults: go-ethereum's for JSON-RPC, hosted services' for access. Owns the `error` member of
  * an answer and the HTTP status of a single answer.
  */
+
 import { randomBytes } from 'node:crypto'
 import { bytesToHex, toQuantity } from '../../../primitives/bytes.js'
 import { type Fault, FaultError, type InvokeErrorCode } from '../../../primitives/faults.js'
+import { hexText } from '../../../primitives/jsonBytes.js'
 import { NotStoredError } from '../../../primitives/notStored.js'
 import { filterKeyBytes, subscriptionBytes } from '../../streams/subscriberPool.js'
 import { polledFilterBytes, polledFilterKeyBytes } from '../logs/filterService.js'
-import { hexText } from './hexText.js'
 
 export interface WireError {
   readonly code: number

@@ -2,11 +2,12 @@
  * Executes messages on the state after a block, without adding them to the chain. Parameters and rules are
  * go-ethereum's. Specification, section 4.
  */
+
 import type { CallOutcome } from '../../../execution/evm/messages/executionRequest.js'
 import type { ListedAccesses } from '../../../execution/evm/messages/outcomeJson.js'
 import { toQuantity } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
-import { hexText } from '../answers/hexText.js'
+import { hexText } from '../../../primitives/jsonBytes.js'
 import { faultToWireError } from '../answers/wireErrors.js'
 import { defineMethod, type Json } from '../method.js'
 import type { JobNetwork } from '../network.js'

@@ -1,11 +1,13 @@
-/** Entry of pool threads for proofs. */
+/** Entry of pool threads for reads of a store without the EVM: proofs, and searches of logs. */
 import { forkRules } from '../src/data/chain/forkRules.js'
 import { decodeHeader } from '../src/data/chain/header.js'
 import { type HeaderProofRequest, HeaderProver } from '../src/data/chain/headerProof.js'
+import { type LogBounds, type LogSearch, searchLogs as search } from '../src/data/chain/logSearch.js'
 import { buildIndexProofJson, type IndexProofRequest } from '../src/data/state/indexProof.js'
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/data/state/proof.js'
 import { triesAfter } from '../src/data/state/tries.js'
 import { readRules } from '../src/execution/evm/blocks/blockContext.js'
+import { FaultError } from '../src/primitives/faults.js'
 import { jobHandler, perStore } from './jobThread.js'
 
 /** One for each store, because most proofs are of its newest state. */
@@ -28,4 +30,12 @@ export const indexProof = jobHandler((request: IndexProofRequest, context) => {
 
 export const headerProof = jobHandler((request: HeaderProofRequest, context) =>
   headerProverOf(context).prove(request),
+)
+
+export const searchLogs = jobHandler(
+  (args: { readonly search: LogSearch; readonly bounds: LogBounds }, { store, shouldStop }) => {
+    const found = search(store, args.search, args.bounds, shouldStop)
+    if (found === undefined) throw new FaultError({ kind: 'RequestTimedOut' })
+    return found
+  },
 )

@@ -1,5 +1,17 @@
+/** The helper processes of the store: how one is run, and what its exit status says. */
 import { spawnSync } from 'node:child_process'
-import { type StartedFile, startedPath } from './packageRoot.js'
+import { type StartedFile, startedPath } from '../../../primitives/packageRoot.js'
+
+// Any other status than these is an error without an answer.
+
+/** Whether the holder of a writer's lock is alive (`connectToHolder.ts`). */
+export const holderStatus = { listens: 0, nobodyListens: 3 } as const
+
+/** Whether a living process reads a store under this pid (`clearReaders.ts`). */
+export const readersStatus = { pidIsFree: 0, pidIsTaken: 3 } as const
+
+/** Whether all rows of a store can be read (`walkStore.ts`). */
+export const walkStatus = { whole: 0, damaged: 5 } as const
 
 export interface HelperEnd {
   /** Exit status; null if a signal or the system ended the process, or it could not be started. */
@@ -14,8 +26,8 @@ export const printedBytesMax = 2_000
 
 /**
  * Runs a helper process of this program to its end, at most `timeout` ms, and waits for it. The process gets
- * `descriptor` as descriptor 3. The helper defines the meaning of its exit statuses. A crash or a missing file can
- * cause others: for these the caller throws, with {@link HelperEnd.account}.
+ * `descriptor` as descriptor 3. A crash or a missing file can cause an unknown exit status: then the caller throws, with
+ * {@link HelperEnd.account}.
  */
 export function runHelper(
   name: StartedFile,
