@@ -49,12 +49,12 @@ export async function runSession({ port, posted, heap }: SessionTask): Promise<n
   await import(preload)
   port.postMessage({ schedstat: ownSchedstat } satisfies ThreadReady)
   let reportedMs = Number.NEGATIVE_INFINITY
-  const tellHeap = () => {
+  const reportHeap = () => {
     if (performance.now() - reportedMs < heapMs) return
     heap[0] = getHeapStatistics().used_heap_size
     reportedMs = performance.now()
   }
-  tellHeap()
+  reportHeap()
   let seen = 0
   for (let done = 0; ; ) {
     Atomics.wait(posted, 0, seen)
@@ -64,7 +64,7 @@ export async function runSession({ port, posted, heap }: SessionTask): Promise<n
       if (received === undefined) break
       const jobs = unpackJobs(received.message as Parcel)
       post(port, packReplies(await doJobs(jobs)))
-      tellHeap()
+      reportHeap()
       done += jobs.length
       if (done < jobsPerTurn) continue
       done = 0

@@ -44,7 +44,7 @@ export function reportTimersTo(to: (error: unknown) => void): void {
   report = to
 }
 
-const tell = (error: unknown): void => report(error)
+const reportError = (error: unknown): void => report(error)
 
 /** A longer time than {@link timerMsMax} is reduced to it. */
 export function setTimeout<A extends readonly unknown[]>(
@@ -57,15 +57,15 @@ export function setTimeout<A extends readonly unknown[]>(
 
 /** A repeated failure is reported once. */
 export function setInterval(work: () => unknown, ms: number): NodeJS.Timeout {
-  return globalThis.setInterval(reportingErrors(tell, work), Math.min(ms, timerMsMax))
+  return globalThis.setInterval(reportingErrors(reportError, work), Math.min(ms, timerMsMax))
 }
 
 // Not `reportingErrors`, which would make a closure for each timer: each request has one.
 function run<A extends readonly unknown[]>(work: (...args: A) => unknown, args: A): void {
   try {
     const done = work(...args)
-    if (done instanceof Promise) done.catch(tell)
+    if (done instanceof Promise) done.catch(reportError)
   } catch (error) {
-    tell(error)
+    reportError(error)
   }
 }

@@ -46,7 +46,7 @@ export class Connection {
     this.schema = schema
     client.on('error', (error) => this.#lose(error))
     client.on('end', () => this.#lose(new Error('the connection ended')))
-    client.on('notification', () => this.#tell())
+    client.on('notification', () => this.#notifyListeners())
   }
 
   /**
@@ -179,10 +179,10 @@ export class Connection {
     if (this.#lost !== undefined) return
     this.#lost = unreachable(error)
     void this.#client.end().catch(() => undefined)
-    this.#tell()
+    this.#notifyListeners()
   }
 
-  #tell(): void {
+  #notifyListeners(): void {
     for (const listener of this.#listeners) listener()
   }
 }

@@ -68,12 +68,12 @@ export function trieKey(owner: Uint8Array, path: Uint8Array): Uint8Array {
 }
 
 /** Stands after the path in keys of past rows; it is below every nibble. */
-const pastMark = 0
+const pathEnd = 0
 
 function pastPrefix(key: Uint8Array): Uint8Array {
   const prefix = new Uint8Array(key.length + 1)
   prefix.set(key)
-  prefix[key.length] = pastMark
+  prefix[key.length] = pathEnd
   return prefix
 }
 

@@ -10,8 +10,8 @@ import { clearWord, copyWord, equals } from './word'
 /** The first account and slot of those seen since {@link startSeen}; the others follow by `nextSeen`. */
 export let seenAccounts: Account | null = null
 export let seenSlots: Slot | null = null
-/** Current mark: an account or slot with an earlier mark was not seen. */
-let mark: u32 = 0
+/** Number of the current sets: an account or slot with an earlier number was not seen. */
+let setNumber: u32 = 0
 
 /** Whether changes are recorded, over several transactions. */
 export let isRecording: bool = false
@@ -89,7 +89,7 @@ export function forgetAccesses(): void {
 
 /** Clears the sets of seen accounts and slots. */
 export function startSeen(): void {
-  mark++
+  setNumber++
   seenAccounts = null
   seenSlots = null
 }
@@ -109,15 +109,15 @@ export function setAccessIndex(next: u32): void {
 }
 
 function see(account: Account): void {
-  if (account.seen == mark) return
-  account.seen = mark
+  if (account.seen == setNumber) return
+  account.seen = setNumber
   account.nextSeen = seenAccounts
   seenAccounts = account
 }
 
 function seeSlot(slot: Slot): void {
-  if (slot.seen == mark) return
-  slot.seen = mark
+  if (slot.seen == setNumber) return
+  slot.seen = setNumber
   slot.nextSeen = seenSlots
   seenSlots = slot
 }

@@ -9,7 +9,7 @@ import { Failure, Frame, Kind, Log, frameAt } from './frame'
 import { clearReturned, keepReturned, placeReturned, releaseMemory, returned, returnedLength } from './frames'
 import { releaseBlock, takeBlock } from './heap'
 import { runPrecompile } from './host'
-import { addBalance, create, mark, refund, setCode, setNonce, setRefund, subtractBalance, touch, undoTo, warm } from './journal'
+import { addBalance, create, refund, setCode, setNonce, setRefund, snapshot, subtractBalance, touch, undoTo, warm } from './journal'
 import { keccak256 } from './keccak'
 import { scratchWords, stacks } from './layout'
 import { logMove, logTransfer, newestLog, setNewestLog } from './logs'
@@ -94,7 +94,7 @@ export function beginCall(
   if (pays && !isZero(value) && isBelow(payer.balance, value)) {
     return failedAfter(logged, Failure.InsufficientBalance, gas)
   }
-  const marked = mark()
+  const undoPosition = snapshot()
   if (kind == Kind.Call) {
     if (target.exists == 0) {
       if (has(Fork.SpuriousDragon) && isZero(value) && target.precompile == 0) return succeeded(gas)
@@ -105,7 +105,7 @@ export function beginCall(
     logMove(payer.address, target.address, value)
   } else if (kind == Kind.StaticCall) touch(target)
   if (target.precompile != 0) {
-    const begun = callPrecompile(depth, target, input, inputLength, gas, marked)
+    const begun = callPrecompile(depth, target, input, inputLength, gas, undoPosition)
     if (begun == Begun.Failed) setNewestLog(logged)
     return begun
   }
@@ -119,7 +119,7 @@ export function beginCall(
   frame.jumps = jumpsOf(code)
   frame.ownCode = 0
   frame.account = kind == Kind.CallCode || kind == Kind.DelegateCall ? payer : target
-  open(frame, depth, kind, caller, value, input, inputLength, gas, marked, logged)
+  open(frame, depth, kind, caller, value, input, inputLength, gas, undoPosition, logged)
   frame.isStatic = isStatic
   return Begun.Entered
 }
@@ -133,7 +133,7 @@ function open(
   input: usize,
   inputLength: u32,
   gas: i64,
-  marked: usize,
+  undoPosition: usize,
   logged: Log | null,
 ): void {
   frame.depth = depth
@@ -148,7 +148,7 @@ function open(
   frame.gasLimit = gas
   frame.input = input
   frame.inputLength = inputLength
-  frame.mark = marked
+  frame.undoPosition = undoPosition
   frame.newestLog = logged
   frame.refund = refund
   enterStateGas(frame)
@@ -163,7 +163,7 @@ function callPrecompile(
   input: usize,
   inputLength: u32,
   gas: i64,
-  marked: usize,
+  undoPosition: usize,
 ): Begun {
   let used: i64
   if (target.precompile == 4) {
@@ -175,7 +175,7 @@ function callPrecompile(
   else returnNeed(frameAt(depth - 1), used, false, isSuccess ? used : gas, isSuccess ? End.Succeeded : End.Burnt)
   if (isSuccess) return succeeded(gas - used)
   clearReturned()
-  undoTo(marked)
+  undoTo(undoPosition)
   return failed(used < 0 ? Failure.PrecompileFailed : Failure.OutOfGas, 0)
 }
 
@@ -212,7 +212,7 @@ export function beginCreation(
     if (depth > 0) returnNeed(frameAt(depth - 1), 0, false, gas, End.Burnt)
     return failedAfter(logged, Failure.CreateCollision, 0)
   }
-  const marked = mark()
+  const undoPosition = snapshot()
   create(account)
   if (has(Fork.SpuriousDragon)) setNonce(account, 1)
   subtractBalance(creator, value)
@@ -233,7 +233,7 @@ export function beginCreation(
   frame.ownCodeBytes = bytes as u32
   frame.account = account
   frame.isStatic = 0
-  open(frame, depth, kind, creator.address, value, 0, 0, gas, marked, logged)
+  open(frame, depth, kind, creator.address, value, 0, 0, gas, undoPosition, logged)
   return Begun.Entered
 }
 
@@ -253,7 +253,7 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
     } else clearReturned()
   } else clearReturned()
   if (why != Failure.None) {
-    undoTo(frame.mark)
+    undoTo(frame.undoPosition)
     setNewestLog(frame.newestLog)
     setRefund(frame.refund)
     const returnedGas = undoStateGas(frame)

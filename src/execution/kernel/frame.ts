@@ -112,7 +112,7 @@ export class Frame {
   outOffset: u32
   outLength: u32
   // State to restore when the frame fails.
-  mark: usize
+  undoPosition: usize
   newestLog: Log | null
   /** Block with initcode and its jump bitmap; 0 for none. */
   ownCode: usize

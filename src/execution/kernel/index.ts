@@ -39,7 +39,7 @@ import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
 import { reservoir, startStateGas, stateGas } from './stateGas'
 import { setSeed } from './table'
-import { tellsFrames, reportedOpcodes } from './trace'
+import { reportsFrames, reportedOpcodes } from './trace'
 import { forgetTransients, startTransients } from './storage'
 import { readAddress, reverseWord, WORD } from './word'
 
@@ -50,7 +50,7 @@ export { reservoir, startStateGas, stateGas }
 export { failedOpcode, failedOperand, failedOperandWords, failedStackWords, lacksCode, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
 // Only in the tracing binary.
-export { tellsFrames, reportedOpcodes }
+export { reportsFrames, reportedOpcodes }
 
 // Offsets at which the host reads members of records.
 export { balanceOffset, codeHashOffset, keyOffset, valueOffset }

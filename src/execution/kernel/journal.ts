@@ -72,13 +72,13 @@ function note(kind: Kind, target: usize): Undo {
 
 /** The current position in the undo log. */
 @inline
-export function mark(): usize {
+export function snapshot(): usize {
   return newest
 }
 
-/** Undoes all changes after the position that {@link mark} returned; 0 is the beginning. */
-export function undoTo(marked: usize): void {
-  while (newest != marked) {
+/** Undoes all changes after the position that {@link snapshot} returned; 0 is the beginning. */
+export function undoTo(position: usize): void {
+  while (newest != position) {
     const undo = changetype<Undo>(newest)
     takeBack(undo)
     newest = undo.before

@@ -316,10 +316,10 @@ function isRefusedBy(entry: u64, stackBytes: u32, gas: i64): bool {
 
 /** DUPN, SWAPN and EXCHANGE with an invalid operand, or with too few words on the stack. */
 function failOperand(opcode: u32, operand: u32): i64 {
-  const reach = opcode == 0xe8 ? distances(operand) >> 8 : distance(operand)
+  const depth = opcode == 0xe8 ? distances(operand) >> 8 : distance(operand)
   failedOperand = operand
-  failedOperandWords = opcode == 0xe6 ? reach : reach + 1
-  return fail(reach == 0 ? Failure.InvalidOperand : Failure.OperandUnderflow)
+  failedOperandWords = opcode == 0xe6 ? depth : depth + 1
+  return fail(depth == 0 ? Failure.InvalidOperand : Failure.OperandUnderflow)
 }
 
 /** The frame that continues after an instruction that may begin one. */

@@ -12,14 +12,14 @@ export const isTracing: bool = TRACING != 0
 export const reportedOpcodes: usize = memory.data(256)
 
 /** Whether frames and logs are reported to the host. */
-export let tellsFrames: bool = true
+export let reportsFrames: bool = true
 
 /**
  * Called before each instruction, even one that cannot be executed: `gas` is the gas before its cost. `address` and
  * stack items are words.
  */
 @external('trace', 'step')
-declare function tellStep(
+declare function reportStep(
   depth: u32,
   address: usize,
   pc: u32,
@@ -36,25 +36,25 @@ declare function tellStep(
  * `gasLeft` is the gas after its cost, before a creation takes its part. State gas (EIP-8037) is not in the cost.
  */
 @external('trace', 'cost')
-declare function tellCost(gasLeft: i64): void
+declare function reportCost(gasLeft: i64): void
 
 /** Called within CREATE and CREATE2, once they are paid, with the address (a word) of the new contract. */
 @external('trace', 'creation')
-declare function tellCreation(address: usize): void
+declare function reportCreation(address: usize): void
 
 /**
  * Called when an instruction fails, before its frame ends. `cost` is the part of its gas that go-ethereum computes, as
  * an unsigned 64-bit number.
  */
 @external('trace', 'fault')
-declare function tellFault(failure: Failure, cost: i64): void
+declare function reportFault(failure: Failure, cost: i64): void
 
 /**
  * Called when a call or creation begins. The kind is the opcode, 0xff for the transfer of SELFDESTRUCT. Caller,
  * target and value are words. Each one is followed by an exit, even without a frame.
  */
 @external('trace', 'enter')
-declare function tellEnter(
+declare function reportEnter(
   kind: u32,
   caller: usize,
   target: usize,
@@ -66,11 +66,11 @@ declare function tellEnter(
 
 /** Called when the innermost call or creation ends. */
 @external('trace', 'exit')
-declare function tellExit(failure: Failure, gasLeft: i64, output: usize, outputLength: u32): void
+declare function reportExit(failure: Failure, gasLeft: i64, output: usize, outputLength: u32): void
 
 /** Called when a log was added. */
 @external('trace', 'log')
-declare function tellLog(log: Log): void
+declare function reportLog(log: Log): void
 
 /** State gas (EIP-8037) that the current instruction took from its frame's gas; negative if it gave some back. */
 let stateGasPaid: i64 = 0
@@ -84,7 +84,7 @@ export function traceStateGas(paid: i64): void {
 export function traceStep(frame: Frame, pc: usize, opcode: u32, gas: i64, sp: usize): void {
   if (isTracing) stateGasPaid = 0
   if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) {
-    tellStep(
+    reportStep(
       frame.depth,
       frame.account.address,
       (pc - frame.code) as u32,
@@ -108,30 +108,30 @@ export function traceEnter(
   inputLength: u32,
   gas: i64,
 ): void {
-  if (isTracing && tellsFrames) tellEnter(kind, caller, target, value, input, inputLength, gas)
+  if (isTracing && reportsFrames) reportEnter(kind, caller, target, value, input, inputLength, gas)
 }
 
 @inline
 export function traceCost(opcode: u32, gasLeft: i64): void {
-  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) tellCost(gasLeft + stateGasPaid)
+  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) reportCost(gasLeft + stateGasPaid)
 }
 
 @inline
 export function traceFault(opcode: u32, failure: Failure, cost: i64): void {
-  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) tellFault(failure, cost)
+  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) reportFault(failure, cost)
 }
 
 @inline
 export function traceCreation(opcode: u32, address: usize): void {
-  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) tellCreation(address)
+  if (isTracing && load<u8>(reportedOpcodes + opcode) != 0) reportCreation(address)
 }
 
 @inline
 export function traceExit(failure: Failure, gasLeft: i64, output: usize, outputLength: u32): void {
-  if (isTracing && tellsFrames) tellExit(failure, gasLeft, output, outputLength)
+  if (isTracing && reportsFrames) reportExit(failure, gasLeft, output, outputLength)
 }
 
 @inline
 export function traceLog(log: Log): void {
-  if (isTracing && tellsFrames) tellLog(log)
+  if (isTracing && reportsFrames) reportLog(log)
 }

@@ -15,14 +15,14 @@ const intervalMs = 60_000
 const addressesMax = 1_000
 
 export class FailedLogIns {
-  readonly #tell: (note: FailedLogInsNote) => void
+  readonly #report: (note: FailedLogInsNote) => void
   #count = 0
   readonly #addresses = new Set<string>()
   /** Runs for a minute after each note. */
   #timer: NodeJS.Timeout | undefined
 
-  constructor(tell: (note: FailedLogInsNote) => void) {
-    this.#tell = tell
+  constructor(report: (note: FailedLogInsNote) => void) {
+    this.#report = report
   }
 
   /**
@@ -32,24 +32,24 @@ export class FailedLogIns {
   note(address: string): void {
     this.#count++
     if (this.#addresses.size < addressesMax) this.#addresses.add(address)
-    if (this.#timer === undefined) this.#tellAll()
+    if (this.#timer === undefined) this.#reportAll()
   }
 
   /** Reports the remaining ones. */
   close(): void {
-    if (this.#count > 0) this.#tellAll()
+    if (this.#count > 0) this.#reportAll()
     clearTimeout(this.#timer)
   }
 
-  #tellAll(): void {
+  #reportAll(): void {
     const [address = ''] = this.#addresses
-    this.#tell({ count: this.#count, address, otherAddresses: this.#addresses.size - 1 })
+    this.#report({ count: this.#count, address, otherAddresses: this.#addresses.size - 1 })
     this.#count = 0
     this.#addresses.clear()
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      if (this.#count > 0) this.#tellAll()
+      if (this.#count > 0) this.#reportAll()
     }, intervalMs)
     this.#timer.unref()
   }

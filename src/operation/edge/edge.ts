@@ -61,7 +61,7 @@ const endMsMax = 30_000
 export interface EdgeOptions {
   readonly config: Config
   readonly clientVersion: string
-  readonly ring: KeyChecker
+  readonly keyChecker: KeyChecker
   readonly allowances: Allowances
   readonly log: Logger
   readonly transport: Transport
@@ -153,12 +153,12 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     }
     let isDraining = false
     const since = new SinceWhen()
-    const reach = config.auth ? options.ring.reach : undefined
+    const keyFreshness = config.auth ? options.keyChecker.keyFreshness : undefined
     const health = () =>
       readHealth({
         networks,
         rollups: options.rollups,
-        sharedKeys: reach?.figures,
+        sharedKeys: keyFreshness?.figures,
         isDiskFull: fullStores(config).length > 0,
         isDraining,
         since,
@@ -298,9 +298,9 @@ function createServer(
   logDefect: DefectLog,
   tracer: RequestTracer | undefined,
 ): HttpServer {
-  const { config, ring, allowances, log, shared } = options
+  const { config, keyChecker, allowances, log, shared } = options
   const settings = settingsOf(config)
-  let seenGeneration = ring.seenGeneration
+  let seenGeneration = keyChecker.seenGeneration
   const files = readOpenFiles()
   const server: HttpServerOptions = {
     transport: options.transport,
@@ -309,14 +309,14 @@ function createServer(
     ...(shared && { totals: shared.totals }),
     routes,
     authorize(presented, from) {
-      const result = ring.authorize(presented, from)
+      const result = keyChecker.authorize(presented, from)
       if (result.ok) return result
       const reason = keyProblemTexts[result.why].replace(/^unauthorized: /, '')
       const retryAfterMs = keyRetryMs[result.why]
       return { ok: false, reason, keyId: result.keyId, ...(retryAfterMs !== undefined && { retryAfterMs }) }
     },
     changedKeys() {
-      const { generation, ids } = ring.readChanges(seenGeneration)
+      const { generation, ids } = keyChecker.readChanges(seenGeneration)
       seenGeneration = generation
       return ids
     },

@@ -23,7 +23,7 @@ export interface EdgeData {
   /** Memory of the units that keys have spent; see `access/allowances.ts`. */
   readonly spent: SpentMemory
   /** Freshness of shared keys; undefined if keys are not shared. See `access/keyFreshness.ts`. */
-  readonly reach: SharedArrayBuffer | undefined
+  readonly keyFreshness: SharedArrayBuffer | undefined
   /** Each network with a source → its state when the edge was started. */
   readonly sources: ReadonlyMap<string, SourceState>
   /** One 32-bit integer per edge: 1 once it has stopped listening. */

@@ -105,7 +105,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openServices(
   link: MainLink,
-  { config, clientVersion, index, transport, port, totals, spent, reach }: EdgeData,
+  { config, clientVersion, index, transport, port, totals, spent, keyFreshness }: EdgeData,
   counts: EdgeCounts,
   usage: UsageCounter,
 ) {
@@ -132,9 +132,9 @@ async function openServices(
   const edge = await openEdge({
     config,
     clientVersion,
-    ring: KeyChecker.open(keys, config.node, {
+    keyChecker: KeyChecker.open(keys, config.node, {
       allowances,
-      reach: reach && new KeyFreshness(reach, config.shared?.graceMs ?? 0),
+      keyFreshness: keyFreshness && new KeyFreshness(keyFreshness, config.shared?.graceMs ?? 0),
     }),
     allowances,
     log,

@@ -50,8 +50,8 @@ interface AdminServices extends LiveServices {
   readonly store: NodeStore
   readonly keys: KeyRepository
   /** Undefined if keys are not shared. */
-  readonly reach: KeyFreshness | undefined
-  readonly ring: KeyChecker
+  readonly keyFreshness: KeyFreshness | undefined
+  readonly keyChecker: KeyChecker
   readonly allowances: Allowances
   readonly log: Logger
   isDraining(): boolean
@@ -79,11 +79,11 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     onFailure: (error) => log.warn(`the history of calls could not be written: ${error.message}`),
   })
   services.usage.listen((used) => history.take(used))
-  const reach = config.auth ? services.reach : undefined
+  const keyFreshness = config.auth ? services.keyFreshness : undefined
   const nameOf = keyNames(services.keys.store)
   const metrics = new Metrics(metricSources(config, services, nameOf))
   const { since } = services.edge
-  const ready = () => withSince(readiness(admin, services, reach), since)
+  const ready = () => withSince(readiness(admin, services, keyFreshness), since)
   const listener = new AdminListener({
     host: admin.host,
     port: admin.port,
@@ -110,7 +110,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     },
     api: {
       ...openPlayground(config, services.edge, services.port),
-      ...openAdminKeys(services.keys, services.ring, services.allowances),
+      ...openAdminKeys(services.keys, services.keyChecker, services.allowances),
       readLive: () => readLive(config, services, recent.read(), ready(), nameOf, since),
       readHistory: (query) =>
         readHistory(history.read(secondsOf(query), { ...query, keyId: query.key }), nameOf),
@@ -186,7 +186,7 @@ function headAgeMs(network: OpenNetwork): number | undefined {
 function readiness(
   limits: AdminConfig,
   { edge, sources, rollups, transport, isDraining }: AdminServices,
-  reach: KeyFreshness | undefined,
+  keyFreshness: KeyFreshness | undefined,
 ): Readiness {
   const sourceOf = new Map(sources.map((source) => [source.name, source]))
   const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {
@@ -207,7 +207,7 @@ function readiness(
       headAgeMs: sourceOf.has(network.name) ? headAgeMs(network) : undefined,
     })),
     rollups: rollups.map(ofRollup),
-    sharedKeys: reach && withKeysSince(reach.figures, edge.since),
+    sharedKeys: keyFreshness && withKeysSince(keyFreshness.figures, edge.since),
   }
   return checkReadiness(figures, limits)
 }
@@ -217,7 +217,7 @@ function metricSources(
   services: AdminServices,
   nameOf: (keyId: string) => string | undefined,
 ): MetricSources {
-  const { edge, counts, pool, store, reach, sources, rollups, transport, usage } = services
+  const { edge, counts, pool, store, keyFreshness, sources, rollups, transport, usage } = services
   const storeFigures = (store: string, path: string, readers: number) => ({
     store,
     bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
@@ -260,7 +260,7 @@ function metricSources(
         name: (keyId !== undefined && nameOf(keyId)) || '',
         ...amounts,
       })),
-    sharedKeysAnswer: () => reach && !reach.isLost,
+    sharedKeysAnswer: () => keyFreshness && !keyFreshness.isLost,
     commits: () => store.commits,
     totals: edge.server.totals,
   }

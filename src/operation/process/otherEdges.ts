@@ -52,7 +52,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
 /** Starts the edges other than the main thread's, and connects them with the services of the process. */
 export function startOtherEdges(
   config: Config,
-  shared: Shared & Pick<EdgeData, 'transport' | 'spent' | 'reach' | 'counts'>,
+  shared: Shared & Pick<EdgeData, 'transport' | 'spent' | 'keyFreshness' | 'counts'>,
   { pool, sources, rollups, networks, usage }: ProcessServices,
 ): EdgeThreads {
   const rollupOf = (name: string): OpenRollup => {

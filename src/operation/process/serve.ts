@@ -159,7 +159,11 @@ class ServedProcess {
       shared && { port: shared.port, totals: sharedTotals(shared.totals, config.limits.socketsMax) },
     )
     const transport = chosen.transport.name
-    const keyOptions = { spent: access.spent, reach: access.reachMemory, counts: this.#countsMemory }
+    const keyOptions = {
+      spent: access.spent,
+      keyFreshness: access.keyFreshnessMemory,
+      counts: this.#countsMemory,
+    }
     const sources = this.#sources
     const rollups = this.#rollups
     const usage = this.#usage
@@ -177,8 +181,8 @@ class ServedProcess {
       pool,
       store: access.store,
       keys: access.keys,
-      reach: access.reach,
-      ring: access.ring,
+      keyFreshness: access.keyFreshness,
+      keyChecker: access.keyChecker,
       allowances: access.allowances,
       usage,
       sources,
@@ -195,7 +199,7 @@ class ServedProcess {
     this.#edge = await openEdge({
       config,
       clientVersion,
-      ring: access.ring,
+      keyChecker: access.keyChecker,
       allowances: access.allowances,
       log,
       transport: chosen.transport,
@@ -367,12 +371,12 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
 interface Access {
   readonly store: NodeStore
   readonly keys: KeyRepository
-  readonly ring: KeyChecker
+  readonly keyChecker: KeyChecker
   readonly allowances: Allowances
   readonly spent: SpentMemory
   /** Undefined if keys are not shared. */
-  readonly reach: KeyFreshness | undefined
-  readonly reachMemory: SharedArrayBuffer | undefined
+  readonly keyFreshness: KeyFreshness | undefined
+  readonly keyFreshnessMemory: SharedArrayBuffer | undefined
   /** Writes the units spent today. */
   readonly quotas: { close(): Promise<void> }
   /** Leases of shared units; undefined if keys are not shared. */
@@ -390,13 +394,28 @@ async function openAccess(
   const spent = allotSpentMemory(config.shared !== undefined)
   const allowances = Allowances.over(spent, keyRates)
   const quotas = allowances.quotas.keep(store)
-  const { keys, reach, reachMemory, leases } = await openServedKeys(config, store, allowances, log)
-  const ring = KeyChecker.open(keys.store, node, { allowances, reach })
-  const access = { store, keys, ring, allowances, spent, reach, reachMemory, quotas, leases }
+  const { keys, keyFreshness, keyFreshnessMemory, leases } = await openServedKeys(
+    config,
+    store,
+    allowances,
+    log,
+  )
+  const keyChecker = KeyChecker.open(keys.store, node, { allowances, keyFreshness })
+  const access = {
+    store,
+    keys,
+    keyChecker,
+    allowances,
+    spent,
+    keyFreshness,
+    keyFreshnessMemory,
+    quotas,
+    leases,
+  }
   if (!auth) return { ...access, demo: { kind: 'open' } }
   // The operator makes shared keys once for all processes.
-  if (reach !== undefined) return { ...access, demo: { kind: 'unknown' } }
-  const key = ring.ensureDemoKey({
+  if (keyFreshness !== undefined) return { ...access, demo: { kind: 'unknown' } }
+  const key = keyChecker.ensureDemoKey({
     keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),
   })
   return { ...access, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
@@ -407,13 +426,13 @@ async function openServedKeys(config: Config, store: NodeStore, allowances: Allo
   const options = sharedKeysOptions(config)
   if (options === undefined || config.shared === undefined) return { keys: embeddedKeyRepository(store) }
   const keys = await SharedKeys.open(options, { mustAnswer: false })
-  const reachMemory = new SharedArrayBuffer(keyFreshnessBytes)
-  const reach = new KeyFreshness(reachMemory, config.shared.graceMs)
-  keys.follow(reach, (text) => log.warn(text))
+  const keyFreshnessMemory = new SharedArrayBuffer(keyFreshnessBytes)
+  const keyFreshness = new KeyFreshness(keyFreshnessMemory, config.shared.graceMs)
+  keys.follow(keyFreshness, (text) => log.warn(text))
   const quotaOf = (keyId: string) =>
     allowances.quotaOf(keys.store.readKeyByPrefix(Buffer.from(keyId, 'hex'))?.details?.limits)
   const leases = allowances.leases && new QuotaLeases(keys, allowances.leases, quotaOf, config.shared.leaseMs)
-  return { keys, reach, reachMemory, leases }
+  return { keys, keyFreshness, keyFreshnessMemory, leases }
 }
 
 function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageLedger {

@@ -36,9 +36,9 @@ export class TlsWatch {
 
   #lookSoon(files: TlsFiles): void {
     this.#timer = setTimeout(async () => {
-      const marks = await Promise.all([files.cert, files.key].map(markOf))
+      const versions = await Promise.all([files.cert, files.key].map(versionOf))
       if (this.#files !== files) return
-      this.#compare(files, marks.join())
+      this.#compare(files, versions.join())
       this.#lookSoon(files)
     }, lookMs).unref()
   }
@@ -60,7 +60,7 @@ export class TlsWatch {
   }
 }
 
-async function markOf(path: string): Promise<string> {
+async function versionOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeMs } = await stat(path)
     return `${dev} ${ino} ${size} ${mtimeMs}`

@@ -95,7 +95,7 @@ export class SharedKeys implements KeyRepository {
           `the database that has the API keys does not answer (${error.message}), and this process has no copy of them yet`,
         )
       })
-      Pepper.openShared(keys.store.readPepperMark(), pepperPath)
+      Pepper.openShared(keys.store.readPepperFingerprint(), pepperPath)
       return keys
     } catch (error) {
       await keys.close()
@@ -103,9 +103,9 @@ export class SharedKeys implements KeyRepository {
     }
   }
 
-  /** Keeps the copy and `reach` up to date until closed. `say` takes sentences for the operator. */
-  follow(reach: KeyFreshness, say: (text: string) => void): void {
-    this.#following ??= this.#follow(reach, say)
+  /** Keeps the copy and `keyFreshness` up to date until closed. `say` takes sentences for the operator. */
+  follow(keyFreshness: KeyFreshness, say: (text: string) => void): void {
+    this.#following ??= this.#follow(keyFreshness, say)
   }
 
   async change<T>(work: (keys: KeyStore) => T): Promise<T> {
@@ -154,12 +154,12 @@ export class SharedKeys implements KeyRepository {
     await this.store.close()
   }
 
-  async #follow(reach: KeyFreshness, say: (text: string) => void): Promise<void> {
+  async #follow(keyFreshness: KeyFreshness, say: (text: string) => void): Promise<void> {
     const copied = this.store.readCopied()
     if (copied !== undefined) {
       // A time of an earlier process is only known by the wall clock.
       const ageMs = Math.max(0, Date.now() - copied.atMs)
-      reach.noteWhole(freshnessClockMs() - ageMs, this.#connection !== undefined)
+      keyFreshness.noteWhole(freshnessClockMs() - ageMs, this.#connection !== undefined)
     }
     const outage = new Outage(outageTexts, say)
     await keepConnected({
@@ -170,7 +170,7 @@ export class SharedKeys implements KeyRepository {
           // The time before reading: the data is at least this new.
           const atMs = freshnessClockMs()
           await this.#inTurn((connection) => this.#catchUp(connection))
-          reach.noteWhole(atMs, true)
+          keyFreshness.noteWhole(atMs, true)
           outage.end()
           await this.#news.wait(lookMs)
         }
@@ -179,7 +179,7 @@ export class SharedKeys implements KeyRepository {
       },
       onLost: ({ message }) => {
         // After any error, also a full disk, the copy may be incomplete.
-        reach.noteLost()
+        keyFreshness.noteLost()
         outage.begin(message)
         this.#connection = undefined
       },
@@ -227,14 +227,14 @@ export class SharedKeys implements KeyRepository {
 
   /** All processes must have the pepper of the first one. */
   async #agreeOnPepper(connection: Connection): Promise<void> {
-    const { mark } = Pepper.openShared(this.store.readPepperMark(), this.#options.pepperPath)
+    const { fingerprint } = Pepper.openShared(this.store.readPepperFingerprint(), this.#options.pepperPath)
     const [row] = await connection.query(
       'update book set pepper_mark = coalesce(pepper_mark, $1) returning pepper_mark',
-      [asBuffer(mark)],
+      [asBuffer(fingerprint)],
     )
     const agreed: Uint8Array = row?.pepper_mark
-    if (Buffer.compare(agreed, this.store.readPepperMark() ?? Buffer.alloc(0)) !== 0) {
-      this.store.writePepperMark(agreed)
+    if (Buffer.compare(agreed, this.store.readPepperFingerprint() ?? Buffer.alloc(0)) !== 0) {
+      this.store.writePepperFingerprint(agreed)
     }
     Pepper.openShared(agreed, this.#options.pepperPath)
   }
@@ -284,7 +284,7 @@ export class SharedKeys implements KeyRepository {
             hash: row.hash,
           }),
         ),
-        pepperMark: first.pepper_mark ?? undefined,
+        pepperFingerprint: first.pepper_mark ?? undefined,
       },
       atMs,
     )

@@ -84,7 +84,7 @@ interface KeyCheckerOptions {
   /** Limits of keys; if absent, no key has a limit. */
   readonly allowances?: Allowances | undefined
   /** Freshness of the store if it is a copy of shared keys. */
-  readonly reach?: KeyFreshness | undefined
+  readonly keyFreshness?: KeyFreshness | undefined
   /** Milliseconds on a clock that never goes back; `performance.now` if absent. */
   readonly clockMs?: () => number
   /** The time of day, for ends of validity; `Date.now` if absent. */
@@ -126,7 +126,7 @@ export class KeyChecker {
   readonly #paths: KeyCheckerPaths
   readonly #allowances: Allowances | undefined
   /** Undefined if keys are not shared. */
-  readonly reach: KeyFreshness | undefined
+  readonly keyFreshness: KeyFreshness | undefined
   readonly #clockMs: () => number
   readonly #dateMs: () => number
   readonly #tokens: Tokens
@@ -135,12 +135,12 @@ export class KeyChecker {
     store: NodeStore,
     paths: KeyCheckerPaths,
     readonly pepper: Pepper,
-    { allowances, reach, clockMs = () => performance.now(), dateMs = Date.now }: KeyCheckerOptions,
+    { allowances, keyFreshness, clockMs = () => performance.now(), dateMs = Date.now }: KeyCheckerOptions,
   ) {
     this.#store = store
     this.#paths = paths
     this.#allowances = allowances
-    this.reach = reach
+    this.keyFreshness = keyFreshness
     this.#clockMs = clockMs
     this.#dateMs = dateMs
     this.#tokens = new Tokens(store, pepper, dateMs)
@@ -184,7 +184,7 @@ export class KeyChecker {
   readChanges(since: number): { readonly generation: number; readonly ids: readonly string[] | undefined } {
     this.#recheck(this.#clockMs())
     const changes = this.#changesAfter(since)
-    return this.reach?.isOver ? { ...changes, ids: undefined } : changes
+    return this.keyFreshness?.isOver ? { ...changes, ids: undefined } : changes
   }
 
   /**
@@ -209,7 +209,7 @@ export class KeyChecker {
   #recheck(nowMs: number): void {
     const { generation, ids } = this.#changesAfter(this.#generation)
     // Keys that did not change stay remembered: looking 10,000 of them up again takes 0.1 s.
-    if (ids === undefined || this.reach?.isOver) this.#remembered.clear()
+    if (ids === undefined || this.keyFreshness?.isOver) this.#remembered.clear()
     else if (ids.length > 0) this.#forget(new Set(ids))
     this.#generation = generation
     this.#checkedAtMs = nowMs
@@ -236,11 +236,11 @@ export class KeyChecker {
 
   /** The store's answer, as far as a copy of shared keys can be trusted. */
   #believed(presented: string | Credential, from: Sender | undefined): KeyCheck {
-    if (this.reach?.isOver) return refused.unreachable
+    if (this.keyFreshness?.isOver) return refused.unreachable
     const check =
       typeof presented === 'string' ? this.#checkText(presented, from) : this.#checkAgain(presented)
     const mayBeNew = !check.ok && (check.why === 'unknown' || check.why === 'tokenForged')
-    return mayBeNew && this.reach?.isLost ? refused.unreachable : check
+    return mayBeNew && this.keyFreshness?.isLost ? refused.unreachable : check
   }
 
   #checkText(text: string, from: Sender | undefined): KeyCheck {

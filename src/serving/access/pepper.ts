@@ -12,7 +12,7 @@ import { OperatorError } from '../../primitives/faults.js'
 import { createPrivateFile, readPrivateFile } from './privateFile.js'
 
 const pepperBytes = 32
-const pepperMarkText = 'tidegate: mark of this pepper'
+const fingerprintText = 'tidegate: fingerprint of this pepper'
 const sealKeyText = 'tidegate: key of sealed secrets'
 
 const cipher = 'aes-256-gcm'
@@ -36,25 +36,25 @@ export class Pepper {
   static open(store: NodeStore, path: string): Pepper {
     const missing = `restore it from a backup, or remove ${store.path} as well to begin without keys`
     const pepper = Pepper.#readOrMake(path, store.hasKeys() ? missing : undefined)
-    const stored = store.readPepperMark()
-    if (stored && Buffer.compare(stored, pepper.mark) === 0) return pepper
+    const stored = store.readPepperFingerprint()
+    if (stored && Buffer.compare(stored, pepper.fingerprint) === 0) return pepper
     if (stored && store.hasKeys()) {
       throw new OperatorError(
         `the pepper ${path} is not the one that the API keys in ${store.path} were made with; restore both from the same backup`,
       )
     }
-    store.writePepperMark(pepper.mark)
+    store.writePepperFingerprint(pepper.fingerprint)
     return pepper
   }
 
   /**
-   * The pepper of shared keys. `mark` identifies the pepper with which they were made; undefined before there is one.
+   * The pepper of shared keys. `fingerprint` identifies the pepper with which they were made; undefined before there is one.
    * Throws as {@link open} does, and OtherPepper if the file has another pepper.
    */
-  static openShared(mark: Uint8Array | undefined, path: string): Pepper {
+  static openShared(fingerprint: Uint8Array | undefined, path: string): Pepper {
     const advice = 'copy the file of a process that shares these API keys, and start again'
-    const pepper = Pepper.#readOrMake(path, mark && advice)
-    if (mark === undefined || Buffer.compare(mark, pepper.mark) === 0) return pepper
+    const pepper = Pepper.#readOrMake(path, fingerprint && advice)
+    if (fingerprint === undefined || Buffer.compare(fingerprint, pepper.fingerprint) === 0) return pepper
     throw new OtherPepper(
       `the pepper ${path} is not the one that the shared API keys were made with; ${advice}`,
     )
@@ -83,8 +83,8 @@ export class Pepper {
   }
 
   /** Identifies this pepper without revealing it. */
-  get mark(): Uint8Array {
-    return this.digest(pepperMarkText)
+  get fingerprint(): Uint8Array {
+    return this.digest(fingerprintText)
   }
 
   /** HMAC-SHA-256 of a text, 32 bytes. */

@@ -30,7 +30,7 @@ const silencesMax = 3
 interface KeyTurns {
   /** Senders with a transaction to send, in the order in which they are served. */
   readonly ready: Set<Felt>
-  underWay: number
+  inFlight: number
   /** Unanswered attempts since the sequencer's last answer to this key, and pauses made because of them. */
   silences: number
   pauses: number
@@ -41,7 +41,7 @@ export class DeliveryTurns {
   readonly #options: TurnsOptions
   /** Keys in the order in which they are served. */
   readonly #keys = new Map<string, KeyTurns>()
-  #underWay = 0
+  #inFlight = 0
   /** The timer that ends the pause of all keys, and its time on the clock of `performance.now()`. */
   #pause: { readonly timer: NodeJS.Timeout; readonly untilMs: number } | undefined
   #isStopped = false
@@ -66,8 +66,8 @@ export class DeliveryTurns {
       const [sender] = turns.ready
       if (sender === undefined || !this.#mayBegin(key, turns)) continue
       turns.ready.delete(sender)
-      turns.underWay++
-      this.#underWay++
+      turns.inFlight++
+      this.#inFlight++
       // Moves the key behind all others.
       this.#keys.delete(key)
       this.#keys.set(key, turns)
@@ -78,10 +78,10 @@ export class DeliveryTurns {
 
   end({ key }: Lane): void {
     const turns = this.#of(key)
-    turns.underWay--
-    this.#underWay--
-    const { ready, underWay, silences } = turns
-    if (ready.size === 0 && underWay === 0 && silences === 0) this.#keys.delete(key)
+    turns.inFlight--
+    this.#inFlight--
+    const { ready, inFlight, silences } = turns
+    if (ready.size === 0 && inFlight === 0 && silences === 0) this.#keys.delete(key)
   }
 
   /** The sequencer answered an attempt of this key. */
@@ -126,16 +126,16 @@ export class DeliveryTurns {
   }
 
   /** While the sequencer does not answer a key, it has one attempt at a time. */
-  #mayBegin(key: string, { underWay, pauses, resuming }: KeyTurns): boolean {
-    if (resuming !== undefined || (pauses > 0 && underWay > 0)) return false
+  #mayBegin(key: string, { inFlight, pauses, resuming }: KeyTurns): boolean {
+    if (resuming !== undefined || (pauses > 0 && inFlight > 0)) return false
     const { inFlightMax: max } = this.#options
-    return mayTake(key, { own: underWay, total: this.#underWay, more: 1, max, share: keyShare })
+    return mayTake(key, { own: inFlight, total: this.#inFlight, more: 1, max, share: keyShare })
   }
 
   #of(key: string): KeyTurns {
     let turns = this.#keys.get(key)
     if (turns === undefined) {
-      turns = { ready: new Set(), underWay: 0, silences: 0, pauses: 0, resuming: undefined }
+      turns = { ready: new Set(), inFlight: 0, silences: 0, pauses: 0, resuming: undefined }
       this.#keys.set(key, turns)
     }
     return turns

@@ -33,7 +33,7 @@ export class InvokeHashes {
   readonly #compute: ComputeHash
   /** Digest of the fields → hash. */
   readonly #known: LRUCache<string, Felt>
-  readonly #underWay = new Map<string, Work>()
+  readonly #inFlight = new Map<string, Work>()
 
   constructor(compute: ComputeHash, knownMax = knownMaxDefault) {
     this.#compute = compute
@@ -47,12 +47,12 @@ export class InvokeHashes {
     for (;;) {
       const known = this.#known.get(digest)
       if (known !== undefined) return known
-      const underWay = this.#underWay.get(digest)
-      const isShared = underWay !== undefined && !underWay.waiters.isFinished
-      if (isShared) underWay.waiters.add(waiter)
+      const inFlight = this.#inFlight.get(digest)
+      const isShared = inFlight !== undefined && !inFlight.waiters.isFinished
+      if (isShared) inFlight.waiters.add(waiter)
       try {
         // All waiters use the same await, so they continue in the order of their arrival.
-        return await (isShared ? underWay.hash : this.#start(digest, fields, new Waiters(waiter)))
+        return await (isShared ? inFlight.hash : this.#start(digest, fields, new Waiters(waiter)))
       } catch (error) {
         // A computation begun for another caller had that caller's deadline; begin one for this caller.
         if (!isShared || waiter.isFinished) throw error
@@ -68,9 +68,9 @@ export class InvokeHashes {
       })
       .finally(() => {
         waiters.release()
-        if (this.#underWay.get(digest)?.waiters === waiters) this.#underWay.delete(digest)
+        if (this.#inFlight.get(digest)?.waiters === waiters) this.#inFlight.delete(digest)
       })
-    this.#underWay.set(digest, { waiters, hash })
+    this.#inFlight.set(digest, { waiters, hash })
     return hash
   }
 }

@@ -281,11 +281,11 @@ export class SharedSubmissions implements SubmissionStore {
     if (this.#reported === undefined || this.#reported.version > version)
       this.#reported = { version, id: lastId }
     while (this.#reported.version < version || this.#reported.id !== lastId) {
-      this.#reported = await this.#tellAfter(this.#reported, version)
+      this.#reported = await this.#reportAfter(this.#reported, version)
     }
   }
 
-  async #tellAfter({ version, id }: Change, upTo: number): Promise<Change> {
+  async #reportAfter({ version, id }: Change, upTo: number): Promise<Change> {
     const rows = await this.#database.read(
       `select ${rowColumns} from submission where (version, hash, key, digest) > ($1, $2, $3, $4)
       order by version, hash, key, digest limit ${changesMax}`,

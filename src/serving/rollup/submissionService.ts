@@ -55,7 +55,7 @@ export abstract class SubmissionService {
 
   /** The row of {@link readRows} that gives the status of the hash; undefined if there is none. */
   readRow(hash: Felt, key: string): Awaitable<SubmissionRow | undefined> {
-    return whenKnown(this.readRows(hash, key), (rows) => tellingRow(rows, key))
+    return whenKnown(this.readRows(hash, key), (rows) => statusRow(rows, key))
   }
 
   /** A waiting or settled transaction; undefined if there is none. */
@@ -90,7 +90,7 @@ const ranks = { REJECTED: 0, RECEIVED: 1, SENT: 2, ACCEPTED: 3 } as const
 /**
  * The row that gives the status of a hash to `key`: own rows before others, accepted before waiting before rejected.
  */
-export function tellingRow(rows: Iterable<SubmissionRow>, key: string): SubmissionRow | undefined {
+export function statusRow(rows: Iterable<SubmissionRow>, key: string): SubmissionRow | undefined {
   const [first] = [...rows].sort(
     (a, b) =>
       Number(b.key === key) - Number(a.key === key) ||

@@ -60,7 +60,7 @@ export class LiveFollowers {
   }
 
   /** Sends the events of a step to all; may pause at each yield. */
-  *tell(step: ChainStep): Generator<void, void> {
+  *send(step: ChainStep): Generator<void, void> {
     let looks = 0
     if (this.#heads.size > 0) {
       const message = this.#events.head(step)
@@ -76,7 +76,7 @@ export class LiveFollowers {
       yield
     }
     yield* this.#wake(step)
-    if (!this.#logs.isEmpty) yield* this.#tellLogs(step)
+    if (!this.#logs.isEmpty) yield* this.#sendLogs(step)
   }
 
   /** Wakes resting followers whose blocks have come, and ends those whose last block is final. */
@@ -94,7 +94,7 @@ export class LiveFollowers {
     }
   }
 
-  *#tellLogs(step: ChainStep): Generator<void, void> {
+  *#sendLogs(step: ChainStep): Generator<void, void> {
     let looks = 0
     for (const { keys, message } of yield* this.#events.logs(step)) {
       for (const follower of this.#logs.matches(keys)) {

@@ -149,7 +149,7 @@ export class NetworkStreams {
     if (number === undefined) throw new Error('a tag that is no block')
     const first = block?.isPending ? number + 1 : number
     if (first < this.#lowest || first > this.#chain.head.number + 1) {
-      throw this.#outOfRange(`block ${toQuantity(first)} is out of reach`)
+      throw this.#outOfRange(`block ${toQuantity(first)} is out of range`)
     }
     if (first === 0) return beforeGenesis
     const parent = this.#chain.resolve({ kind: 'number', number: first - 1 }, optionsArgument)
@@ -166,7 +166,7 @@ export class NetworkStreams {
       const step = this.#chain.nextStep(cursor)
       const isCanonical = step?.kind !== 'removed'
       if (cursor.number < this.#lowest) {
-        throw this.#outOfRange(`block ${toQuantity(from.number)} is out of reach`)
+        throw this.#outOfRange(`block ${toQuantity(from.number)} is out of range`)
       }
       if (isCanonical) return
       if (needsLogs && !this.#chain.hasReceipts(step.hash)) {
@@ -248,7 +248,7 @@ export class NetworkStreams {
       if (step === undefined) return
       this.#isAmidStep = true
       try {
-        yield* this.#live.tell(step)
+        yield* this.#live.send(step)
       } finally {
         this.#isAmidStep = false
       }

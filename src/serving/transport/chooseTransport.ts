@@ -34,13 +34,13 @@ export async function chooseTransport(
     transport = await loadTransport('uws')
   } catch (error) {
     const why = `uWebSockets.js cannot be loaded: ${whyNotLoaded(String(error), thisSystem())}`
-    const wayOut = `${fastPair}; a later official build may have a binary for this pair (${officialBuild})`
+    const advice = `${fastPair}; a later official build may have a binary for this pair (${officialBuild})`
     if (wanted === 'uws') {
-      throw new OperatorError(`${why}. Choose transport node, or ${wayOut}.`)
+      throw new OperatorError(`${why}. Choose transport node, or ${advice}.`)
     }
     return {
       transport: await other(),
-      notice: `${why}; ${slower}. To change that, ${wayOut}`,
+      notice: `${why}; ${slower}. To change that, ${advice}`,
     }
   }
   const { isFaulty } = await import('./uws/library.js')

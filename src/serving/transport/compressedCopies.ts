@@ -52,7 +52,7 @@ export class CompressedCopies {
   /** Bytes whose copies exceed the budget. */
   readonly #tooLong = new WeakSet<Uint8Array>()
   /** Running copies, by name. */
-  readonly #underWay = new Map<string, Promise<Copy | undefined>>()
+  readonly #inFlight = new Map<string, Promise<Copy | undefined>>()
   readonly #waiting: (() => void)[] = []
   #waitingBytes = 0
   #running = 0
@@ -104,7 +104,7 @@ export class CompressedCopies {
     if (typeof name === 'string') {
       const copy = this.#copies.get(name)
       if (copy !== undefined) return copy as Deflated
-      if (this.#underWay.has(name)) return undefined
+      if (this.#inFlight.has(name)) return undefined
     }
     if (!(name instanceof Promise)) this.#copyOf(bytes, 'gzip').catch(() => undefined)
     return undefined
@@ -114,19 +114,19 @@ export class CompressedCopies {
     if (this.#tooLong.has(bytes)) return undefined
     const contentName = await this.nameOf(bytes)
     const name = encoding === 'gzip' ? contentName : `${contentName}.${encoding}`
-    return this.#copies?.get(name) ?? this.#underWay.get(name) ?? this.#begin(name, bytes, encoding)
+    return this.#copies?.get(name) ?? this.#inFlight.get(name) ?? this.#begin(name, bytes, encoding)
   }
 
   #begin(name: string, bytes: Uint8Array, encoding: Encoding): Promise<Copy | undefined> | undefined {
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes.length > waitingBytesMax) return undefined
     const made = this.#make(bytes, encoding).then((copy) => {
-      this.#underWay.delete(name)
+      this.#inFlight.delete(name)
       if (copy === undefined) return undefined
       this.#copies?.set(name, copy)
       if (this.#copies?.has(name) !== true) this.#tooLong.add(bytes)
       return copy
     })
-    this.#underWay.set(name, made)
+    this.#inFlight.set(name, made)
     return made
   }
 

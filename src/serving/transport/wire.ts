@@ -24,12 +24,12 @@ export interface Address {
 
 /** `code`: the reason, as Node.js names it; undefined if it is unknown. */
 export function cannotListen({ host, port }: Address, code: string | undefined): OperatorError {
-  return new OperatorError(`Cannot listen on ${host}:${port}: ${waysToListen[code ?? ''] ?? inUse}`)
+  return new OperatorError(`Cannot listen on ${host}:${port}: ${listenAdvice[code ?? ''] ?? inUse}`)
 }
 
 const inUse = 'choose another address or port, or stop the process that uses it.'
 const noAddress = 'this machine has no such address; choose one of its own, or 0.0.0.0 or :: for all of them.'
-const waysToListen: Readonly<Record<string, string>> = {
+const listenAdvice: Readonly<Record<string, string>> = {
   EACCES:
     'this user may not use that port; choose one from 1024 on, or let the program have CAP_NET_BIND_SERVICE.',
   EADDRNOTAVAIL: noAddress,

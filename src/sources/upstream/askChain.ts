@@ -3,7 +3,7 @@ import { toQuantity } from '../../primitives/bytes.js'
 import { UpstreamFailure } from './line.js'
 import { type Ask, type ChainCheck, NodeError } from './upstream.js'
 
-type Way = readonly [method: string, params: readonly unknown[]]
+type Call = readonly [method: string, params: readonly unknown[]]
 
 /** The chain that nodes must have. */
 export interface ChainName {
@@ -25,7 +25,7 @@ const mainnetId = 1
 const classicId = 61
 
 /** Nodes with pruned history (EIP-4444) have at most the header of an early block. */
-const headerWays = (number: string): readonly Way[] => [
+const headerCalls = (number: string): readonly Call[] => [
   ['eth_getBlockByNumber', [number, false]],
   ['eth_getHeaderByNumber', [number]],
 ]
@@ -37,7 +37,7 @@ const headerWays = (number: string): readonly Way[] => [
 export async function askGenesis(
   ask: Ask,
 ): Promise<{ readonly block: { readonly hash: string } } | { readonly why: string }> {
-  const { found, why } = await askWays(ask, headerWays('0x0'), readBlock, 'no block')
+  const { found, why } = await askInTurn(ask, headerCalls('0x0'), readBlock, 'no block')
   return found === undefined ? { why } : { block: found }
 }
 
@@ -53,11 +53,11 @@ export interface ReportedChainId {
 
 /** The chain id that a node reports, a safe integer. Rejects as {@link askGenesis}. */
 export async function askChainId(ask: Ask): Promise<ReportedChainId> {
-  const ways: readonly Way[] = [
+  const calls: readonly Call[] = [
     ['eth_chainId', []],
     ['net_version', []],
   ]
-  const { found: id, why } = await askWays(ask, ways, readChainId, 'no number')
+  const { found: id, why } = await askInTurn(ask, calls, readChainId, 'no number')
   if (why === '') return { id }
   return { id: id === mainnetId && (await isClassic(ask)) ? classicId : id, why }
 }
@@ -109,23 +109,23 @@ async function askHash(ask: Ask, number: number): Promise<string | undefined> {
 }
 
 function noticeOf(what: string, why: string, basis: string): string {
-  return `does not tell its ${what} (${why}); ${basis} says which chain it has`
+  return `does not report its ${what} (${why}); ${basis} says which chain it has`
 }
 
 async function isClassic(ask: Ask): Promise<boolean> {
-  const { found } = await askWays(ask, headerWays(daoFork.block), readBlock, 'no block')
+  const { found } = await askInTurn(ask, headerCalls(daoFork.block), readBlock, 'no block')
   return found?.extraData !== undefined && found.extraData !== daoFork.extraData
 }
 
 /** The first usable answer to these questions, and the reasons why the earlier ones failed. */
-async function askWays<T>(
+async function askInTurn<T>(
   ask: Ask,
-  ways: readonly Way[],
+  calls: readonly Call[],
   read: (result: unknown) => T | undefined,
   otherwise: string,
 ): Promise<{ readonly found: T | undefined; readonly why: string }> {
   const reasons: string[] = []
-  for (const [method, params] of ways) {
+  for (const [method, params] of calls) {
     try {
       const result = await ask(method, params)
       const found = read(result)

@@ -166,7 +166,7 @@ async function checkLogsFrom(t: Test, network: string, first: number, error: obj
   }
   t.match((await subscribe(quantity(first))).error, {
     code: -32602,
-    message: `block ${quantity(first)} is out of reach; blocks ${quantity(first + 1)} to ${quantity(headBlock.number)} are`,
+    message: `block ${quantity(first)} is out of range; blocks ${quantity(first + 1)} to ${quantity(headBlock.number)} are`,
   })
   const { result: id } = await subscribe(quantity(first + 1))
   const logs = (later?.result ?? []) as readonly unknown[]

@@ -30,7 +30,7 @@ export interface KeyNews {
   /** Current keys, each with the digests of all secrets that it ever had besides the first. */
   readonly keys: readonly { readonly row: KeyRow; readonly secrets: readonly Uint8Array[] }[]
   readonly entries: readonly AuditEntry[]
-  readonly pepperMark: Uint8Array | undefined
+  readonly pepperFingerprint: Uint8Array | undefined
 }
 
 export interface KeyTableSet {
@@ -183,14 +183,14 @@ export class KeyTables {
     })
   }
 
-  readPepperMark(): Uint8Array | undefined {
+  readPepperFingerprint(): Uint8Array | undefined {
     this.renewReads()
     return this.readMeta<Uint8Array>('pepperMark')
   }
 
   /** Binds the store to a pepper; it is on disk when this returns. */
-  writePepperMark(mark: Uint8Array): void {
-    commitSync(this.environment, this.path, () => this.putMeta('pepperMark', mark))
+  writePepperFingerprint(fingerprint: Uint8Array): void {
+    commitSync(this.environment, this.path, () => this.putMeta('pepperMark', fingerprint))
   }
 
   /**
@@ -224,7 +224,7 @@ export class KeyTables {
         this.#raiseGeneration(row.digest)
       }
       for (const entry of news.entries) this.audit?.put(entry)
-      if (news.pepperMark !== undefined) this.putMeta('pepperMark', news.pepperMark)
+      if (news.pepperFingerprint !== undefined) this.putMeta('pepperMark', news.pepperFingerprint)
       this.putMeta('copied', [news.sequence, atMs])
       return true
     })

@@ -175,15 +175,15 @@ export class NodeStore extends KeyTables {
    * writing before.
    */
   openSubmissions(network: string, chainId: string): Submissions {
-    const mark = `rollupChain:${network}`
+    const chainIdKey = `rollupChain:${network}`
     const tables = openSubmissionTables(this.environment)
-    if (!this.#isReadOnly && this.readMeta(mark) === undefined) {
+    if (!this.#isReadOnly && this.readMeta(chainIdKey) === undefined) {
       commitSync(this.environment, this.path, () => {
         // Another process may have made it in the meantime.
-        if (this.readMeta(mark) === undefined) this.putMeta(mark, chainId)
+        if (this.readMeta(chainIdKey) === undefined) this.putMeta(chainIdKey, chainId)
       })
     }
-    const known = this.readMeta<string>(mark)
+    const known = this.readMeta<string>(chainIdKey)
     if (known !== chainId) {
       throw new OperatorError(
         `the store ${this.path} keeps transactions of chain ${known} for network ${network}, whose chain id is ${chainId} now; correct the chain id, or give the network another name`,

@@ -86,15 +86,15 @@ export class Kernel {
     this.#memory = new KernelMemory(this.#exports.memory)
     this.answers.answerWith(this.#exports, this.#memory)
     this.clear()
-    if (tracer !== undefined) this.tell('all')
+    if (tracer !== undefined) this.reportSteps('all')
   }
 
   /** With a tracer: sets the opcodes whose steps and costs it receives, and whether it receives any other event. */
-  tell(opcodes: 'all' | readonly number[], tellsFrames = true): void {
+  reportSteps(opcodes: 'all' | readonly number[], reportsFrames = true): void {
     const at = this.#exports.reportedOpcodes.value
     this.#memory.bytes.fill(opcodes === 'all' ? 1 : 0, at, at + 256)
     if (opcodes !== 'all') for (const opcode of opcodes) this.#memory.bytes[at + opcode] = 1
-    this.#exports.tellsFrames.value = tellsFrames ? 1 : 0
+    this.#exports.reportsFrames.value = reportsFrames ? 1 : 0
   }
 
   /** Drops all state; handles become invalid. */

@@ -38,7 +38,7 @@ export interface KernelExports {
   readonly heapBytes: WasmGlobal
   /** Only in the tracing binary; see src/execution/kernel/trace.ts. */
   readonly reportedOpcodes: WasmGlobal
-  readonly tellsFrames: { value: number }
+  readonly reportsFrames: { value: number }
   clear(seed: bigint): void
   setFork(fork: number, codeBytesMax: number, initcodeBytesMax: number): void
   setLookEvery(gas: bigint): void

@@ -37,7 +37,7 @@ export class StateKernels {
       enter: () => undefined,
       exit: () => undefined,
     })
-    kernel.tell(opcodes, false)
+    kernel.reportSteps(opcodes, false)
     return kernel
   }
 

@@ -232,7 +232,7 @@ export class Sandbox {
   }
 
   /** Calls a function inside with a text, and reads its result before it is freed. Throws as {@link evaluate}. */
-  tell<T>(called: Inside, text: string, read: (result: Inside) => T): T {
+  callWithText<T>(called: Inside, text: string, read: (result: Inside) => T): T {
     const context = this.#context
     const argument = this.#run(() => ({ value: context.newString(text) }))
     try {

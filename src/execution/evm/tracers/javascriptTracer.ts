@@ -97,7 +97,7 @@ export class JavaScriptTracer extends TransactionTracer {
   }
 
   step(step: KernelStep): void {
-    this.#tellStep(step.gas, undefined)
+    this.#reportStep(step.gas, undefined)
     const { opcode, pc, gas, depth, stackWords, memoryBytes } = step
     const frame = this.#frames.at(-1) as TracedFrame
     this.#pending = {
@@ -115,7 +115,7 @@ export class JavaScriptTracer extends TransactionTracer {
   }
 
   cost(gasLeft: bigint): void {
-    this.#tellStep(gasLeft, undefined)
+    this.#reportStep(gasLeft, undefined)
   }
 
   /**
@@ -125,7 +125,7 @@ export class JavaScriptTracer extends TransactionTracer {
   fault(cost: bigint, refusal: string | undefined): void {
     this.#hasFaulted = refusal === undefined || this.#pending === undefined
     const gas = this.#pending?.gas ?? 0n
-    this.#tellStep(gas - cost, refusal)
+    this.#reportStep(gas - cost, refusal)
   }
 
   enter(frame: TracedFrame): void {
@@ -142,7 +142,7 @@ export class JavaScriptTracer extends TransactionTracer {
 
   exit(end: FrameEnd): void {
     const { depth, gasUsed, output, failure } = end
-    this.#tellStep(this.#pending?.gas ?? 0n, undefined)
+    this.#reportStep(this.#pending?.gas ?? 0n, undefined)
     const last = this.#last
     const error = failure === undefined ? {} : { error: failure.why }
     const isReverted = failure?.kind === 'reverted' && last?.reported[0] === reverting
@@ -185,7 +185,7 @@ export class JavaScriptTracer extends TransactionTracer {
     this.output.json.raw(json)
   }
 
-  #tellStep(gasLeft: bigint, error: string | undefined): void {
+  #reportStep(gasLeft: bigint, error: string | undefined): void {
     const pending = this.#pending
     if (pending === undefined) return
     this.#pending = undefined
@@ -205,7 +205,7 @@ export class JavaScriptTracer extends TransactionTracer {
   #call<T>(name: Name, argument: object, read: (result: Inside) => T): T
   #call<T>(name: Name, argument: object, read?: (result: Inside) => T): T | undefined {
     return this.#running(name, () =>
-      this.#sandbox.tell(this.#functions[name], JSON.stringify(argument), (result) => read?.(result)),
+      this.#sandbox.callWithText(this.#functions[name], JSON.stringify(argument), (result) => read?.(result)),
     )
   }
 

@@ -42,7 +42,7 @@ export class TracedKernel implements KernelTracer, StateNow {
 
   constructor() {
     this.kernel = new Kernel(this)
-    this.kernel.tell([], false)
+    this.kernel.reportSteps([], false)
   }
 
   /** From now on, passes events to `tracer`, which has already begun its transaction. */
@@ -51,12 +51,12 @@ export class TracedKernel implements KernelTracer, StateNow {
     this.#precompiles = precompiles
     this.#watch = watch
     this.#frames.length = 0
-    this.kernel.tell(tracer.opcodes)
+    this.kernel.reportSteps(tracer.opcodes)
   }
 
   end(): void {
     this.#tracer = undefined
-    this.kernel.tell([], false)
+    this.kernel.reportSteps([], false)
   }
 
   step(step: KernelStep): void {

@@ -7,7 +7,7 @@ import { activity } from './activity.js'
 import { Refusal, request, storedToken, storeToken, whyRefused } from './api.js'
 import { cost } from './cost.js'
 import { labelled, make, setText, type View } from './dom.js'
-import { health, levelMarks, levelOf } from './health.js'
+import { health, levelClasses, levelOf } from './health.js'
 import { keys } from './keys.js'
 import { LiveSource } from './live.js'
 import { playground } from './playground.js'
@@ -59,7 +59,7 @@ function showViews(): void {
   live.listen(({ state, isOpen }) => {
     const level = state === undefined ? 'ok' : levelOf(state)
     setText(connection, isOpen ? `live${level === 'ok' ? '' : `, ${level}`}` : 'no connection')
-    connection.className = `connection ${isOpen ? levelMarks[level] : 'bad'}`
+    connection.className = `connection ${isOpen ? levelClasses[level] : 'bad'}`
   })
 
   const showView = async () => {

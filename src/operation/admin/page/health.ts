@@ -20,7 +20,7 @@ type Upstream = NonNullable<Network['chain']>['upstreams'][number]
 type Consensus = NonNullable<Network['chain']>['consensus']
 
 /** Class of each level, for its colour. */
-export const levelMarks = { ok: 'good', degraded: 'warning', failing: 'bad' } as const
+export const levelClasses = { ok: 'good', degraded: 'warning', failing: 'bad' } as const
 
 export function health(live: LiveSource): View {
   const verdict = make('p', { role: 'status', class: 'verdict' })
@@ -36,7 +36,7 @@ export function health(live: LiveSource): View {
     const nowMs = Date.parse(state.at)
     const level = levelOf(state)
     setText(verdict, verdictOf(state, level))
-    verdict.className = `verdict ${levelMarks[level]}`
+    verdict.className = `verdict ${levelClasses[level]}`
     failing.replaceChildren(...state.failing.map((check) => make('li', {}, checkText(check, nowMs))))
     failing.hidden = state.failing.length === 0
     setText(summary, summaryOf(state))
@@ -132,7 +132,7 @@ class NetworkCard {
       this.#condition,
       `${level}${why === null ? '' : `: ${why}`}, for ${formatAge(nowMs - Date.parse(since))}`,
     )
-    this.#condition.className = `condition ${levelMarks[level]}`
+    this.#condition.className = `condition ${levelClasses[level]}`
     const facts: readonly (readonly [title: string, text: Child])[] = [
       ['Head', formatCount(chain?.head.number)],
       ['Age of the head', chain === null ? '–' : formatAge(chain.head.ageSeconds * 1_000)],
@@ -169,12 +169,12 @@ function upstreamTable() {
       {
         title: 'Name',
         of: ({ kind, name }) => (kind === 'upstream' ? name : `${kind} ${name}`),
-        mark: () => 'long',
+        cellClass: () => 'long',
       },
       {
         title: 'State',
         of: ({ trouble }) => trouble ?? 'answers',
-        mark: ({ trouble }) => (trouble === null ? 'good' : 'bad'),
+        cellClass: ({ trouble }) => (trouble === null ? 'good' : 'bad'),
       },
       figures('For', ({ since, nowMs }) => age(since, nowMs)),
       figures('Head', ({ kind, head }) => {
@@ -190,7 +190,7 @@ function upstreamTable() {
         title: 'Last error',
         of: ({ lastError, nowMs }) =>
           lastError === null ? '–' : `${lastError.why}, ${age(lastError.at, nowMs)} ago`,
-        mark: () => 'long',
+        cellClass: () => 'long',
       },
     ],
     'None.',
@@ -216,18 +216,18 @@ function sourceOf({ kind, source, chain }: Network): string {
 /** For example `headers, state proved; calls reported`. */
 function basisText(basis: NonNullable<Network['chain']>['basis']): string {
   const parts = Object.entries(basis)
-  const ways = [...new Set(parts.map(([, way]) => way))]
-  if (ways.length < 2) return ways[0] ?? '–'
-  const partsOf = (way: string) => parts.flatMap(([part, each]) => (each === way ? [part] : [])).join(', ')
-  return ways.map((way) => `${partsOf(way)} ${way}`).join('; ')
+  const kinds = [...new Set(parts.map(([, kind]) => kind))]
+  if (kinds.length < 2) return kinds[0] ?? '–'
+  const partsOf = (kind: string) => parts.flatMap(([part, each]) => (each === kind ? [part] : [])).join(', ')
+  return kinds.map((kind) => `${partsOf(kind)} ${kind}`).join('; ')
 }
 
-const wayNames = { accessList: 'by access lists', witness: 'by witnesses', proofs: 'by proofs' } as const
+const keptBy = { accessList: 'by access lists', witness: 'by witnesses', proofs: 'by proofs' } as const
 
 function storedText(set: NonNullable<Network['chain']>['workingSet']): string {
   if (set === null) return '–'
-  const way = set.way === null ? 'no head yet' : `current ${wayNames[set.way]}`
-  return `${way}, ${formatBytes(set.bytes)}`
+  const kept = set.way === null ? 'no head yet' : `current ${keptBy[set.way]}`
+  return `${kept}, ${formatBytes(set.bytes)}`
 }
 
 function signedOf(signed: NonNullable<Network['chain']>['signed']): string {

@@ -23,7 +23,7 @@ export class LiveSource {
   /** `refused` is called if the token is no longer accepted. */
   constructor(refused: (why: Error) => void) {
     const take = (data: string) => this.#take(JSON.parse(data) as LiveState)
-    const setOpen = (isOpen: boolean) => this.#tell({ isOpen })
+    const setOpen = (isOpen: boolean) => this.#notify({ isOpen })
     void follow('api/live', take, setOpen, this.#end.signal).catch(refused)
   }
 
@@ -40,17 +40,17 @@ export class LiveSource {
   }
 
   #take(state: LiveState): void {
-    this.#tell({ state })
+    this.#notify({ state })
     if (performance.now() - this.#historyAskedMs < historyMs) return
     this.#historyAskedMs = performance.now()
     // If this fails, the stream reports the reason.
     void ask<CallHistory>('api/history').then(
-      (history) => this.#tell({ history }),
+      (history) => this.#notify({ history }),
       () => undefined,
     )
   }
 
-  #tell(news: Partial<Live>): void {
+  #notify(news: Partial<Live>): void {
     this.#live = { ...this.#live, ...news }
     for (const listener of this.#listeners) listener(this.#live)
   }

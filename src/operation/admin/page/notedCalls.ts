@@ -27,9 +27,9 @@ export function notedTable(
       {
         title: 'Ended',
         of: ({ error }) => (error === null ? 'result' : cut(error, 120)),
-        mark: ({ error }) => (error === null ? undefined : 'bad long'),
+        cellClass: ({ error }) => (error === null ? undefined : 'bad long'),
       },
-      { title: 'Request', of: ({ params }) => cut(params, 60), mark: () => 'long' },
+      { title: 'Request', of: ({ params }) => cut(params, 60), cellClass: () => 'long' },
     ],
     none,
   )

@@ -7,7 +7,7 @@ export interface Column<R> {
   /** Whether the column has figures, which are aligned at the right. */
   readonly isFigure?: boolean
   /** A class of the cell, such as `bad`. */
-  readonly mark?: (row: R) => string | undefined
+  readonly cellClass?: (row: R) => string | undefined
 }
 
 interface Spent {
@@ -23,7 +23,10 @@ export function figures<R>(title: string, of: Column<R>['of']): Column<R> {
 
 /** Figures that should be zero. */
 export function failures<R>(title: string, of: (row: R) => number, format = formatCount): Column<R> {
-  return { ...figures(title, (row) => format(of(row))), mark: (row) => (of(row) > 0 ? 'bad' : undefined) }
+  return {
+    ...figures(title, (row) => format(of(row))),
+    cellClass: (row) => (of(row) > 0 ? 'bad' : undefined),
+  }
 }
 
 /** Usage of a key, or of a method. */
@@ -69,10 +72,10 @@ export class LiveTable<R> {
     while (this.#body.rows.length > rows.length) this.#body.deleteRow(-1)
     for (const [at, row] of rows.entries()) {
       const line = this.#body.rows[at] ?? this.#addRow()
-      for (const [column, { of, mark, isFigure }] of this.#columns.entries()) {
+      for (const [column, { of, cellClass, isFigure }] of this.#columns.entries()) {
         const cell = line.cells[column] as HTMLTableCellElement
         setContent(cell, of(row))
-        cell.className = [isFigure && 'figure', mark?.(row)].filter((name) => name).join(' ')
+        cell.className = [isFigure && 'figure', cellClass?.(row)].filter((name) => name).join(' ')
       }
     }
   }

@@ -265,7 +265,7 @@ function refusalTable() {
   return new LiveTable<CallHistory['refusals'][number]>(
     'Refused requests by reason',
     [
-      { title: 'Reason', of: ({ reason, text }) => `${reason}: ${text}`, mark: () => 'long' },
+      { title: 'Reason', of: ({ reason, text }) => `${reason}: ${text}`, cellClass: () => 'long' },
       failures('Requests', ({ count }) => count),
     ],
     'None in this time.',

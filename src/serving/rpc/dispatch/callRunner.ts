@@ -127,7 +127,7 @@ export class CallRunner<N extends RpcNetwork> {
       if (passed !== undefined || method === undefined) return passed ?? this.#unknown(call, context)
     }
     const { reported } = views
-    if (reported?.asks(method.name)) return this.#tell(reported, method, call, request)
+    if (reported?.asks(method.name)) return this.#askUpstreams(reported, method, call, request)
     const notAllowed = context.notAllowed(method.name)
     if (notAllowed !== undefined) return Failure.of(notAllowed)
     const refused = refuseUnread(method, views.current, context)
@@ -156,13 +156,13 @@ export class CallRunner<N extends RpcNetwork> {
     if (method === undefined || method.effect || !reported.mayAsk(method.name)) return outcome
     const again = (settled: Streamed): Streamed | Promise<Streamed> =>
       settled instanceof Failure && settled.fault?.kind === 'NotProved'
-        ? this.#tell(reported, method, call, request)
+        ? this.#askUpstreams(reported, method, call, request)
         : settled
     return outcome instanceof Promise ? outcome.then(again) : (again(outcome) as Outcome | Promise<Streamed>)
   }
 
   /** Asks upstreams instead of running the method. */
-  #tell(
+  #askUpstreams(
     reported: ReportedAnswers,
     method: Method<N>,
     call: MethodCall,

@@ -80,7 +80,7 @@ export function createReported(
     maxSize: reportedBytesMax,
     sizeCalculation: ({ json }, key) => json.length + key.length,
   })
-  const underWay = new Map<string, Promise<ReportedAnswer>>()
+  const inFlight = new Map<string, Promise<ReportedAnswer>>()
   const ask = async (key: string, method: string, params: string, isFinal: boolean) => {
     const text = await relay(reportedMethod, `[${JSON.stringify(method)},${params}]`)
     const end = text.indexOf(' ')
@@ -102,8 +102,8 @@ export function createReported(
       if (known !== undefined) return known
       const isFinal = block !== undefined && block <= finalNumber()
       const running =
-        underWay.get(key) ?? ask(key, method, params, isFinal).finally(() => underWay.delete(key))
-      underWay.set(key, running)
+        inFlight.get(key) ?? ask(key, method, params, isFinal).finally(() => inFlight.delete(key))
+      inFlight.set(key, running)
       return running
     },
   }

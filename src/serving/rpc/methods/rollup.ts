@@ -21,7 +21,7 @@ import {
   type Rejection,
   type SubmissionRow,
   type SubmissionService,
-  tellingRow,
+  statusRow,
   waitForVerdict,
 } from '../../rollup/submissionService.js'
 import type { OwnedSubscription, Subscriber } from '../../streams/subscriber.js'
@@ -105,7 +105,7 @@ class StatusSubscription implements OwnedSubscription {
 
   resume(): void {
     if (!this.#isStarted || this.#isEnded) return
-    const row = tellingRow(this.#rows.values(), this.#of.key)
+    const row = statusRow(this.#rows.values(), this.#of.key)
     const status = row && renderStatus(this.#prefix, row.state, row.rejection)
     if (status === undefined || status === this.#lastStatus) return
     if (!this.#subscriber.hasRoom) return this.#subscriber.resumeLater(this)

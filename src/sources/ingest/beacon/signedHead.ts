@@ -150,7 +150,7 @@ export class SignedHead {
       let waitMs = this.#plan.pollMs
       try {
         await this.#takeTurn()
-        if (!(await this.#tell())) waitMs = Math.min(waitMs, blockRetryMs)
+        if (!(await this.#reportHead())) waitMs = Math.min(waitMs, blockRetryMs)
       } catch (error) {
         if (error instanceof OperatorError && !signal.aborted) throw error
         this.#complain((error as Error).message)
@@ -302,7 +302,7 @@ export class SignedHead {
   }
 
   /** Reports newly signed or finalized blocks. Returns whether an upstream has all of them. */
-  async #tell(): Promise<boolean> {
+  async #reportHead(): Promise<boolean> {
     const client = this.#client
     if (client === undefined) return true
     const { finalized, optimistic, isFinalityForced } = client

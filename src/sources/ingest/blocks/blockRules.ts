@@ -29,8 +29,8 @@ export interface RuleContext {
 }
 
 /** EIP-779: number of blocks from the DAO fork on with the fork's extra data. */
-const daoMarkedBlocks = 10
-const daoMark = Buffer.from('dao-hard-fork')
+const daoExtraDataBlocks = 10
+const daoExtraData = Buffer.from('dao-hard-fork')
 
 function must(holds: boolean, field: string, got: unknown, want: string): void {
   if (!holds) throw new InvalidBlockError(`${field} is ${got}, expected ${want}`)
@@ -65,19 +65,19 @@ export function checkHeader(header: Header, parent: Header, context: RuleContext
     header.gasUsed,
     `at most the gas limit ${header.gasLimit}`,
   )
-  checkDaoMark(header, context.schedule.config)
+  checkDaoExtraData(header, context.schedule.config)
 }
 
 /** EIP-779: the first blocks of the fork have its extra data; those of a chain that refuses the fork must not. */
-function checkDaoMark(
+function checkDaoExtraData(
   { number, extraData }: Header,
   { blocks, daoRefusedBlock }: ForkSchedule['config'],
 ): void {
   const isIn = (first: number | undefined) =>
-    first !== undefined && number >= first && number < first + daoMarkedBlocks
-  const isMarked = Buffer.compare(extraData, daoMark) === 0
-  if (isIn(blocks.get('dao'))) must(isMarked, 'extraData', bytesToHex(extraData), 'the DAO fork mark')
-  if (isIn(daoRefusedBlock)) must(!isMarked, 'extraData', bytesToHex(extraData), 'no DAO fork mark')
+    first !== undefined && number >= first && number < first + daoExtraDataBlocks
+  const hasDaoExtraData = Buffer.compare(extraData, daoExtraData) === 0
+  if (isIn(blocks.get('dao'))) must(hasDaoExtraData, 'extraData', bytesToHex(extraData), 'the DAO fork mark')
+  if (isIn(daoRefusedBlock)) must(!hasDaoExtraData, 'extraData', bytesToHex(extraData), 'no DAO fork mark')
 }
 
 function checkConsensus(header: Header, parent: Header, { fork, isMerged, schedule }: RuleContext): void {

@@ -37,7 +37,7 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
       await publisher?.committed()
     }
     let reported: string | undefined
-    const tell = (trouble: string | undefined) => {
+    const reportTrouble = (trouble: string | undefined) => {
       if (trouble === reported) return
       reported = trouble
       if (trouble !== undefined) say(trouble)
@@ -50,7 +50,7 @@ export async function developChain(task: DevelopTask, host: SourceHost): Promise
       const maker = new BlockMaker(store, schedule, say)
       const isPublished = publisher !== undefined
       if (firstNumber === undefined) return undefined
-      const events = { onMade, tell, isPublished, first: { number: firstNumber, changes: 0 } }
+      const events = { onMade, reportTrouble, isPublished, first: { number: firstNumber, changes: 0 } }
       const developer = new Developer(store, maker, task.develop, events, signal)
       return { developer, calls: new DeveloperCalls(developer, task.develop.accounts) }
     })

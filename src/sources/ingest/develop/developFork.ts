@@ -59,7 +59,7 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
     }
     await fundOnce()
     const onMade = async () => report({ type: 'head' })
-    const tell = (trouble: string | undefined) => {
+    const reportTrouble = (trouble: string | undefined) => {
       if (trouble !== undefined) log(trouble)
     }
     const { supply } = nodes
@@ -82,7 +82,15 @@ export async function developFork(task: DevelopTask, plan: ForkPlan, host: Sourc
       await nodes.moveBase(base)
       await fundOnce()
     }
-    const events = { onMade, tell, isPublished: false, first, supply: supply.bind(nodes), changed, moveBase }
+    const events = {
+      onMade,
+      reportTrouble,
+      isPublished: false,
+      first,
+      supply: supply.bind(nodes),
+      changed,
+      moveBase,
+    }
     const developer = new Developer(store, maker, task.develop, events, signal)
     const developerCalls = new DeveloperCalls(developer, task.develop.accounts)
     const calls = sourceCallsBy(async (name, args) => {

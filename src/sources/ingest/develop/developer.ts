@@ -49,7 +49,7 @@ export interface DeveloperEvents {
   /** Called after each block and revert. */
   onMade(): Promise<void>
   /** Called with the reason why no blocks are made, as a sentence; with undefined once one was made. */
-  tell(trouble: string | undefined): void
+  reportTrouble(trouble: string | undefined): void
   readonly first: FirstState
   /** Whether replicas get the blocks. Replicas refuse state without a block. */
   readonly isPublished: boolean
@@ -121,7 +121,7 @@ export class Developer {
     while (!this.#signal.aborted) {
       const inForce = AbortSignal.any([this.#signal, this.#pace.signal])
       const ticker = this.#blockSeconds ? new Ticker(this.#blockSeconds * 1_000, inForce) : undefined
-      // The cause may be gone at the next block; `tell` reports it.
+      // The cause may be gone at the next block; `reportTrouble` reports it.
       while (await ticker?.wait()) {
         await this.make().catch(throwStoreErrors)
         await this.refreshPending()
@@ -152,11 +152,11 @@ export class Developer {
     } catch (error) {
       if (error instanceof NotStoredError) return false
       const isCallers = error instanceof FaultError || error instanceof StoreError
-      if (!isCallers) this.#events.tell(`no blocks are made: ${(error as Error).message}`)
+      if (!isCallers) this.#events.reportTrouble(`no blocks are made: ${(error as Error).message}`)
       throw error
     }
     if (isSet) this.clock.aheadSeconds = timestamp - clockSeconds()
-    this.#events.tell(undefined)
+    this.#events.reportTrouble(undefined)
     this.#dropNextBlock()
     return true
   }

@@ -67,7 +67,7 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     let upstreams: Upstreams | undefined
     let beacon: BeaconBlocks | undefined
     let receivers: Upstreams | undefined
-    const tell = stateTeller(report, () => ({
+    const reportState = stateReporter(report, () => ({
       head: gap?.number,
       // The consensus client continues without nodes.
       isDown: false,
@@ -77,7 +77,7 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     }))
     const silence = new Silence(performance.now(), (trouble) => {
       silent = trouble
-      tell()
+      reportState()
     })
     const { from, beaconNodes, transactions } = task.consensus
     upstreams = await openUpstreams(from, source, say)
@@ -88,8 +88,8 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
     gap = gapFillerOf(source, task.consensus, { upstreams, beacon, engine, calls, onChoice, report, say })
     const look = () => {
       silence.look(performance.now())
-      calls.tellDataLimits()
-      tell()
+      calls.reportDataLimits()
+      reportState()
     }
     const timer = setInterval(look, lookMs).unref()
     onEnd(() => clearInterval(timer))
@@ -207,7 +207,7 @@ function gapFillerOf(
 }
 
 /** Returns a function that reports the state if it has changed. */
-function stateTeller(
+function stateReporter(
   report: SourceHost['report'],
   read: () => Omit<UpstreamsState, 'trouble'> & { readonly trouble: string | undefined },
 ): () => void {
@@ -322,7 +322,7 @@ class ConsensusCalls implements SourceCalls {
   }
 
   /** Informs the operator if the limits have changed since the last call. */
-  tellDataLimits(): void {
+  reportDataLimits(): void {
     const text = dataLimitsText(this.#service.maker.dataLimits)
     if (text === this.#reportedDataLimits) return
     this.#reportedDataLimits = text

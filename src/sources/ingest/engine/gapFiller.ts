@@ -139,14 +139,15 @@ export class GapFiller {
     this.#count = undefined
     this.#fetched = 0
     this.#executed = 0
-    this.#tellProgress()
+    this.#reportProgress()
     // Only one link of each window stays in memory, 800 bytes, because a gap may have millions. So headers are fetched twice.
-    const marks: GapLink[] = []
+    const windowTops: GapLink[] = []
     let lowest = top
     let saidMs = performance.now()
     for await (const link of this.#linksFrom(top, head)) {
-      const above = marks.at(-1)
-      if (above === undefined || above.number - link.number >= this.#limits.windowBlocks) marks.push(link)
+      const above = windowTops.at(-1)
+      if (above === undefined || above.number - link.number >= this.#limits.windowBlocks)
+        windowTops.push(link)
       lowest = link
       if (performance.now() - saidMs < sayMs) continue
       saidMs = performance.now()
@@ -156,7 +157,7 @@ export class GapFiller {
     this.#count = count
     if (count > this.#limits.batchBlocks)
       this.#parts.say(`${count} blocks up to ${top.number}, the chosen head, come from nodes`)
-    while (marks.length > 0) await this.#fillWindow(marks.pop() as GapLink, head)
+    while (windowTops.length > 0) await this.#fillWindow(windowTops.pop() as GapLink, head)
     if (this.#isKnown(head)) await this.#parts.onFilled()
   }
 
@@ -212,7 +213,7 @@ export class GapFiller {
   async #import(batch: readonly Block[], head: Hash32): Promise<void> {
     for (let at = 0; at < batch.length; ) {
       at = await this.#parts.inTurn(() => this.#importSome(batch, at, head))
-      this.#tellProgress()
+      this.#reportProgress()
     }
   }
 
@@ -348,7 +349,7 @@ export class GapFiller {
     this.#missing = undefined
   }
 
-  #tellProgress(): void {
+  #reportProgress(): void {
     const progress = { ...this.#parts.session.progress(), number: this.#store.head.number }
     this.#parts.report({ type: 'progress', progress })
   }

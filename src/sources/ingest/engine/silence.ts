@@ -6,17 +6,17 @@ export const silentMs = 30_000
 const stepSeconds = 10
 
 export class Silence {
-  readonly #tell: (trouble: string | undefined) => void
+  readonly #report: (trouble: string | undefined) => void
   #calledMs: number
   #hasCalled = false
   #reported: string | undefined
 
   /**
-   * `tell` gets each new sentence, and undefined once the client calls again. Times are those of `performance.now()`.
+   * `report` gets each new sentence, and undefined once the client calls again. Times are those of `performance.now()`.
    */
-  constructor(nowMs: number, tell: (trouble: string | undefined) => void) {
+  constructor(nowMs: number, report: (trouble: string | undefined) => void) {
     this.#calledMs = nowMs
-    this.#tell = tell
+    this.#report = report
   }
 
   called(nowMs: number): void {
@@ -45,7 +45,7 @@ export class Silence {
         : `the consensus client has not called for ${seconds} s, since ${since}`
     if (trouble === this.#reported) return
     this.#reported = trouble
-    this.#tell(trouble)
+    this.#report(trouble)
   }
 }
 

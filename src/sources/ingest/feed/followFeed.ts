@@ -110,7 +110,7 @@ export class FeedFollower {
         connect: () => PostgresLog.connect(this.#plan, identity, isWriter),
         use: (log) => this.#follow(log, onIdle),
         onLost: (error) => {
-          if (error instanceof TrimmedError) throw this.#unreached()
+          if (error instanceof TrimmedError) throw this.#trimmed()
           if (!(error instanceof UnreachableError)) throw error
           this.#isAnswering = false
           this.#outage.begin(error.message)
@@ -185,7 +185,7 @@ export class FeedFollower {
       await this.#replica.apply(entries, this.#signal)
       this.#position = last.sequence
       this.#applied += entries.length
-      flushed = this.#tellFlushed(entries.length > liveEntriesMax)
+      flushed = this.#reportFlushed(entries.length > liveEntriesMax)
       if (coming === undefined) await flushed
       // An error of the commit is thrown at the end of the feed, or at the next call of apply.
       else flushed.catch(() => undefined)
@@ -195,7 +195,7 @@ export class FeedFollower {
   }
 
   /** Settles when the applied entries are on disk and reported. */
-  async #tellFlushed(isBehind: boolean): Promise<void> {
+  async #reportFlushed(isBehind: boolean): Promise<void> {
     const progress = this.progress()
     await this.#replica.flushed()
     this.#report(isBehind ? { type: 'progress', progress } : { type: 'head' })
@@ -219,12 +219,12 @@ export class FeedFollower {
       hashes.push(this.#store.readCanonicalHash(number) as Uint8Array)
     }
     const position = await log.findPosition(hashes)
-    if (position === undefined) throw this.#unreached()
+    if (position === undefined) throw this.#trimmed()
     return position
   }
 
   /** The feed no longer has the blocks after those of the store. */
-  #unreached(): OperatorError {
+  #trimmed(): OperatorError {
     // DATA/networks/NAME/chain.mdb
     const folder = dirname(this.#store.path)
     const network = basename(folder)

@@ -36,7 +36,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
     takeCalls(host, onEnd, relay)
     report({ type: 'opened' })
     onEnd(publishFigures(report, { store, importer, upstreams, signed }))
-    const tell = (message: IngestMessage) => {
+    const reportToBoth = (message: IngestMessage) => {
       report(message)
       if (message.type === 'head') relay.onHead()
     }
@@ -44,7 +44,7 @@ export function followChain(task: FollowTask, host: SourceHost): Promise<void> {
     const until = AbortSignal.any([signal, ending.signal])
     const follower = new Follower(
       task.follow,
-      { store, session, upstreams, blocks, signed, report: tell },
+      { store, session, upstreams, blocks, signed, report: reportToBoth },
       until,
     )
     // When one ends, it ends the other; then nothing uses the store any more.

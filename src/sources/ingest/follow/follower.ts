@@ -23,7 +23,7 @@ import { fetchAhead } from '../nodes/fetchAhead.js'
 import { SignedLinks } from '../nodes/signedLinks.js'
 import type { FetchedBlock, UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import type { FollowPlan, IngestMessage } from '../thread/messages.js'
-import { upstreamTeller } from '../thread/tellUpstreams.js'
+import { upstreamReporter } from '../thread/reportUpstreams.js'
 import { NodeSetbacks } from './nodeSetbacks.js'
 
 /** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
@@ -93,7 +93,7 @@ export class Follower {
   #markersOf = ''
   /** Markers that upstreams reported and that are not stored yet. */
   #reported: ReportedMarks = []
-  readonly #tellUpstreams: (trouble: string | undefined) => void
+  readonly #reportUpstreams: (trouble: string | undefined) => void
 
   constructor(plan: FollowPlan, parts: FollowerParts, signal: AbortSignal) {
     const { store, session, upstreams, blocks, signed, report } = parts
@@ -106,7 +106,7 @@ export class Follower {
     this.#blocks = blocks
     this.#links = signed && new SignedLinks(blocks)
     this.#setbacks = new NodeSetbacks(upstreams, report)
-    this.#tellUpstreams = upstreamTeller(report, upstreams, signed)
+    this.#reportUpstreams = upstreamReporter(report, upstreams, signed)
     this.#signed = signed
     this.#report = report
     this.#signal = signal
@@ -120,14 +120,14 @@ export class Follower {
       this.#news.resolve()
     }
     this.#signal.addEventListener('abort', stop)
-    const state = setInterval(() => this.#tellState(), stateMs)
+    const state = setInterval(() => this.#reportState(), stateMs)
     try {
       while (!this.#signal.aborted) {
         this.#news = defer()
-        if (await this.#storeMarks()) this.#tellHead()
+        if (await this.#storeMarks()) this.#reportHead()
         const { head } = this.#upstreams
-        const next = head === undefined ? 'idle' : await this.#tryToReach(head.claim, head.upstream)
-        this.#tellState()
+        const next = head === undefined ? 'idle' : await this.#tryImport(head.claim, head.upstream)
+        this.#reportState()
         if (this.#signal.aborted) break
         if (next === 'idle') await this.#idle()
         else if (next === 'paused') await waitFor(this.#news.promise, stateMs)
@@ -168,10 +168,10 @@ export class Follower {
     return marks.moved.length > 0
   }
 
-  async #tryToReach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+  async #tryImport(claim: HeadClaim, upstream: Upstream): Promise<Next> {
     if (this.#setbacks.isPaused(upstream)) return 'paused'
     try {
-      const next = await this.#reach(claim, upstream)
+      const next = await this.#importClaimed(claim, upstream)
       if (next !== 'later') this.#setbacks.overcome(upstream, claim.number, next === 'again')
       return next
     } catch (error) {
@@ -194,12 +194,12 @@ export class Follower {
     }
   }
 
-  async #reach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+  async #importClaimed(claim: HeadClaim, upstream: Upstream): Promise<Next> {
     const { number } = this.#store.head
     const hash = toHash32(hexToBytes(claim.hash))
     this.#isBehind = false
     if (this.#store.isCanonical(claim.number, hash)) {
-      if (this.#isLate) this.#reached()
+      if (this.#isLate) this.#noteImported()
       if (claim.number < number) return this.#lookBack(claim, upstream)
       return 'idle'
     }
@@ -213,18 +213,18 @@ export class Follower {
       this.#setbacks.refuseInvalid(block)
       await this.#session.play(content)
     })
-    this.#reached()
+    this.#noteImported()
     return 'again'
   }
 
   /** The claimed head is ours. */
-  #reached(): void {
+  #noteImported(): void {
     this.#isLate = false
-    this.#tellHead()
+    this.#reportHead()
   }
 
   /** Reports a new head or marker. A source that is late is up to date only after it has imported the claimed head. */
-  #tellHead(): void {
+  #reportHead(): void {
     if (!this.#isLate) this.#report({ type: 'head' })
   }
 
@@ -293,7 +293,7 @@ export class Follower {
     this.#report({ type: 'progress', progress: this.#session.progress() })
     if (this.#store.head.number < last) return 'later'
     if (!equalBytes(this.#store.head.hash, goal)) return this.#switchToHash(goal, upstream)
-    if (last === claim.number) this.#reached()
+    if (last === claim.number) this.#noteImported()
     return 'again'
   }
 
@@ -363,7 +363,7 @@ export class Follower {
   async #replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
     const finalized = this.#store.readMarker('finalized')
     await this.#session.replace(forkNumber, blocks)
-    this.#tellHead()
+    this.#reportHead()
     if (finalized === undefined || finalized.number <= forkNumber) return
     const text = `the upstream took back block ${finalized.number} (${bytesToHex(finalized.hash)}), which it had said to be final`
     this.#report({ type: 'said', text })
@@ -426,8 +426,8 @@ export class Follower {
     return 'again'
   }
 
-  #tellState(): void {
+  #reportState(): void {
     this.#setbacks.noteHeads()
-    this.#tellUpstreams(this.#setbacks.trouble ?? this.#signed?.trouble)
+    this.#reportUpstreams(this.#setbacks.trouble ?? this.#signed?.trouble)
   }
 }

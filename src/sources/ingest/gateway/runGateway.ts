@@ -18,8 +18,8 @@ import { SignedLinks } from '../nodes/signedLinks.js'
 import { openNodes } from '../nodes/sourceNodes.js'
 import type { GatewayTask } from '../thread/messages.js'
 import { publishFigures } from '../thread/publishFigures.js'
+import { reportUpstreams } from '../thread/reportUpstreams.js'
 import { checkMs, Ends, noProgress, type SourceHost, takeCalls } from '../thread/runSource.js'
-import { tellUpstreams } from '../thread/tellUpstreams.js'
 import { Relay } from '../transactions/relay.js'
 import { HeadKeeper } from './headKeeper.js'
 import { LogFiller } from './logFiller.js'
@@ -86,7 +86,7 @@ export async function runGateway(task: GatewayTask, host: SourceHost): Promise<v
       log,
     })
     ends.add(() => keeper.close())
-    ends.add(tellUpstreams(report, upstreams, () => keeper.trouble, signed, workingSet))
+    ends.add(reportUpstreams(report, upstreams, () => keeper.trouble, signed, workingSet))
     const fetch: FetchMissing = async (wanted, call) => (await fetcher.fetch(wanted, call)) === 'absent'
     takeCalls(host, ends.add, Object.assign(relay, { fetch }))
     // Without an upstream, the stored data is served unchanged; a head is reported once it is the upstreams' head. A

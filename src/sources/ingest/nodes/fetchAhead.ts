@@ -15,25 +15,25 @@ const bytesMax = 8 * 1024 * 1024
 export async function* fetchAhead<B extends { readonly rlp: Uint8Array }>(
   fetches: Iterable<() => Promise<B | undefined>>,
 ): AsyncGenerator<B> {
-  const underWay: Promise<B | undefined>[] = []
+  const inFlight: Promise<B | undefined>[] = []
   let largest = 0
   let isFirst = true
   const fill = (left: Iterator<() => Promise<B | undefined>>) => {
     // The first block shows how large blocks are.
     const most = isFirst ? 2 : Math.min(blocksMax, Math.max(1, Math.floor(bytesMax / largest)))
-    while (underWay.length < most) {
+    while (inFlight.length < most) {
       const next = left.next()
       if (next.done === true) return
       const block = next.value()
       // The blocks before a failure are still useful, so it is thrown on its turn.
       block.catch(() => undefined)
-      underWay.push(block)
+      inFlight.push(block)
     }
   }
   const left = fetches[Symbol.iterator]()
   for (;;) {
     fill(left)
-    const block = await underWay.shift()
+    const block = await inFlight.shift()
     if (block === undefined) return
     isFirst = false
     largest = Math.max(largest, block.rlp.length)

@@ -159,8 +159,8 @@ export class DumpParser {
       this.#text(bytes, at + 1, end)
       return end + 1
     }
-    if (isMark(byte)) {
-      this.#mark(String.fromCharCode(byte))
+    if (isStructural(byte)) {
+      this.#take(String.fromCharCode(byte))
       return at + 1
     }
     let end = at + 1
@@ -171,21 +171,21 @@ export class DumpParser {
     return end
   }
 
-  #mark(mark: string): void {
-    if (this.#passed > 0 || (this.#expected === 'value' && mark === '[')) {
-      if (mark === '{' || mark === '[') this.#passed++
-      else if ((mark === '}' || mark === ']') && --this.#passed === 0) this.#expected = 'next'
+  #take(character: string): void {
+    if (this.#passed > 0 || (this.#expected === 'value' && character === '[')) {
+      if (character === '{' || character === '[') this.#passed++
+      else if ((character === '}' || character === ']') && --this.#passed === 0) this.#expected = 'next'
       return
     }
     const expected = this.#expected
-    if (mark === ':' && expected === 'colon') this.#expected = 'value'
-    else if (mark === ',' && expected === 'next') this.#expected = 'name'
-    else if (mark === '}' && (expected === 'first' || expected === 'next')) this.#close()
-    else if (mark === '{' && expected === 'object') {
+    if (character === ':' && expected === 'colon') this.#expected = 'value'
+    else if (character === ',' && expected === 'next') this.#expected = 'name'
+    else if (character === '}' && (expected === 'first' || expected === 'next')) this.#close()
+    else if (character === '{' && expected === 'object') {
       this.#depth = 1
       this.#expected = 'first'
-    } else if (mark === '{' && expected === 'value' && this.#depth === 1) this.#open()
-    else throw new DumpError(`it is no JSON of one account: unexpected ${mark}`)
+    } else if (character === '{' && expected === 'value' && this.#depth === 1) this.#open()
+    else throw new DumpError(`it is no JSON of one account: unexpected ${character}`)
   }
 
   /** Opens a member that is an object. */
@@ -275,7 +275,7 @@ export class DumpParser {
   }
 }
 
-function isMark(byte: number): boolean {
+function isStructural(byte: number): boolean {
   return byte === 0x7b || byte === 0x7d || byte === 0x3a || byte === 0x2c || byte === 0x5b || byte === 0x5d
 }
 
@@ -283,7 +283,7 @@ function isMark(byte: number): boolean {
  * Characters of numbers, `true`, `false` and `null`; other words are invalid JSON, and no member that is read has them.
  */
 function isOfWord(byte: number): boolean {
-  return !isMark(byte) && byte > 0x20 && byte !== 0x22
+  return !isStructural(byte) && byte > 0x20 && byte !== 0x22
 }
 
 function hexBytes(text: string, what: string): Uint8Array {

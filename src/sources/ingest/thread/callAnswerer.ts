@@ -26,7 +26,7 @@ const failureMs = 10_000
 export class CallAnswerer {
   readonly #report: (message: IngestMessage) => void
   readonly #calls: SourceCalls
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #inFlight = new Set<Promise<void>>()
   #hasEnded = false
   /** The last failure of the store that was reported to the operator. */
   #reported = ''
@@ -39,8 +39,8 @@ export class CallAnswerer {
 
   take(call: IngestCall): void {
     if (this.#hasEnded) return this.#report({ type: 'refused', serial: call.serial, fault: sourceEnded })
-    const settled = this.#settle(call).finally(() => this.#underWay.delete(settled))
-    this.#underWay.add(settled)
+    const settled = this.#settle(call).finally(() => this.#inFlight.delete(settled))
+    this.#inFlight.add(settled)
   }
 
   /**
@@ -49,7 +49,7 @@ export class CallAnswerer {
    */
   async end(): Promise<void> {
     this.#hasEnded = true
-    await Promise.all(this.#underWay)
+    await Promise.all(this.#inFlight)
   }
 
   async #settle({ serial, name, args }: IngestCall): Promise<void> {
@@ -62,7 +62,7 @@ export class CallAnswerer {
 
   #faultOf(error: unknown): Fault {
     if (error instanceof FaultError) {
-      this.#tellFailure(error)
+      this.#reportFailure(error)
       return error.fault
     }
     if (error instanceof StoreError) {
@@ -75,7 +75,7 @@ export class CallAnswerer {
   }
 
   /** Reports to the operator, not to callers, which upstreams failed and why. */
-  #tellFailure({ fault, message }: FaultError): void {
+  #reportFailure({ fault, message }: FaultError): void {
     if (fault.kind !== 'UpstreamsFailed' || message === fault.why || message === fault.kind) return
     if (performance.now() - this.#failureReported < failureMs) return
     this.#failureReported = performance.now()

@@ -37,7 +37,7 @@ const filterIdMax = 128
  * Time between two messages about failures, and longest reason in one: a node may answer with a different text each
  * time.
  */
-const tellMs = 60_000
+const reportMs = 60_000
 const whyMax = 300
 
 const hashPattern = /^0x[0-9a-f]{64}$/i
@@ -135,7 +135,7 @@ export class Announcements {
         // If none is left, all are asked again: one may have been upgraded.
         if (unable.length >= upstreams.count) unable.length = 0
         const isKnown = [NodeError, NoAnswerError, UpstreamFailure].some((kind) => error instanceof kind)
-        this.#tell(isKnown ? (error as Error).message : String((error as Error).stack))
+        this.#reportFailure(isKnown ? (error as Error).message : String((error as Error).stack))
         await pause(Math.min(retryMs * 2 ** failures++, retryMsMax), this.#ending.signal)
       }
     }
@@ -167,9 +167,9 @@ export class Announcements {
     await upstreams.ask('eth_uninstallFilter', [id], { deadline: deadline(), only }).catch(() => undefined)
   }
 
-  #tell(why: string): void {
+  #reportFailure(why: string): void {
     const now = performance.now()
-    if (now < this.#reportedAtMs + tellMs || this.#ending.signal.aborted) return
+    if (now < this.#reportedAtMs + reportMs || this.#ending.signal.aborted) return
     this.#reportedAtMs = now
     this.#log(`pending transactions of upstreams are not announced: ${excerpt(why, whyMax)}`)
   }

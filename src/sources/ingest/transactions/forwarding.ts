@@ -23,7 +23,7 @@ export class Forwarding {
   readonly #upstreams: Upstreams
   readonly #sent: SentTransactions
   readonly #log: (text: string) => void
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #inFlight = new Set<Promise<void>>()
   #reportedMs = Number.NEGATIVE_INFINITY
 
   /** `log` gets sentences for the operator. */
@@ -36,9 +36,9 @@ export class Forwarding {
   /** Begins to send a transaction that the pool has taken. */
   add(tx: SentTransaction): void {
     this.#sent.add(tx)
-    if (this.#underWay.size >= sendsMax) return
-    const sending = this.#send(tx).finally(() => this.#underWay.delete(sending))
-    this.#underWay.add(sending)
+    if (this.#inFlight.size >= sendsMax) return
+    const sending = this.#send(tx).finally(() => this.#inFlight.delete(sending))
+    this.#inFlight.add(sending)
   }
 
   /** Call it for every new head. */
@@ -48,7 +48,7 @@ export class Forwarding {
 
   /** Resolves once the store is no longer used. End the upstreams as well. */
   async close(): Promise<void> {
-    await Promise.all([this.#sent.close(), ...this.#underWay])
+    await Promise.all([this.#sent.close(), ...this.#inFlight])
   }
 
   async #send({ raw, hash }: SentTransaction): Promise<void> {

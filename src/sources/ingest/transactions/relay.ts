@@ -167,7 +167,7 @@ export class Relay implements SourceCalls {
       const [checkpoint, blockHash] = JSON.parse(params) as [string, string]
       return (await this.#options.proveHead?.(checkpoint, blockHash)) ?? 'null'
     }
-    if (method === reportedMethod) return this.#tell(...(JSON.parse(params) as [string, unknown[]]))
+    if (method === reportedMethod) return this.#askQuorum(...(JSON.parse(params) as [string, unknown[]]))
     return this.#ask(method, JSON.parse(params))
   }
 
@@ -178,7 +178,7 @@ export class Relay implements SourceCalls {
   }
 
   /** See {@link reportedMethod}. */
-  async #tell(method: string, params: readonly unknown[]): Promise<string> {
+  async #askQuorum(method: string, params: readonly unknown[]): Promise<string> {
     const { quorum } = this.#upstreams
     if (quorum === 1) return `none ${await this.#ask(method, params)}`
     const read = async (attempt: Attempt) => {

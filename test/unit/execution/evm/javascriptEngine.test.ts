@@ -164,7 +164,7 @@ t.test('what a function of ours throws ends the run and keeps its class', async 
     const call = sandbox.give('call', () => {
       throw end
     })
-    const run = () => sandbox.tell(sandbox.evaluate(swallowing, 'test.js'), '', () => 'read')
+    const run = () => sandbox.callWithText(sandbox.evaluate(swallowing, 'test.js'), '', () => 'read')
     t.equal(run(), 'read', 'nothing was called')
     let caught: unknown
     try {
@@ -230,12 +230,12 @@ t.test(
 t.test('a text that does not fit in is refused, and writes over nothing', async (t) => {
   const sandbox = open()
   const echo: Inside = sandbox.evaluate('(function (text) { return String(text.length) })', 'test.js')
-  t.throws(() => sandbox.tell(echo, 'a'.repeat(1e8), () => 'read'), {
+  t.throws(() => sandbox.callWithText(echo, 'a'.repeat(1e8), () => 'read'), {
     constructor: ThrownInside,
     message: /memory/,
   })
   t.equal(
-    sandbox.tell(echo, 'abc', (value) => sandbox.json(value)),
+    sandbox.callWithText(echo, 'abc', (value) => sandbox.json(value)),
     '3',
   )
 })

@@ -130,7 +130,7 @@ t.test('fromBlock: a number or tag is the first block sent, a hash the last one 
   t.strictSame(await from(blocks[4]?.hash), [removed(blocks[4] as ForkBlock), ...branch.map(added)])
 })
 
-t.test('a block out of reach is refused, and the range named', async (t) => {
+t.test('a block out of range is refused, and the range named', async (t) => {
   const { forks, endpoint } = openStreams(t, 4)
   const blocks = forks.extend(...Array.from({ length: 9 }, () => []))
   const client = new TestClient(endpoint)
@@ -141,10 +141,10 @@ t.test('a block out of reach is refused, and the range named', async (t) => {
   }
   const range = 'blocks 0x5 to 0x9 are retained'
   const unknown = `0x${'77'.repeat(32)}`
-  t.equal(fault('newHeads', '0x4'), `invalid argument 1: block 0x4 is out of reach; ${range}`)
-  t.equal(fault('logs', 'earliest'), `invalid argument 1: block 0x0 is out of reach; ${range}`)
-  t.equal(fault('newHeads', '0xb'), `invalid argument 1: block 0xb is out of reach; ${range}`)
-  t.equal(fault('newHeads', blocks[3]?.hash), `invalid argument 1: block 0x4 is out of reach; ${range}`)
+  t.equal(fault('newHeads', '0x4'), `invalid argument 1: block 0x4 is out of range; ${range}`)
+  t.equal(fault('logs', 'earliest'), `invalid argument 1: block 0x0 is out of range; ${range}`)
+  t.equal(fault('newHeads', '0xb'), `invalid argument 1: block 0xb is out of range; ${range}`)
+  t.equal(fault('newHeads', blocks[3]?.hash), `invalid argument 1: block 0x4 is out of range; ${range}`)
   t.equal(fault('newHeads', unknown), `invalid argument 1: block ${unknown} is not known; ${range}`)
   t.match(client.call('eth_subscribe', ['newHeads', { fromBlock: '0x5' }]), { result: /^0x/ })
   t.match(client.call('eth_subscribe', ['newHeads', { fromBlock: blocks[4]?.hash }]), { result: /^0x/ })

@@ -55,7 +55,7 @@ t.test('users who make no tables use those that are there', { skip: withoutPostg
     const paths = { path: join(folder, 'keys.mdb'), pepperPath: join(folder, 'pepper') }
     const keys = await SharedKeys.open({ url, schema, mapBytes: 2 ** 30, ...paths }, { mustAnswer: true })
     t.teardown(() => keys.close())
-    return { keys, folder, pepper: Pepper.openShared(keys.store.readPepperMark(), paths.pepperPath) }
+    return { keys, folder, pepper: Pepper.openShared(keys.store.readPepperFingerprint(), paths.pepperPath) }
   }
 
   t.test('the writer and the replica of a feed', async (t) => {

@@ -172,7 +172,7 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     t.teardown(() => book.close())
     return { ...openPlace(book, folder), book, folder }
   }
-  const reachOf = (graceMs: number) => new KeyFreshness(new SharedArrayBuffer(keyFreshnessBytes), graceMs)
+  const freshnessOf = (graceMs: number) => new KeyFreshness(new SharedArrayBuffer(keyFreshnessBytes), graceMs)
   behaves(t, (t) => openIn(t, `book ${count++}`))
 
   t.test('a change at one process is seen at the others, whoever makes it', async (t) => {
@@ -180,13 +180,13 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     const folder = makeFolder(t)
     copyFileSync(join(one.folder, 'pepper'), join(folder, 'pepper'))
     const other = await openIn(t, 'many', folder)
-    const reach = reachOf(600_000)
-    other.book.follow(reach, (text) => t.fail(text))
+    const keyFreshness = freshnessOf(600_000)
+    other.book.follow(keyFreshness, (text) => t.fail(text))
     const { text, key } = await one.book.change((keys) =>
       createKey(keys, one.pepper, { name: 'shop' }, 'ann'),
     )
     await until(() => why(other, text) === 'ok')
-    t.notOk(reach.isLost)
+    t.notOk(keyFreshness.isLost)
     // Both change the same key at the same time, repeatedly: each change is made once.
     const rounds = Array.from({ length: 20 }, (_, round) => round + 1)
     await Promise.all(
@@ -197,7 +197,7 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
         }
       }),
     )
-    one.book.follow(reachOf(600_000), (text) => t.fail(text))
+    one.book.follow(freshnessOf(600_000), (text) => t.fail(text))
     await until(() => [one, other].every(({ book }) => book.store.audit?.last === 41))
     for (const { book } of [one, other]) {
       t.match(findKey(book.store, key.id).limits, { sockets: 20, subscriptions: 20 })
@@ -243,26 +243,26 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
       const first = await SharedKeys.open(optionsOf('full', folder), { mustAnswer: true })
       const sequence = first.store.readCopied()?.sequence as number
       // The copy was whole an hour ago, which is longer than it takes until that is stored again.
-      const nothing = { after: sequence, sequence, keys: [], entries: [], pepperMark: undefined }
+      const nothing = { after: sequence, sequence, keys: [], entries: [], pepperFingerprint: undefined }
       first.store.applyNews(nothing, Date.now() - 3_600_000)
       await first.close()
       leave(-4)
       const book = await SharedKeys.open(optionsOf('full', folder), { mustAnswer: false })
       t.teardown(() => book.close())
       const said: string[] = []
-      const reach = reachOf(600_000)
-      book.follow(reach, (text) => said.push(text))
-      await until(() => !reach.isLost)
+      const keyFreshness = freshnessOf(600_000)
+      book.follow(keyFreshness, (text) => said.push(text))
+      await until(() => !keyFreshness.isLost)
       const { ring } = openPlace(book, folder)
       t.equal(why({ ring }, shop.text), 'ok')
       t.strictSame(said, [])
       await writer.book.change((keys) => revokeKey(keys, 'shop', 'ann'))
-      await until(() => reach.isLost)
+      await until(() => keyFreshness.isLost)
       t.match(said[0], /^API keys cannot be followed: the disk that holds \S+ is full/)
       const late = await SharedKeys.open(optionsOf('full', folder), { mustAnswer: false })
       await late.close()
       leave(2_000)
-      await until(() => !reach.isLost)
+      await until(() => !keyFreshness.isLost)
       t.equal(why({ ring }, shop.text), 'revoked')
     }),
   )
@@ -271,18 +271,20 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     'without the database known keys go on for a while, and others are not refused for good',
     async (t) => {
       const place = await openIn(t, 'lost')
-      const reach = reachOf(600_000)
+      const keyFreshness = freshnessOf(600_000)
       const said: string[] = []
-      place.book.follow(reach, (text) => said.push(text))
-      const ring = KeyChecker.open(place.book.store, ringPaths(place.folder), { reach })
-      const soonOver = KeyChecker.open(place.book.store, ringPaths(place.folder), { reach: reachOf(0) })
+      place.book.follow(keyFreshness, (text) => said.push(text))
+      const ring = KeyChecker.open(place.book.store, ringPaths(place.folder), { keyFreshness })
+      const soonOver = KeyChecker.open(place.book.store, ringPaths(place.folder), {
+        keyFreshness: freshnessOf(0),
+      })
       const shop = await place.book.change((keys) => createKey(keys, place.pepper, { name: 'shop' }, 'ann'))
       await place.book.change((keys) => createKey(keys, place.pepper, { name: 'gone' }, 'ann'))
-      await until(() => !reach.isLost)
+      await until(() => !keyFreshness.isLost)
       const strange = makeKeyText()
       t.equal(why({ ring }, strange), 'unknown')
       await postgres.kill()
-      await until(() => reach.isLost)
+      await until(() => keyFreshness.isLost)
       t.equal(why({ ring }, shop.text), 'ok')
       t.equal(why({ ring }, strange), 'unreachable')
       t.equal(why({ ring }, 'tg_mistyped'), 'malformed')
@@ -296,7 +298,7 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
         message: /no copy of them yet/,
       })
       await postgres.start()
-      await until(() => !reach.isLost)
+      await until(() => !keyFreshness.isLost)
       t.equal(why({ ring }, strange), 'unknown')
       t.match(said[0], /^API keys cannot be followed: /)
       t.match(said.at(-1), /answers again$/)

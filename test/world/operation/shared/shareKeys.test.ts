@@ -170,7 +170,7 @@ t.test('keys of a data folder are shared', { skip: withoutPostgres }, async (t) 
       digest.writeUInt32BE(at)
       return { row: { digest, name: `key ${at}`, createdAtMs: at, revokedAtMs: undefined }, secrets: [] }
     })
-    store.applyNews({ after: undefined, sequence: 0, keys, entries: [], pepperMark: undefined }, 0)
+    store.applyNews({ after: undefined, sequence: 0, keys, entries: [], pepperFingerprint: undefined }, 0)
     await store.close()
     t.match(await shared('keys', 'share'), { status: 0, err: /Shared 3000 keys/ })
     t.match(await shared('audit', 'verify'), { out: /is whole: 3000 entries/ })

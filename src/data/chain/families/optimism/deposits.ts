@@ -86,13 +86,13 @@ export function attributesOf(first: RlpItem | undefined): ReportedAttributes | u
 export function refuseOrder(transactions: readonly RuledTransaction[]): string | undefined {
   const [first] = transactions
   const isDeposit = ({ type }: RuledTransaction) => type === depositType.number
-  const tellsAttributes =
+  const isOfAttributes =
     first !== undefined &&
     isDeposit(first) &&
     equalBytes(first.sender, attributesDepositor) &&
     first.to !== undefined &&
     equalBytes(first.to, attributesContract)
-  if (!tellsAttributes) return 'its first transaction is not the deposit of the L1 attributes'
+  if (!isOfAttributes) return 'its first transaction is not the deposit of the L1 attributes'
   if (readAttributes(first.data) === undefined) return 'its L1 attributes have an unknown form'
   const others = transactions.findIndex((transaction) => !isDeposit(transaction))
   if (others < 0) return undefined

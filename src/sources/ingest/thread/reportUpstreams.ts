@@ -14,7 +14,7 @@ const troubleMs = 30_000
 /**
  * Returns a function that reports the state of upstreams if it has changed; its argument is why the head does not move.
  */
-export function upstreamTeller(
+export function upstreamReporter(
   report: (message: IngestMessage) => void,
   upstreams: Upstreams,
   signed?: SignedHead,
@@ -45,14 +45,14 @@ export function upstreamTeller(
  * Reports the state of upstreams whenever it changes, and why the head does not move. `trouble` returns why the agreed
  * head is not imported; undefined if it is. Returns a function that stops this.
  */
-export function tellUpstreams(
+export function reportUpstreams(
   report: (message: IngestMessage) => void,
   upstreams: Upstreams,
   trouble: () => string | undefined,
   signed?: SignedHead,
   workingSet?: { readonly state: WorkingSetState },
 ): () => void {
-  const tell = upstreamTeller(report, upstreams, signed, workingSet)
+  const reportState = upstreamReporter(report, upstreams, signed, workingSet)
   let isReported = false
   let since: number | undefined
   const look = () => {
@@ -63,7 +63,7 @@ export function tellUpstreams(
       isReported = isStuck
       report({ type: 'said', text: isStuck ? `the head does not move: ${why}` : 'the head moves again' })
     }
-    tell(isStuck ? why : undefined)
+    reportState(isStuck ? why : undefined)
   }
   const timer = setInterval(look, lookMs)
   return () => clearInterval(timer)
