@@ -118,11 +118,14 @@ export function calldataFloorGas(shape: TransactionShape, fork: ForkName): bigin
   return BigInt(transactionGas + tokens * floorGasPerToken)
 }
 
+/** Up to this length, data is counted byte by byte: making V8 lay out its memory for words takes longer. */
+const shortDataMax = 256
+
 /** Counts zero bytes: 1.3 ms for 2.5 MB, half the time of a loop over bytes. */
 export function shapeOfData(data: Uint8Array): DataShape {
+  if (data.length <= shortDataMax) return { bytes: data.length, zeros: countZeros(data, 0, data.length) }
   // Words must be aligned.
   const start = -data.byteOffset & 3
-  if (data.length < start) return { bytes: data.length, zeros: countZeros(data, 0, data.length) }
   const words = new Uint32Array(data.buffer, data.byteOffset + start, (data.length - start) >>> 2)
   let zeros = countZeros(data, 0, start) + countZeros(data, start + words.length * 4, data.length)
   for (let i = 0; i < words.length; i++) {

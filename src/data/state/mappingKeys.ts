@@ -65,7 +65,7 @@ export function encodeKey(type: KeyType, value: unknown): Uint8Array {
       return concatBytes(bytes, new Uint8Array(32 - bytes.length))
     }
     case 'bytes': {
-      const bytes = isPrefixed(value) ? digitsToBytes(value.slice(2)) : undefined
+      const bytes = isPrefixed(value) ? digitsToBytes(value, 2) : undefined
       if (bytes === undefined)
         throw new KeyError(`want bytes as 0x and two hex digits each, got ${shown(value)}`)
       return bytes
@@ -121,7 +121,7 @@ function toBoolean(value: unknown): boolean {
 
 function exactBytes(value: unknown, width: number, what: string): Uint8Array {
   const fits = isPrefixed(value) && value.length === width * 2 + 2
-  const bytes = fits ? digitsToBytes(value.slice(2)) : undefined
+  const bytes = fits ? digitsToBytes(value, 2) : undefined
   if (bytes !== undefined) return bytes
   throw new KeyError(`want ${what} as 0x and ${width * 2} hex digits, got ${shown(value)}`)
 }

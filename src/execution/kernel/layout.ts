@@ -14,6 +14,9 @@ export const keccakState: usize = 0x1540
 /** Eight words for use within one instruction. */
 export const scratchWords: usize = 0x1640
 
+/** What a run leaves for the host: 64 bytes; see index.ts. */
+export const outcome: usize = 0x1740
+
 /** Data passed between host and kernel in one call: 512 bytes. */
 export const exchange: usize = 0x1800
 

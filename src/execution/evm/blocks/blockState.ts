@@ -25,8 +25,7 @@ const openState: Readonly<
 }
 
 export function statusOf(store: ChainRows, { number, hash }: NamedBlock): BlockStatus {
-  const head = store.readHead()
-  if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
+  if (store.isHead(hash)) return 'head'
   return store.isCanonical(number, hash) ? 'canonical' : 'side'
 }
 

@@ -15,7 +15,7 @@ import { type Accesses, type Change, readAccesses, readChanges } from './kernelA
 import { exchange, KernelAnswers, type KernelHost, type PrecompileSet } from './kernelHost.js'
 import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kernelLogs.js'
 import { KernelMemory } from './kernelMemory.js'
-import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
+import { instantiateKernel, type KernelExports, type Offsets, outcome, readOffsets } from './kernelModule.js'
 import {
   describeFailed,
   type FailedInstruction,
@@ -123,7 +123,8 @@ export class Kernel {
 
   /** Bytes of cached rows and code, and of the current run. */
   get cachedBytes(): number {
-    return this.#exports.heapBytes.value
+    this.#exports.report()
+    return this.#memory.uint32(outcome.heapBytes)
   }
 
   /** Highest number of bytes in use so far, which WebAssembly never frees. */
@@ -292,11 +293,12 @@ export class Kernel {
       this.#memory.putNumber(exchange, value)
       if (to === undefined) this.#exports.runCreation(sender, nonce, input, data.length, gas)
       else this.#exports.runCall(sender, to, input, data.length, gas)
+      this.#exports.report()
       return {
-        failure: failures[this.#exports.why.value] as KernelFailure,
-        gasLeft: this.#exports.gasLeft.value,
-        reservoir: this.#exports.reservoir.value,
-        stateGas: this.#exports.stateGas.value,
+        failure: failures[this.#memory.uint32(outcome.why)] as KernelFailure,
+        gasLeft: this.#memory.int64(outcome.gasLeft),
+        reservoir: this.#memory.int64(outcome.reservoir),
+        stateGas: this.#memory.int64(outcome.stateGas),
       }
     })
   }
@@ -307,26 +309,33 @@ export class Kernel {
   }
 
   get refund(): bigint {
-    return this.#exports.refund.value
+    this.#exports.report()
+    return this.#memory.int64(outcome.refund)
   }
 
+  /** The data that a run returned, or the code of a creation that failed. */
   get output(): Uint8Array {
-    return this.#memory.slice(this.#exports.returned.value, this.#exports.returnedLength.value)
+    this.#exports.report()
+    return this.#memory.slice(
+      this.#memory.uint32(outcome.returned),
+      this.#memory.uint32(outcome.returnedLength),
+    )
   }
 
   /** Data that the last inner call returned; valid until the kernel runs on. */
   get returned(): Uint8Array {
-    const { returned, returnedLength } = this.#exports
-    return this.#memory.bytes.subarray(returned.value, returned.value + returnedLength.value)
+    this.#exports.report()
+    const start = this.#memory.uint32(outcome.returned)
+    return this.#memory.bytes.subarray(start, start + this.#memory.uint32(outcome.returnedLength))
   }
 
   /** The gas need of a successful run, plus the gas paid before it. */
   needAfter(paidBefore: bigint): GasNeed {
-    const { neededGas, isLinear, bindsOutermost } = this.#exports
+    this.#exports.report()
     return {
-      frameGas: neededGas.value + paidBefore,
-      isLinear: isLinear.value !== 0,
-      bindsOutermost: bindsOutermost.value !== 0,
+      frameGas: this.#memory.int64(outcome.neededGas) + paidBefore,
+      isLinear: this.#memory.uint32(outcome.isLinear) !== 0,
+      bindsOutermost: this.#memory.uint32(outcome.bindsOutermost) !== 0,
     }
   }
 

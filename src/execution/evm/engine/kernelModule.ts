@@ -14,11 +14,6 @@ export interface KernelImports {
 
 export interface KernelExports {
   readonly memory: WasmMemory
-  readonly why: WasmGlobal
-  readonly gasLeft: WasmGlobal<bigint>
-  readonly refund: WasmGlobal<bigint>
-  readonly returned: WasmGlobal
-  readonly returnedLength: WasmGlobal
   readonly newestLog: WasmGlobal
   readonly stopReason: WasmGlobal
   readonly failedOpcode: WasmGlobal
@@ -27,18 +22,14 @@ export interface KernelExports {
   readonly failedOperandWords: WasmGlobal
   readonly lacksCode: WasmGlobal
   readonly refusedCodeBytes: WasmGlobal<bigint>
-  readonly neededGas: WasmGlobal<bigint>
-  readonly isLinear: WasmGlobal
-  readonly bindsOutermost: WasmGlobal
-  readonly reservoir: WasmGlobal<bigint>
-  readonly stateGas: WasmGlobal<bigint>
   readonly seenAccounts: WasmGlobal
   readonly seenSlots: WasmGlobal
   readonly newestChange: WasmGlobal
-  readonly heapBytes: WasmGlobal
   /** Only in the tracing binary; see src/execution/kernel/trace.ts. */
   readonly reportedOpcodes: WasmGlobal
   readonly reportsFrames: { value: number }
+  /** Writes the {@link outcome} so far. */
+  report(): void
   clear(seed: bigint): void
   setFork(fork: number, codeBytesMax: number, initcodeBytesMax: number): void
   setLookEvery(gas: bigint): void
@@ -73,6 +64,21 @@ export interface KernelExports {
   recordAccesses(): void
   setAccessIndex(index: number): void
 }
+
+/** Where {@link KernelExports.report} writes what a run leaves: gas in 64 bits, everything else in 32. */
+export const outcome = {
+  gasLeft: 0x1740,
+  reservoir: 0x1748,
+  stateGas: 0x1750,
+  refund: 0x1758,
+  neededGas: 0x1760,
+  why: 0x1768,
+  returned: 0x176c,
+  returnedLength: 0x1770,
+  isLinear: 0x1774,
+  bindsOutermost: 0x1778,
+  heapBytes: 0x177c,
+} as const
 
 const members = [
   'nextSeenAccount',

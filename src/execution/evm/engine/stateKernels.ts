@@ -87,7 +87,7 @@ export class StateKernels {
 
   /** Call it after a job: frees memory above the limits. */
   trim(): void {
-    for (const [key, kernel] of [...this.#kept]) {
+    for (const [key, kernel] of this.#kept) {
       if (kernel.grownBytes > grownBytesMax) {
         this.#kept.delete(key)
         this.#last = undefined

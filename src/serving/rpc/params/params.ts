@@ -210,7 +210,7 @@ export const bytes: Param<Uint8Array> = required(
   (value, index) => {
     const text = prefixedText(value, index, 'a hex string')
     if (text.length % 2 === 1) throw invalidArgument(index, 'hex string of odd length')
-    const decoded = digitsToBytes(text.slice(2))
+    const decoded = digitsToBytes(text, 2)
     if (decoded === undefined) throw invalidArgument(index, 'invalid hex string')
     return decoded
   },
