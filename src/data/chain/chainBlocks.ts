@@ -184,6 +184,13 @@ export abstract class ChainBlocks {
     return state === 0 ? 0 : state + 1
   }
 
+  /** The first block above the base of a fork, which may have moved; otherwise the first block. */
+  get firstMade(): number {
+    if (this.identity.fork === undefined) return this.firstNumber
+    const { fork } = requireIdentity(this.parts.store)
+    return fork === undefined ? this.firstNumber : fork.number + 1
+  }
+
   /**
    * Resolves a block id in this chain; tags are interpreted only here. Undefined if there is no such block. `argument`
    * is the argument's index, from 0; undefined if the method accepts `safe` on every network. Throws FaultError if

@@ -50,6 +50,8 @@ export class ChainViews implements NetworkViews<Network> {
     this.fetchMissing = options.fetchMissing
     const { upstreamCalls, signsForAccounts = false, reportDefect } = options
     const headNumber = () => this.chain.head.number
+    // A gateway's calls begin again after each fetch, and walk down tries: other clients would wait for that.
+    const mayTry = options.fetchMissing === undefined || signsForAccounts
     this.#syncing = options.syncing
     this.#shared = {
       name,
@@ -57,7 +59,7 @@ export class ChainViews implements NetworkViews<Network> {
       streams: this.streams,
       jobs,
       refusal: (jobClass, context) => jobs.refusal?.(jobClass, context),
-      trials: options.fetchMissing === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
+      trials: mayTry ? new CallTrials(rows, this.chain.schedule) : undefined,
       proofs: new AnswerCache(options.proofCacheBytes, new SeenOnceFilter()),
       execution,
       filters: options.filters(() => this.current),

@@ -133,8 +133,8 @@ export function suggestedTip({ chain }: Network, turns: RequestSlices): bigint |
     const { header } = chain.head
     return family.suggestTip({ header, gasUsed: gasUsedByEach(head), tips: transactionTips(head.rows) })
   }
-  // The genesis has no transactions.
-  const first = Math.max(1, chain.oldest.bodies)
+  // The genesis has no transactions. Those below the base of a fork do not compete with its own.
+  const first = Math.max(1, chain.oldest.bodies, chain.firstMade)
   const suggesting = suggestTip(chain.head.number, first, (number) => {
     const block = chain.resolve({ kind: 'number', number }, 0)
     return block && chain.readBlock(block.hash)

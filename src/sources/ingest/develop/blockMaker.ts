@@ -255,32 +255,21 @@ export class BlockMaker {
   }
 
   /**
-   * Makes a block; it is on disk when this returns. A block with a payment has no transactions. The first transaction
-   * with which the block fails, for any reason, is dropped, and the block ends before it. Throws OperatorError if the
-   * chain's own rules allow no block, FaultError MessageRefused for a payment before Shanghai.
+   * Makes a block; it is in the store when this returns. A block with a payment has no transactions. The first
+   * transaction with which the block fails, for any reason, is dropped, and the block ends before it. Throws
+   * NotStoredError before anything changes, if the block reads missing data. Throws OperatorError if the chain's own rules
+   * allow no block, FaultError MessageRefused for a payment before Shanghai.
    */
   make(timestamp: number, payment?: Payment): void {
-    const { number, execution } = this.#executeNext(timestamp, payment)
-    const { diff } = this.#dropFailed(number, execution)
-    this.#store.apply(number - 1, [diff])
-    this.waiting.removePast()
-  }
-
-  /**
-   * Executes the block of {@link make} without storing it, to find the data that it reads. Throws as {@link make} does.
-   */
-  rehearse(timestamp: number, payment?: Payment): void {
-    this.#executeNext(timestamp, payment)
-  }
-
-  #executeNext(timestamp: number, payment: Payment | undefined) {
     const draft = this.#open(this.#draft(timestamp), payment)
     const { number, withdrawalsRoot } = draft.header
     if (draft.withdrawals.length > 0 && withdrawalsRoot === undefined) {
       throw messageRefused(`block ${number} pays nobody, because it is before Shanghai`)
     }
     const chosen = payment === undefined ? this.#choose(draft, this.#ready(draft)) : []
-    return { number, execution: this.#executeSome(draft, chosen) }
+    const { diff } = this.#dropFailed(number, this.#executeSome(draft, chosen))
+    this.#store.apply(number - 1, [diff])
+    this.waiting.removePast()
   }
 
   /**

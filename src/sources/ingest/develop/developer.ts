@@ -132,25 +132,22 @@ export class Developer {
 
   /** Makes a block now, with this timestamp or the clock's next one. */
   async make(payment?: Payment, timestamp?: number): Promise<void> {
-    const { supply, onMade } = this.#events
-    for (let isMade = false; !isMade; ) {
-      const at = timestamp ?? this.clock.next
-      await supply?.(() => this.maker.rehearse(at, payment))
-      isMade = this.#makeNext(at, timestamp !== undefined, payment)
-    }
-    await onMade()
+    await this.#supplied(() =>
+      this.#makeNext(timestamp ?? this.clock.next, timestamp !== undefined, payment),
+    )
+    await this.#events.onMade()
   }
 
   /**
-   * Returns false, and changes nothing, if a transaction that came meanwhile reads missing data. The clock follows a
-   * timestamp that does not come from it.
+   * Throws NotStoredError, and changes nothing, if the block reads missing data. The clock follows a timestamp that does
+   * not come from it.
    */
-  #makeNext(timestamp: number, isGiven: boolean, payment?: Payment): boolean {
+  #makeNext(timestamp: number, isGiven: boolean, payment?: Payment): void {
     const isSet = isGiven || this.clock.set !== undefined
     try {
       this.maker.make(timestamp, payment)
     } catch (error) {
-      if (error instanceof NotStoredError) return false
+      if (error instanceof NotStoredError) throw error
       const isCallers = error instanceof FaultError || error instanceof StoreError
       if (!isCallers) this.#events.reportTrouble(`no blocks are made: ${(error as Error).message}`)
       throw error
@@ -158,7 +155,6 @@ export class Developer {
     if (isSet) this.clock.aheadSeconds = timestamp - clockSeconds()
     this.#events.reportTrouble(undefined)
     this.#dropNextBlock()
-    return true
   }
 
   /** Drops the settings of the block that was made. */
@@ -271,7 +267,10 @@ export class Developer {
     await this.#events.supply?.(() => this.maker.accountOf(address()))
   }
 
-  /** Resolves to the result of `work`, once all data that `work` reads is stored. `work` changes nothing. */
+  /**
+   * Resolves to the result of `work`, once all data that `work` reads is stored. `work` changes nothing before it has read
+   * all of it.
+   */
   #supplied<T>(work: () => T): Promise<T> | T {
     const { supply } = this.#events
     return supply === undefined ? work() : supply(work)

@@ -48,8 +48,12 @@ const basesOf = ({ number, hash, bases = [{ number, hash }] }: ForkBase) => base
 export class ForkedWriter extends GatewayWriter {
   #base: (BaseState & { readonly number: number }) | undefined
 
+  /**
+   * Commits do not wait for the disk: proved values can be fetched again. Own blocks outlive the process; if the system
+   * fails, the last of them may be lost.
+   */
   static override open(options: ChainWriterOptions): ForkedWriter {
-    return ForkedWriter.openForWriting(options) as ForkedWriter
+    return ForkedWriter.openForWriting({ ...options, isCopy: true }) as ForkedWriter
   }
 
   /** Makes a block the head of a new store, below which nothing is made here. */

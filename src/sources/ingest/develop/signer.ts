@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { secp256k1 } from '@noble/curves/secp256k1.js'
-import { eip191Signer, signTyped } from 'micro-eth-signer'
+import type { signTyped } from 'micro-eth-signer'
+import { libsecp256k1 } from '../../../execution/evm/transactions/libsecp256k1.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -58,12 +58,17 @@ export class Signer {
    * MessageRefused for an account whose key is not known.
    */
   signMessage(account: string, message: Uint8Array): string {
-    return eip191Signer.sign(message, this.#keyOf(account), false)
+    const key = this.#keyOf(account)
+    const prefix = new TextEncoder().encode(`\x19Ethereum Signed Message:\n${message.length}`)
+    const { signature, parity } = libsecp256k1().sign(keccak256(concatBytes(prefix, message)), key)
+    return bytesToHex(concatBytes(signature, Uint8Array.of(27 + parity)))
   }
 
-  /** Signs typed data (EIP-712): 65 bytes, hex. */
-  signTypedData(account: string, typed: unknown): string {
+  /** Signs typed data (EIP-712): 65 bytes, hex. Rejects where {@link signMessage} throws. */
+  async signTypedData(account: string, typed: unknown): Promise<string> {
     const key = this.#keyOf(account)
+    // Loaded at the first use, because that takes 50 ms.
+    const { signTyped } = await import('micro-eth-signer')
     try {
       return signTyped(typed as Parameters<typeof signTyped>[0], bytesToHex(key), false)
     } catch (error) {
@@ -80,10 +85,9 @@ export class Signer {
   signTransaction(account: string, raw: Uint8Array, nonce: bigint, chainId: bigint | undefined): Uint8Array {
     const key = this.#keyOf(account)
     return withSignature(raw, nonce, chainId, (hash) => {
-      const signature = secp256k1.sign(hash, key, { prehash: false, format: 'recovered' })
-      const [parity = 0] = signature
-      const r = bytesToBigInt(signature.subarray(1, 33))
-      return { parity, r, s: bytesToBigInt(signature.subarray(33)) }
+      const { signature, parity } = libsecp256k1().sign(hash, key)
+      const [r, s] = [signature.subarray(0, 32), signature.subarray(32)]
+      return { parity, r: bytesToBigInt(r), s: bytesToBigInt(s) }
     })
   }
 

@@ -2,7 +2,11 @@ import { ecrecover as portableEcrecover } from '@ethereumjs/util'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { binaryRecovery, wasmRecovery } from '../../../../src/execution/evm/transactions/ecrecover.js'
+import {
+  binarySecp256k1,
+  type Libsecp256k1,
+  wasmSecp256k1,
+} from '../../../../src/execution/evm/transactions/libsecp256k1.js'
 import { bytesToHex, padLeft, toMinimalBytes } from '../../../../src/primitives/bytes.js'
 import { ecrecoverBy } from '../../../library/ecrecover.js'
 import { propertyRuns } from '../../../library/property.js'
@@ -33,7 +37,7 @@ function outcomeOf(recover: Recover, ...input: Parameters<Recover>): string {
   }
 }
 
-const binary = binaryRecovery()
+const binary = binarySecp256k1()
 t.test('the binary is there on systems that the package has one for', async (t) => {
   const system = `${process.platform}-${process.arch}`
   const known = ['linux-x64', 'darwin-arm64', 'win32-x64'].includes(system)
@@ -41,10 +45,37 @@ t.test('the binary is there on systems that the package has one for', async (t) 
   else t.pass(`${system} has one where it was compiled`)
 })
 
-for (const [name, recovery] of Object.entries({ binary, WebAssembly: wasmRecovery() })) {
-  const skip = recovery === undefined && `there is no ${name} for this system`
+for (const [name, library] of Object.entries({ binary, WebAssembly: wasmSecp256k1() })) {
+  const skip = library === undefined && `there is no ${name} for this system`
   t.test(name, { skip }, async (t) => {
-    testRecovery(t, ecrecoverBy(recovery ?? wasmRecovery()))
+    testRecovery(t, ecrecoverBy(library ?? wasmSecp256k1()))
+    testKeys(t, library ?? wasmSecp256k1())
+  })
+}
+
+function testKeys(t: Test, library: Libsecp256k1) {
+  t.test('keys and signatures are those of an independent implementation', async (t) => {
+    const secrets = fc.oneof(below(curveOrder - 1n), fc.constant(0n)).map((value) => word(value + 1n))
+    fc.assert(
+      fc.property(secrets, fc.uint8Array(hash32), fc.boolean(), (secret, hash, isCompressed) => {
+        const { signature, parity } = library.sign(hash, secret)
+        const signed = secp256k1.sign(hash, secret, { prehash: false, format: 'recovered' })
+        const key = library.publicKey(secret, isCompressed)
+        return (
+          Buffer.concat([Uint8Array.of(parity), signature]).equals(signed) &&
+          Buffer.from(key).equals(secp256k1.getPublicKey(secret, isCompressed))
+        )
+      }),
+      propertyRuns(20),
+    )
+    t.pass('whatever the key')
+  })
+
+  t.test('numbers that are no secret keys are refused', async (t) => {
+    for (const value of [0n, curveOrder, 2n ** 256n - 1n]) {
+      t.throws(() => library.publicKey(word(value), true), String(value))
+      t.throws(() => library.sign(word(1n), word(value)), String(value))
+    }
   })
 }
 
