@@ -1,6 +1,6 @@
 /**
  * libsecp256k1: keys and signatures on the curve of transactions. It runs as a binary if the package `secp256k1` has
- * one for the system, otherwise as WebAssembly, which takes five times as long to recover a key (scenario
+ * one for the system, otherwise as WebAssembly. Recovering a key takes five times as long there (scenario
  * `import-transfers`). The package's fallback in JavaScript is never used.
  */
 import { createRequire } from 'node:module'
