@@ -59,7 +59,7 @@ const absentSlotsMax = 64
  * the value is read. Each stored slot costs a run of the call, and a call may read thousands.
  */
 const walkedSlotsMax = 256
-/** Most accounts whose slots are counted in this way: more than the calls at one head read much of. */
+/** Most accounts whose slots are counted: more than the calls at one head read many slots of. */
 const walkedAccountsMax = 1_024
 
 /** A store with the members that only some kinds have. */

@@ -6,9 +6,9 @@ export interface SubscriptionLimits {
   readonly subscriptionsMax: number
   /** Memory of the subscriptions of one connection, as {@link OwnedSubscription.bytes} counts it. */
   readonly bytesMax: number
-  /** The same for all connections of one key. */
+  /** Memory of the subscriptions of all connections of one key. */
   readonly bytesPerKeyMax: number
-  /** The same for all connections. */
+  /** Memory of the subscriptions of all connections. */
   readonly bytesInAllMax: number
   /** Bytes of events that may wait for a slow reader, per subscription, if the client sets no bound. */
   readonly queueBytesDefault: number

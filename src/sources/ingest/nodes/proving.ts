@@ -14,7 +14,7 @@ import { LackError, LieError, MalformedError, MovedError, NotProvedError } from 
 
 export type Asking = Pick<Upstreams, 'ask' | 'candidates' | 'count' | 'quorum'>
 
-/** Least number of nodes that must deny a block or transaction, if there are so many. */
+/** Least number of nodes that must deny a block or transaction; all nodes, if there are fewer. */
 const denialsMin = 2
 
 /**
