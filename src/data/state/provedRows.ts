@@ -242,11 +242,11 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   override slotsOf(_address: Address): never {
-    throw new Error('tries do not say which slots an account has')
+    throw new Error('tries do not store the names of slots')
   }
 
   override slotsOfAt(_address: Address, _number: number): never {
-    throw new Error('tries do not say which slots an account has')
+    throw new Error('tries do not store the names of slots')
   }
 
   #headNumber(): number {

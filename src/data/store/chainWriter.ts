@@ -290,7 +290,7 @@ export class ChainWriter extends ChainReader {
       )
     }
     throw new OperatorError(
-      `the store ${this.path} cannot go back to block ${forkNumber}: it keeps the past from block ${oldest} on; ` +
+      `the store ${this.path} cannot go back to block ${forkNumber}: it keeps history from block ${oldest} on; ` +
         'raise "history" of the network and import the chain again into an empty folder',
     )
   }

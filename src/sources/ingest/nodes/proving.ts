@@ -238,7 +238,7 @@ export class Proving {
         reason = error.message
       }
       const { node } = attempt
-      if (node === undefined) throw new Error('nobody was asked')
+      if (node === undefined) throw new Error('no node was asked')
       passed.add(node)
       isDenied ||= found === undefined && reason === undefined
       yield { node, found, reason, isUnproved }

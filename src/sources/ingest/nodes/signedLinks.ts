@@ -30,7 +30,7 @@ export class SignedLinks {
   async from(first: number, signed: BlockLink): Promise<ReadonlyMap<number, Hash32> | undefined> {
     if (signed.number - first >= linksMax) {
       throw new OperatorError(
-        `the signed block ${signed.number} is more than ${linksMax} blocks above ours; begin with a newer store`,
+        `the signed block ${signed.number} is more than ${linksMax} blocks above the stored head; begin with a newer store`,
       )
     }
     for (const number of this.#hashes.keys()) {
