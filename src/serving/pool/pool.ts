@@ -90,7 +90,7 @@ export class Pool<J extends JobTable<J>> {
     this.#queue = new FairQueue(shares, { waitingBytesMax, longPermits: someThreads })
     this.#cells = new JobSignals(threads * groupMax)
     const data = {
-      works: options.jobs,
+      jobs: options.jobs,
       preload: preload.href,
       cells: this.#cells.shared,
       stores,

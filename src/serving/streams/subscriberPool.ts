@@ -1,5 +1,5 @@
 import { FaultError } from '../../primitives/faults.js'
-import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
+import { type Task, TimeSlices } from '../../primitives/timeSlices.js'
 
 export interface SubscriptionLimits {
   /** Subscriptions of one connection at the same time. */
@@ -24,7 +24,7 @@ export interface SubscriptionTotals {
 }
 
 /** A connection whose subscriptions wait for room. */
-interface SlowSubscriber extends Work {
+interface SlowSubscriber extends Task {
   readonly key: string | undefined
   /** Resumes its subscriptions until `isOver`, at least one. */
   resume(isOver: () => boolean): void
