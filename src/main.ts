@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * The program's entry: hands the command line to `commands/runCommandLine.ts` and its exit status to the system. All else is
- * imported once the version of Node.js is known to do, since an older one would stop at the first import it lacks.
+ * The program's entry: hands the command line to `commands/runCommandLine.ts` and its exit status to the system. All
+ * other modules are imported after the check of the version of Node.js. An older one would stop at the first import
+ * that it does not support.
  */
 import './requireNode.cjs'
 import { endProcess } from './primitives/endProcess.js'

@@ -18,8 +18,8 @@ import { findFiles, inProcesses, isQuick, kindOf, kinds, type TestFile } from '.
 import { endProcesses, runProcess } from './runner/testProcess.js'
 
 /**
- * The longest that one file may take, and any test in it: far more than any does on a slow machine that does much else.
- * What waits for something that does not come gives up before, and says so (`until.ts`).
+ * Longest time of one file, and of any test in it: far more than any needs on a slow and busy machine. Waits for an
+ * event end earlier, with an error that names the event (`until.ts`).
  */
 const secondsMax = 1_800
 /**

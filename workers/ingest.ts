@@ -35,7 +35,7 @@ const host: SourceHost = {
 }
 reportTimersTo((error) => {
   const text = error instanceof Error ? error.stack : String(error)
-  host.report({ type: 'said', text: `a timer failed; the source goes on: ${text}` })
+  host.report({ type: 'said', text: `a timer failed; the source continues: ${text}` })
 })
 
 async function takeChain(task: ChainTask, host: SourceHost): Promise<void> {
@@ -80,7 +80,7 @@ async function run(task: SourceTask): Promise<void> {
 // Errors of background tasks are reported, and the source continues.
 process.on('unhandledRejection', (error) => {
   const text = error instanceof Error ? error.stack : String(error)
-  host.report({ type: 'said', text: `a defect; the source goes on: ${text}`, isError: true })
+  host.report({ type: 'said', text: `a defect; the source continues: ${text}`, isError: true })
 })
 let defect: unknown
 // After an uncaught exception the state of the source is unknown, so it ends in order: it closes its store first.

@@ -40,7 +40,7 @@ const trialsMsMax = 5
 /** Least time between two readings of the heap size, which take some microseconds. */
 const heapMs = 1_000
 
-const { works, preload } = workerData as ThreadData
+const { jobs: definitions, preload } = workerData as ThreadData
 const handlers = new Map<string, JobHandler>()
 
 /** Does jobs until the thread ends. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
@@ -100,11 +100,11 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<JobReply[]> {
 /** The handler of a job. If it cannot be loaded, a handler that replies with the reason. */
 async function loadHandler(name: string): Promise<JobHandler> {
   try {
-    const work = works[name]
-    if (work === undefined) throw new Error(`the pool knows no job ${name}`)
-    const entry = (await import(work.entry)) as Readonly<Record<string, JobHandler>>
-    const handler = entry[work.handler]
-    if (handler === undefined) throw new Error(`${work.entry} exports no ${work.handler}`)
+    const job = definitions[name]
+    if (job === undefined) throw new Error(`the pool knows no job ${name}`)
+    const entry = (await import(job.entry)) as Readonly<Record<string, JobHandler>>
+    const handler = entry[job.handler]
+    if (handler === undefined) throw new Error(`${job.entry} exports no ${job.handler}`)
     handlers.set(name, handler)
     return handler
   } catch (thrown) {

@@ -57,7 +57,7 @@ const sampledAnswers = 64
 /** Other servers measured in the same scenario. */
 export interface Rivals {
   readonly hasBare: boolean
-  /** Another node with the chain: anvil or go-ethereum. */
+  /** A node of another program with the chain: anvil or go-ethereum. */
   readonly node: Contestant | undefined
   /** The measured server under the scenario `beside`. */
   readonly beside: Contestant | undefined

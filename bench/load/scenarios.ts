@@ -89,7 +89,7 @@ function randomSlots(
   return many(network, title, question, { network, isUncached: true, node: 'none', ...more })
 }
 
-/** The same with the default limits, compared with the run without caches. */
+/** The scenario with the default limits, compared with the run without caches. */
 function withCaches(name: string, what: string, uncached: Scenario): Scenario {
   const { isUncached: _, ...scenario } = uncached
   return { ...scenario, name, title: `${what}, with the default limits`, beside: uncached }

@@ -29,7 +29,7 @@ export interface FannedOut {
 }
 
 const task = JSON.parse(process.argv[2] ?? '') as SubscriberTask
-/** Handshakes under way at the same time, fewer than a listen queue has places. */
+/** Handshakes at the same time, fewer than a listen queue can have. */
 const opening = 100
 /** Time for all messages of a block, with a machine that is busy. */
 const blockMsMax = 30_000

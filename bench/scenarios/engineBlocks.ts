@@ -169,7 +169,7 @@ class Reads {
 
   async #read(): Promise<number> {
     const begunMs = performance.now()
-    // Another account each time, so that no stored answer is sent.
+    // Each request is about a new account, so that no stored answer is sent.
     await askBody(this.#url, rpc('eth_getBalance', [bytesToHex(randomBytes(20)), 'latest']))
     return (performance.now() - begunMs) / 1_000
   }

@@ -27,7 +27,7 @@ export function hashInput(length: number): Hash32 {
   return hash.slice() as Hash32
 }
 
-/** The same hash, in memory that the next hash overwrites. */
+/** Like {@link hashInput}, but the result is in memory that the next hash overwrites. */
 export function lendHashOfInput(length: number): Uint8Array {
   hasher.hash(length)
   return hash

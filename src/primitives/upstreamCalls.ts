@@ -152,7 +152,8 @@ export interface SourceCalls extends UpstreamCalls {
 export type SourceCallName = keyof SourceCalls
 
 /**
- * The calls of a source as an object that passes their names and arguments to `call`: to another thread, or for later.
+ * The calls of a source as an object. Each passes its name and arguments to `call`, which may send them to another
+ * thread, or store them.
  */
 export function sourceCallsBy(
   call: (name: SourceCallName, args: readonly unknown[]) => Promise<unknown>,

@@ -42,4 +42,4 @@ export function walletOf({ origin }: Service, account: Hex) {
 export const unknownHere = (address: string) =>
   `unknown account ${address.toLowerCase()}: its key is not known here`
 export const unknownElsewhere = (address: string) =>
-  `unknown account ${address.toLowerCase()}: this node signs for nobody here; sign elsewhere, and send it with eth_sendRawTransaction`
+  `unknown account ${address.toLowerCase()}: this node has no key for it; sign elsewhere, and send it with eth_sendRawTransaction`

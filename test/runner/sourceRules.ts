@@ -21,8 +21,8 @@ const rankOf = (module: string) => order.findIndex((room) => room === module || 
 
 /**
  * What each module may import besides `primitives` and itself; a module after `types:` for types only. `main.ts` and
- * `commands` may import all, and `process`, which is what they start, all but them. A folder that is not listed here fails.
- * An edge is built on whatever thread it is, so it is handed the configuration whole.
+ * `commands` may import all modules, and `process`, which they start, all but those two. A folder that is not listed
+ * here fails. An edge is built on its own thread, so it gets the whole configuration.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   primitives: [],

@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 const check = join(packageRoot(), 'src', 'requireNode.cjs')
 
-/** What the check says to a Node.js that takes itself for another version. */
+/** The output of the check under a Node.js that reports another version. */
 function runAs(version: string) {
   const code = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); require(process.argv[1])`
   return spawnSync(process.execPath, ['-e', code, check], { encoding: 'utf8' })

@@ -6,7 +6,7 @@ import { inTime, once, until, waitFor } from '../library/until.js'
 
 const untilUrl = new URL('../library/until.js', import.meta.url).href
 
-/** What waits that last 0.05 s at most end with. */
+/** The errors of waits that last at most 0.05 s. */
 const source = `
   import { spawn } from 'node:child_process'
   import { inTime, once, until, waitFor } from ${JSON.stringify(untilUrl)}

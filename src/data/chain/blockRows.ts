@@ -252,7 +252,7 @@ export class BlockRowsReader {
     if (rows.receipts !== undefined) return rows.receipts
     rows.receipts = this.#store.readReceiptList(rows.hash)
     const key = readUint32(rows.hash, 0)
-    // Again, because its memory grew.
+    // The cache counts its memory again, because it grew.
     if (this.#kept.peek(key) === rows) this.#kept.set(key, rows)
     return rows.receipts
   }

@@ -57,7 +57,7 @@ export function firstBlockWhere(
 ): ResolvedBlock | undefined {
   const blockAt = (number: number): ResolvedBlock => {
     const block = chain.resolve({ kind: 'number', number }, 0)
-    if (block === undefined) throw new Error(`block ${number} is below the head and not there`)
+    if (block === undefined) throw new Error(`block ${number} is below the head, but missing`)
     return block
   }
   const oldest = chain.oldest.state

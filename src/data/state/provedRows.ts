@@ -59,7 +59,7 @@ const absentSlotsMax = 64
  * the value is read. Each stored slot costs a run of the call, and a call may read thousands.
  */
 const walkedSlotsMax = 256
-/** Most accounts whose slots are counted in this way: more than the calls at one head read much of. */
+/** Most accounts whose slots are counted: more than the calls at one head read many slots of. */
 const walkedAccountsMax = 1_024
 
 /** A store with the members that only some kinds have. */
@@ -242,11 +242,11 @@ export class ProvedRows extends ChainReader implements ChainRows {
   }
 
   override slotsOf(_address: Address): never {
-    throw new Error('tries do not say which slots an account has')
+    throw new Error('tries do not store the names of slots')
   }
 
   override slotsOfAt(_address: Address, _number: number): never {
-    throw new Error('tries do not say which slots an account has')
+    throw new Error('tries do not store the names of slots')
   }
 
   #headNumber(): number {

@@ -53,7 +53,7 @@ export function trieState(
       return value && rlpBytes(decodeRlp(value))
     },
     slotsOf() {
-      throw new Error('a trie does not say which slots it holds')
+      throw new Error('a trie does not store the names of its slots')
     },
     code: (hash) => store.readCode(hash),
     tries,

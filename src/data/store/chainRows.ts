@@ -138,7 +138,7 @@ export interface NextBlock {
 
 /** Row of a developer chain with the changes and settings of its callers. */
 export interface ByHand {
-  /** Another number after each change. */
+  /** Differs after each change. */
   readonly revision: number
   /** Number of changes in the store that no other client can verify. */
   readonly changes: number

@@ -258,7 +258,7 @@ export class ChainWriter extends ChainReader {
 
   /**
    * Removes some expired history, and stores some of the missing ready answers. Each commit does the same. Returns
-   * whether there is more. Call it only while no batch is open and no commit is under way.
+   * whether there is more. Call it only while no batch is open and no commit runs.
    */
   cutHistory(): boolean {
     this.commit(() => undefined)
@@ -290,7 +290,7 @@ export class ChainWriter extends ChainReader {
       )
     }
     throw new OperatorError(
-      `the store ${this.path} cannot go back to block ${forkNumber}: it keeps the past from block ${oldest} on; ` +
+      `the store ${this.path} cannot go back to block ${forkNumber}: it keeps history from block ${oldest} on; ` +
         'raise "history" of the network and import the chain again into an empty folder',
     )
   }
@@ -420,7 +420,7 @@ export class ChainWriter extends ChainReader {
   /**
    * Makes all writes until {@link commitBatch} one transaction with one flush. This writer sees them at once, others
    * only after the commit. If the process dies before, or a write throws, the store stays as it was. An open batch can
-   * be read and extended while an earlier transaction is under way.
+   * be read and extended while an earlier transaction is written.
    */
   beginBatch(): void {
     this.#isDelayed = true

@@ -128,7 +128,7 @@ class ContractRows implements ReadTable {
   }
 }
 
-/** The same with waiting changes (writeBuffer.ts). */
+/** A table with its waiting changes (writeBuffer.ts). */
 class ContractBuffer extends ContractRows implements RowBuffer {
   readonly #table: RowBuffer
   readonly #ids: NewContractIds

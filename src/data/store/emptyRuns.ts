@@ -47,7 +47,7 @@ export interface EmptyRun {
   readonly step: number
   /** Header of the first block, RLP. Others differ in number, time, parent hash and the hash of that (`mixHash`). */
   readonly header: Uint8Array
-  /** RLP, as of any block. */
+  /** RLP of the body. */
   readonly body: Uint8Array
   /** RLP list of receipts. */
   readonly receipts: Uint8Array

@@ -116,7 +116,7 @@ function* findFailures(
     const age = seconds(sharedKeys.ageSeconds * 1_000)
     yield {
       check: 'sharedKeys',
-      why: `the database that has the API keys was heard ${age} ago, too long to accept any key`,
+      why: `the database that has the API keys last answered ${age} ago, which is too long ago to accept keys`,
     }
   }
 }

@@ -219,7 +219,7 @@ function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly st
     }
     const before = values[known.name]
     if (before !== undefined && !known.flag.isList) {
-      throw new UsageError(`${token.rawName} stands twice; give it once`)
+      throw new UsageError(`${token.rawName} is given twice; give it once`)
     }
     // A word that begins with a hyphen is the next flag, so the previous one lacks its value, unless "=" joins them.
     const isNextFlag = !token.inlineValue && token.value !== undefined && /^-./.test(token.value)

@@ -136,7 +136,7 @@ const access = {
   noAuth: switchFlag('answer without API keys; refused on an address that other machines can connect to'),
   cors: listFlag(
     'ORIGIN',
-    'let web pages of this origin call, over HTTP and WebSocket; "localhost" for those of this machine, "*" for all; may stand several times',
+    'let web pages of this origin call, over HTTP and WebSocket; "localhost" for those of this machine, "*" for all; may be given several times',
     {
       isValid: isPageOrigin,
       expected: originExpected,
@@ -177,7 +177,7 @@ const serve = defineCommand({
       'serve this network alone; without a configuration demo, rollup, or one that was imported',
     ),
     upstream: upstreamsFlag(
-      'be a gateway to this node, whose answers are proved; may stand several times; without --network one network a chain, under the name by which the chain is known',
+      'be a gateway to this node, whose answers are proved; may be given several times; without --network one network a chain, under the name by which the chain is known',
     ),
     logsFrom: integerFlag(
       'N',
@@ -264,7 +264,7 @@ const dev = defineCommand({
       'URL[@BLOCK]',
       'begin on this block of the chain of a node, or on its newest one; each value that is read of it is proved and stored',
     ),
-    data: textFlag('DIR', 'folder of the chain, which goes on where it was; made where there is none'),
+    data: textFlag('DIR', 'folder of the chain, which continues from its newest block; made if there is none'),
     config: textFlag('FILE', 'configuration file whose limits apply; all else in it is not read'),
     logLevel: choiceFlag('LEVEL', threads.logLevel.summary, { choices: logLevels, shownDefault: 'warn' }),
   },
@@ -302,7 +302,7 @@ const importChain = defineCommand({
     stateFrom: upstreamsFlag('fetch blocks that no file has from this node; most of several must agree'),
     header: listFlag(
       'FILE',
-      'of a state: its block and the 256 before it, as headers or blocks in RLP; may stand several times',
+      'of a state: its block and the 256 before it, as headers or blocks in RLP; may be given several times',
       { isValid: (text) => text !== '', expected: 'the path of a file' },
     ),
     ...signatures('where validators signed a block to which it has to lead'),
@@ -357,7 +357,7 @@ const exportChain = defineCommand({
   ],
   flags: {
     ...common,
-    network: textFlag('NAME', 'network to export; may be left out where there is only one'),
+    network: textFlag('NAME', 'network to export; may be left out if there is only one'),
     from: integerFlag('N', 'first block: the oldest, or the first of an epoch', {
       shownDefault: 'the oldest',
     }),
@@ -387,7 +387,7 @@ const verify = defineCommand({
   ],
   flags: {
     ...common,
-    network: textFlag('NAME', 'network to check; may be left out where there is only one'),
+    network: textFlag('NAME', 'network to check; may be left out if there is only one'),
     blocks: integerFlag('N', 'blocks whose state is compared, beside the head', {
       max: 1_000_000,
       shownDefault: String(verifyBlocksDefault),
@@ -428,11 +428,11 @@ const snapshot = defineCommand({
   name: 'snapshot',
   summary: "copy one network's store while it is in use, for a replica to start from",
   description: [
-    'Copies the store of one network as "backup" does, without API keys, submitted transactions and secrets. "restore" makes the network from it on another machine; a replica or standby there goes on from its newest block.',
+    'Copies the store of one network as "backup" does, without API keys, submitted transactions and secrets. "restore" makes the network from it on another machine; a replica or standby there continues from its newest block.',
   ],
   flags: {
     ...common,
-    network: textFlag('NAME', 'network to copy; may be left out where there is only one'),
+    network: textFlag('NAME', 'network to copy; may be left out if there is only one'),
   },
   positionals: oneFolder('folder for the snapshot, which may not exist'),
   examples: [['tidegate snapshot --network main /copies/main', 'the store of main']],

@@ -15,7 +15,7 @@ const json = switchFlag('print JSON instead of text')
 
 /** A scope: entries of one kind, of which one must fit. */
 function scopeFlag(placeholder: string, summary: string): Flag<readonly string[]> {
-  return listFlag(placeholder, `${summary}; may stand several times, * is all`, {
+  return listFlag(placeholder, `${summary}; may be given several times, * is all`, {
     isValid: (text) => text !== '',
     expected: 'a value that is not empty',
   })

@@ -82,11 +82,11 @@ function withoutReport(path: string, signal: string | null, account: string): Op
       )
     case null:
       return new OperatorError(
-        `the check of the store ${path} ended without a report (${account}), which says nothing of the store; remove the cause and run it again`,
+        `the check of the store ${path} ended without a report (${account}), so the store was not checked; remove the cause and run it again`,
       )
     default:
       return new OperatorError(
-        `the check of the store ${path} was ended (${signal}), perhaps for lack of memory, which says nothing of the store; run it again`,
+        `the check of the store ${path} was ended (${signal}), perhaps for lack of memory, so the store was not checked; run it again`,
       )
   }
 }

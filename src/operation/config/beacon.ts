@@ -13,7 +13,7 @@ const updateBytesMax = 4 * 2 ** 20
 const urlExpected = 'a URL of http or https'
 const beaconUrl = z.url({ protocol: /^https?$/, error: `expected ${urlExpected}` })
 
-/** A beacon node whose answers have at most so many bytes. */
+/** A beacon node whose answers have at most `answerBytesMax` bytes. */
 export function beaconNode(answerBytesMax: number) {
   return withShortForm(
     beaconUrl,

@@ -101,7 +101,7 @@ class Scanner {
       this.#match(space)
       const start = this.#offset
       const key = this.#string('a key in double quotes')
-      if (keys.has(key)) throw new Stop(start, `key ${key} stands twice in one object`)
+      if (keys.has(key)) throw new Stop(start, `key ${key} occurs twice in one object`)
       keys.add(key)
       if (!this.#take(':')) throw this.#unexpected('":"')
       this.value(depth + 1)

@@ -47,8 +47,8 @@ export const limitsShape = {
    */
   engineBodyBytesMax: integer(MiB, GiB).default(32 * MiB),
   /**
-   * Connections of consensus clients at once, each with one request at a time: a beacon node opens up to a
-   * dozen. An idle connection gives its place to a new one.
+   * Connections of consensus clients at once, each with one request at a time: a beacon node opens up to a dozen. A new
+   * connection replaces an idle one.
    */
   engineConnectionsMax: integer(1, 10_000).default(64),
   /**
@@ -166,7 +166,7 @@ export const limitsShape = {
    * find room.
    */
   keyFilterBytesMax: integer(filterBytesMin).default(8 * MiB),
-  /** The same for all keys together, per network. */
+  /** Memory of the polled filters of all keys together, per network. */
   filterBytesMax: integer(filterBytesMin).default(32 * MiB),
   /** Storage keys of one eth_getProof. geth's limit; the answer for as many has about 8 MB. */
   proofKeysMax: integer(1, 100_000).default(1_024),
@@ -190,8 +190,8 @@ export const limitsShape = {
   /** Gas of a simulation, all its blocks together. geth's cap, which also decides how much an open message gets. */
   simulationGasMax: integer(21_000, 1_000_000_000_000).default(50_000_000),
   /**
-   * Time of one trace, including the reading of its answer. Six times geth's, because a whole block is one trace. It is
-   * within `requestMsMax`, which also counts.
+   * Time of one trace, including the reading of its answer. Six times geth's, because a whole block is one trace.
+   * `requestMsMax` also limits it.
    */
   traceMsMax: milliseconds(10).default(30_000),
   /** Bytes of one trace: 5,000,000 instructions at 200 bytes each. Traces are sent in parts, and so take no memory. */

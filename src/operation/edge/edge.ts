@@ -340,7 +340,7 @@ function createServer(
       tracer,
     },
     logFull(ended) {
-      log.warn(`as many connections are open as ${files?.max} open files allow; ended at once: ${ended} more`)
+      log.warn(`connections reached the limit of ${files?.max} open files; ${ended} more were closed at once`)
     },
     logRefused(refused) {
       const { reason, keyId, why } = refused

@@ -33,7 +33,7 @@ export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'log
   )
   reportTimersTo((error) => {
     const stack = error instanceof Error ? error.stack : String(error)
-    log.error({ stack }, 'a timer failed; the server goes on')
+    log.error({ stack }, 'a timer failed; the server continues')
   })
   return log
 }

@@ -35,7 +35,7 @@ export function readStorageLayouts(path: string): ReadonlyMap<string, StorageLay
         `${path}: ${JSON.stringify(excerpt(address, 80))} is no address; write 0x and 40 hex digits`,
       )
     }
-    if (layouts.has(key)) throw new UsageError(`${path}: ${key} stands twice; give one layout for it`)
+    if (layouts.has(key)) throw new UsageError(`${path}: ${key} is given twice; give one layout for it`)
     const isPath = typeof entry === 'string'
     const file = isPath ? resolve(dirname(path), entry) : path
     layouts.set(key, parse(isPath ? readJson(file, `the layout of ${key}`) : entry, key, file))

@@ -18,7 +18,7 @@ export interface Forwarding {
 
 export interface OpenSubmissions {
   readonly store: SubmissionStore
-  /** The same store, if several processes share it. */
+  /** The store with its shared functions, if several processes share it. */
   readonly shared?: SharedSubmissions
   /** Sends while this process may, with a forwarder made by `make`. */
   forward(make: (writer: SubmissionWriter) => Forwarder): Forwarding

@@ -79,7 +79,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   // uWebSockets.js aborts a process that exits within one of its callbacks.
   const onDefect = (error: unknown) => {
     const stack = error instanceof Error ? error.stack : String(error)
-    log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
+    log.fatal({ stack }, 'an error that no code caught; the server stops, so that it can be restarted')
     served.abandon()
     endProcess(1)
   }
@@ -234,7 +234,7 @@ class ServedProcess {
     void this.#welcome()
     if (others === undefined) return [stopped]
     const lost = others.lost.catch((error: Error) => {
-      log.error({ stack: error.stack }, 'an edge met a defect; stopping, to be started anew')
+      log.error({ stack: error.stack }, 'an edge failed; the server stops, so that it can be restarted')
       return 1
     })
     return [stopped, lost]

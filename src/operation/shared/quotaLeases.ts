@@ -164,7 +164,7 @@ export class QuotaLeases {
     const nowMs = performance.now()
     for (const [index, { report, quota, wanted }] of sorted.entries()) {
       const row = rows[index]
-      if (row === undefined) throw new Error('as many answers as questions')
+      if (row === undefined) throw new Error('expected one answer for each question')
       const waitMs = Number(row.wait_ms)
       this.#leases.renew(report, {
         granted: Number(row.granted),

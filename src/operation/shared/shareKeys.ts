@@ -44,7 +44,7 @@ function decide(rows: readonly KeyRow[], from: NodeStore, to: NodeStore, actor: 
   const advice = 'Nothing was changed. To share others, name them: tidegate keys share KEY...'
   if (different.length > 0) {
     throw new OperatorError(
-      `these keys are shared already, and were changed since, or are other ones: ${list(different)}. ${advice}`,
+      `these keys are shared already, but differ from the shared ones: ${list(different)}. ${advice}`,
     )
   }
   if (namesakes.length > 0) {

@@ -151,7 +151,7 @@ export class CounterTable {
       } else if (performance.now() - sinceMs > takenMsMax) {
         if (Atomics.compareExchange(this.#takers, group, taker, this.#ticket) === taker) return
       }
-      // Memory of a single thread, which cannot wait like this, never has a taken group.
+      // In memory of a single thread, which `Atomics.wait` refuses, no group is ever locked by another thread.
       Atomics.wait(this.#takers, group, found, 1)
     }
   }

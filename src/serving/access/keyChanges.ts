@@ -133,7 +133,7 @@ export function revokeKey(store: KeyStore, nameOrId: string, actor: string): Key
       ? row
       : { ...row, revokedAtMs: nowMs, details: applySettings(row.details ?? {}, {}, nowMs, actor) },
   )
-  if (typeof changed !== 'object') throw new Error('a key that was found is gone')
+  if (typeof changed !== 'object') throw new Error('the key was removed meanwhile')
   return rowToRecord(changed.before)
 }
 
@@ -187,7 +187,7 @@ function changeTokens(
 function change(store: KeyStore, nameOrId: string, make: (row: KeyRow) => KeyRow): KeyRow {
   const { digest } = findRow(store, nameOrId)
   const changed = store.changeKey(digest, make)
-  if (changed === undefined) throw new Error('a key that was found is gone')
+  if (changed === undefined) throw new Error('the key was removed meanwhile')
   if (changed !== 'nameTaken') return changed.after
   throw new OperatorError('another key has that name already; choose another, or revoke that key first')
 }

@@ -25,12 +25,15 @@ export class KeyScope {
     return this.#networks.size === 0 || this.#networks.has(name)
   }
 
-  /** A request without an origin is not from a page, so it fits only if all origins do. */
+  /**
+   * Whether pages of this origin may use the key. A request without an origin is not from a page, so it is allowed only
+   * if all origins are.
+   */
   allowsOrigin(origin: string): boolean {
     return this.#origins.size === 0 || this.#origins.has(origin.toLowerCase())
   }
 
-  /** Whether a use fits by its address, which is read only if the key has addresses. */
+  /** Whether the key may be used from this address. The address is read only if the key lists addresses. */
   allowsAddressOf(use: { readonly address: string }): boolean {
     const list = this.#addresses
     if (list === undefined) return true

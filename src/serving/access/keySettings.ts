@@ -124,7 +124,10 @@ export function applySettings(
   }
 }
 
-/** The set members of `values`, under `name`; an empty object replaces the previous value. */
+/**
+ * An object with the member `name`: those of `values` that are set. It is empty if none is set, so that it replaces the
+ * previous value.
+ */
 function changed<T extends object>(name: string, values: T, isSet: (value: T[keyof T]) => boolean) {
   const kept = Object.entries(values).filter(([, value]) => value !== undefined && isSet(value))
   return { [name]: Object.fromEntries(kept) }

@@ -17,7 +17,7 @@ export interface StoreLocation {
 
 /** `workerData` of a thread. */
 export interface ThreadData {
-  readonly works: Readonly<Record<string, { readonly entry: string; readonly handler: string }>>
+  readonly jobs: Readonly<Record<string, { readonly entry: string; readonly handler: string }>>
   /** URL of the entry that is loaded before the first job; others are loaded when a job first needs them. */
   readonly preload: string
   /** See `jobCells.ts`. */

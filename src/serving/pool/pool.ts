@@ -90,7 +90,7 @@ export class Pool<J extends JobTable<J>> {
     this.#queue = new FairQueue(shares, { waitingBytesMax, longPermits: someThreads })
     this.#cells = new JobSignals(threads * groupMax)
     const data = {
-      works: options.jobs,
+      jobs: options.jobs,
       preload: preload.href,
       cells: this.#cells.shared,
       stores,
@@ -279,7 +279,7 @@ export class Pool<J extends JobTable<J>> {
       run.isOverTurn = true
       this.#shareOut()
     }
-    // An interval, because no other event may check later whether the job has used most time.
+    // Repeats, because possibly no other event checks later which job has used most time.
     clearInterval(job.turnTimer)
     job.turnTimer = setInterval(end, turnMs * 2 ** job.turns++)
   }

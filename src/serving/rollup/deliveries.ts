@@ -78,5 +78,5 @@ export function isOld(
 /** The rejection of a transaction that {@link isOld}. */
 export function rejectionOfOld({ waitingMsMax }: WaitLimit): Rejection {
   const seconds = Math.round(waitingMsMax / 1000)
-  return { code: undefined, text: `expired: no word of the sequencer within ${seconds} s` }
+  return { code: undefined, text: `expired: no verdict of the sequencer within ${seconds} s` }
 }

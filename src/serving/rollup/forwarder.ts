@@ -185,7 +185,7 @@ export class Forwarder {
     const state = this.#stateOf(lane)
     // Once another process sends, this forwarder will be stopped.
     if (state.failures++ === 0 && !this.#isStopped && !(error instanceof FencedError))
-      this.#options.log(`a submission could not be brought forward: ${error.message}; trying on`)
+      this.#options.log(`a submission could not be brought forward: ${error.message}; retrying`)
     return this.#retryMs(state.failures)
   }
 
@@ -271,7 +271,7 @@ export class Forwarder {
 
   #noteSilence(key: string, why: string): void {
     this.#silences++
-    if (this.#silences === silencesMax) this.#options.log(`the sequencer does not answer (${why}); trying on`)
+    if (this.#silences === silencesMax) this.#options.log(`the sequencer does not answer (${why}); retrying`)
     this.#turns.noteSilence(key)
   }
 

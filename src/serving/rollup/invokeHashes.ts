@@ -1,7 +1,7 @@
 /**
  * Computes the hash of each submitted transaction once: a repeated submission, by anyone and in any spelling, only
- * takes a digest of its fields. Owns the hashes that are known or under way, and their waiters; whether a duplicate
- * is refused is decided by the queue.
+ * takes a digest of its fields. Owns the hashes that are known or being computed, and their waiters; whether a
+ * duplicate is refused is decided by the queue.
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'

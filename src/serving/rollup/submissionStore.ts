@@ -15,7 +15,7 @@ export type { Lane, Place, SubmissionId } from '../../data/store/node/submission
 export interface Reads {
   /** The rows of a hash that a key submitted, and the sizes of that key. */
   readonly own?: Pick<SubmissionId, 'hash' | 'key'>
-  /** The unsettled rows at a place. */
+  /** The unsettled rows with this sender and nonce. */
   readonly place?: Place
   /** The lane whose first unsettled row is read. */
   readonly first?: Lane

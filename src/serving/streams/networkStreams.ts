@@ -17,7 +17,7 @@ import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../../primitive
 import type { Waiter } from '../../primitives/deferred.js'
 import { FaultError } from '../../primitives/faults.js'
 import { setTimeout } from '../../primitives/timers.js'
-import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
+import { type Task, TimeSlices } from '../../primitives/timeSlices.js'
 import { BlockEvents, type ChainEvent } from './blockEvents.js'
 import type { ChainRequest } from './chainRequest.js'
 import { type KeptEvents, keepEvents } from './eventMessage.js'
@@ -46,7 +46,7 @@ export interface OpenedStream {
 }
 
 /** A subscription to the chain and the block that it has reached. */
-interface Follower extends LiveFollower, Work {
+interface Follower extends LiveFollower, Task {
   /** Not kept up to date while the follower is live; the network's cursor counts then. */
   cursor: ChainCursor
   isLive: boolean

@@ -1,5 +1,5 @@
 import { FaultError } from '../../primitives/faults.js'
-import type { Place, Work } from '../../primitives/timeSlices.js'
+import type { Place, Task } from '../../primitives/timeSlices.js'
 import { type SubscriberPool, type SubscriptionLimits, tooMuch } from './subscriberPool.js'
 
 /**
@@ -38,7 +38,7 @@ const unsentBytesMax = 16 * 1024
  * RequestContext. A subscription begins to send when that request is finished. The transport sends the answer first and
  * then calls `finish()`, so no event comes before the answer with its subscription id.
  */
-export class Subscriber implements Work {
+export class Subscriber implements Task {
   /** Place in a turn of the event loop (see `TimeSlices`). */
   place: Place | undefined
   readonly #subscriptions = new Map<string, OwnedSubscription>()

@@ -1,14 +1,14 @@
 import { FaultError } from '../../primitives/faults.js'
-import { TimeSlices, type Work } from '../../primitives/timeSlices.js'
+import { type Task, TimeSlices } from '../../primitives/timeSlices.js'
 
 export interface SubscriptionLimits {
   /** Subscriptions of one connection at the same time. */
   readonly subscriptionsMax: number
   /** Memory of the subscriptions of one connection, as {@link OwnedSubscription.bytes} counts it. */
   readonly bytesMax: number
-  /** The same for all connections of one key. */
+  /** Memory of the subscriptions of all connections of one key. */
   readonly bytesPerKeyMax: number
-  /** The same for all connections. */
+  /** Memory of the subscriptions of all connections. */
   readonly bytesInAllMax: number
   /** Bytes of events that may wait for a slow reader, per subscription, if the client sets no bound. */
   readonly queueBytesDefault: number
@@ -24,7 +24,7 @@ export interface SubscriptionTotals {
 }
 
 /** A connection whose subscriptions wait for room. */
-interface SlowSubscriber extends Work {
+interface SlowSubscriber extends Task {
   readonly key: string | undefined
   /** Resumes its subscriptions until `isOver`, at least one. */
   resume(isOver: () => boolean): void

@@ -44,7 +44,7 @@ export class SpanExporter {
   readonly #path: string
   #waiting: string[] = []
   #timer: NodeJS.Timeout | undefined
-  /** Undefined while no request is under way. */
+  /** Undefined while no request is being sent. */
   #sending: Promise<void> | undefined
   #abort = new AbortController()
   #isClosing = false

@@ -56,8 +56,8 @@ export function slicesOfBodies(): TimeSlices<Exchange> {
   return new TimeSlices({
     goOn: (exchange) => exchange.readOn(),
     flowOf: ({ keyId }) => keyId,
-    worksMax: bodiesPerTurn,
-    share: { worksMax: Number.POSITIVE_INFINITY, costMax: bytesPerTurn },
+    tasksMax: bodiesPerTurn,
+    share: { tasksMax: Number.POSITIVE_INFINITY, costMax: bytesPerTurn },
   })
 }
 

@@ -291,7 +291,7 @@ export class HttpServer {
     }
   }
 
-  /** Resolves once all requests are answered, also those on their way. */
+  /** Resolves once all requests are answered, also those still arriving. */
   async #allAnswered(): Promise<void> {
     const endMs = performance.now() + quietMsMax
     for (let seen = -1; this.#pool.open > 0 || seen !== this.#routes.lateRequests; ) {

@@ -30,8 +30,8 @@ export class SendSlices {
     goOn: (send) => send.sendOn(),
     flowOf: ({ flow }) => flow,
     msMaxOf: () => sendMsMax,
-    worksMax: sentBytesPerTurn / sentBytesMax,
-    share: { worksMax: Number.POSITIVE_INFINITY, costMax: sentBytesPerTurn },
+    tasksMax: sentBytesPerTurn / sentBytesMax,
+    share: { tasksMax: Number.POSITIVE_INFINITY, costMax: sentBytesPerTurn },
   })
 
   /** Sends a part now if this turn has room for it and no other answer waits; otherwise in a later turn. */

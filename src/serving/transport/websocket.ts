@@ -96,7 +96,7 @@ export class WebSocketServer implements SocketPool {
   readonly slices = new TimeSlices<Socket>({
     goOn: (socket) => socket.onTurn(),
     msMaxOf: () => turnMsMax,
-    share: { worksMax: messagesPerTurn, costMax: bytesPerTurn, msMax: turnMsMax },
+    share: { tasksMax: messagesPerTurn, costMax: bytesPerTurn, msMax: turnMsMax },
   })
   nowMs: number
   readonly #options: WebSocketServerOptions

@@ -270,7 +270,7 @@ function expectAscending(what: string, changes: readonly Change[]): void {
   for (let at = 1; at < changes.length; at++) {
     const [key] = changes[at] as Change
     if (Buffer.compare((changes[at - 1] as Change)[0], key) >= 0) {
-      throw new BlockDiffError(`${what} ${bytesToHex(key)} stands twice or out of order`)
+      throw new BlockDiffError(`${what} ${bytesToHex(key)} is repeated, or out of order`)
     }
   }
 }

@@ -9,8 +9,8 @@ const intervalsMin = 6
 /** Maximum deviation, as a share of an interval: a missed slot adds a whole one, and chance rarely fits so often. */
 const toleranceMax = 1 / 5
 /**
- * The same for the mean interval of heads whose timestamps are regular. On a busy machine the first or the last of them
- * arrives up to two intervals late. Developer nodes give blocks of one moment timestamps a second apart.
+ * Maximum deviation of the mean interval of heads whose timestamps are regular. On a busy machine the first or the last
+ * of them arrives up to two intervals late. Developer nodes give blocks of one moment timestamps a second apart.
  */
 const stampedToleranceMax = 1 / 3
 /** With rare polls heads arrive late. Tolerated delay, as shares of the time between two polls, and of an interval. */
@@ -26,8 +26,8 @@ const retryShareMax = 1 / 4
 /** Early polls in a row after which the wait doubles: the slot may have no block. */
 const retriesMax = 2
 /**
- * The next poll comes earlier by this share of a retry. One of so many polls is then too early, and a head arrives half
- * a retry late on average. If the lag is large, the poll comes earlier by a larger share of the lag.
+ * The next poll comes earlier by this share of a retry. One of 16 polls is then too early, and a head arrives half a
+ * retry late on average. If the lag is large, the poll comes earlier by a larger share of the lag.
  */
 const earlierShare = 1 / 16
 const laggingShare = 1 / 3

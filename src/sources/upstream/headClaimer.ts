@@ -15,8 +15,8 @@ const voteMsMax = 1_000
 const heardMsMin = 10_000
 const unheardMs = 3_000
 /**
- * The same as a number of blocks, if they come at regular times: beside a subscription it is polled after one and a
- * half.
+ * Blocks for which a node's last claim counts, if blocks come at regular times. Beside a subscription the node is
+ * polled after one and a half blocks.
  */
 const heardBlocks = 2.5
 /** Time for which a node loses the lead after no node had its head: the first and the maximum; doubled each time. */

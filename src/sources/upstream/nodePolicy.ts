@@ -52,7 +52,8 @@ const batchSizes = [1, 3, 10, 100, 1_000] as const
  */
 const refusedMs = 600_000
 /**
- * The same for a method that was answered before: one of several nodes behind a front may lack it, or a firewall err.
+ * Time after which a refused method is tried again that the node answered before. One of several nodes behind a front
+ * may lack it, or a firewall may fail.
  */
 const refusedAgainMs = 2_000
 /** Failures in a row of one method, while the node answers others, after which the method counts as refused. */
@@ -217,8 +218,8 @@ export class NodePolicy {
   }
 
   /**
-   * Records a request for fewer requests, in answer to so many calls; `reportedMs` is the pause that the node names.
-   * The batch may have been too large: the second time in a row counts as its refusal.
+   * Records that the node asked for fewer requests, in answer to `calls` calls. `reportedMs` is the pause that it
+   * names. The batch may have been too large: the second time in a row counts as its refusal.
    */
   busy(calls: number, reportedMs?: number): void {
     this.failed()
@@ -245,7 +246,7 @@ export class NodePolicy {
     if (this.isAnswering === false) return true
     this.isAnswering = false
     this.outages++
-    this.#notice(`${this.#name} does not answer (${why}); trying again`)
+    this.#notice(`${this.#name} does not answer (${why}); retrying`)
     return true
   }
 
@@ -286,7 +287,7 @@ export class NodePolicy {
     return batchSizes[this.#sizeAt] as number
   }
 
-  /** Records that a batch of so many calls, at least two, is too large. */
+  /** Records that a batch of `calls` calls, at least two, is too large. */
   batchRefused(calls: number): void {
     this.#sizeRefusedAt = performance.now()
     while (this.#sizeAt > 0 && (batchSizes[this.#sizeAt] as number) >= calls) this.#sizeAt--

@@ -14,8 +14,8 @@ const never = new AbortController().signal
 setMaxListeners(0, never)
 
 /**
- * Ms before the next attempt, after so many that failed. One address may stand for several nodes, and another of them
- * may answer, so each second attempt follows at once.
+ * Milliseconds before the next attempt, after `failed` failed ones. One address may stand for several nodes, and
+ * another of them may answer, so each second attempt follows at once.
  */
 export function backOffMs(failed: number): number {
   if (failed % 2 === 1) return 0

@@ -43,7 +43,7 @@ const vagueCodes: ReadonlySet<number> = new Set([-32000, -32603])
 const answerWords = /not found|unknown|missing|pruned|unavailable|no state|revert|gas\b|funds/i
 
 interface Waiting extends Call {
-  /** Another each time that it is sent again. */
+  /** Id of the request; differs each time that the call is sent. */
   id: number
   readonly answer: Deferred<unknown>
   readonly timer: NodeJS.Timeout

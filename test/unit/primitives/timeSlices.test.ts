@@ -4,18 +4,18 @@ import {
   countTurns,
   Share,
   type SliceOptions,
+  type Task,
   TimeSlices,
-  type Work,
 } from '../../../src/primitives/timeSlices.js'
 import { shareKept } from './youngObjects.js'
 
-interface NamedWork extends Work {
+interface NamedTask extends Task {
   readonly flow: string
   readonly bytes?: number
   readonly name: string
 }
 
-const work = (name: string, bytes = 0): NamedWork => ({
+const task = (name: string, bytes = 0): NamedTask => ({
   flow: name[0] as string,
   bytes,
   name,
@@ -26,15 +26,15 @@ const work = (name: string, bytes = 0): NamedWork => ({
 countTurns(Number.MAX_SAFE_INTEGER)
 
 /** Slices that record their work and refusals, by turn of the event loop. */
-function noting(options: Partial<SliceOptions<NamedWork>> = {}) {
+function noting(options: Partial<SliceOptions<NamedTask>> = {}) {
   const done: string[] = []
   const refused: string[] = []
-  const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
+  const slices: TimeSlices<NamedTask> = new TimeSlices<NamedTask>({
     goOn: ({ name }, hasTurn) => void (hasTurn ? done : refused).push(name),
     flowOf: ({ flow }) => flow,
     ...options,
   })
-  const wait = (name: string, bytes?: number) => slices.wait(work(name, bytes))
+  const wait = (name: string, bytes?: number) => slices.wait(task(name, bytes))
   /** The work of each turn until none waits, without turns of other parts of the process. */
   const turns = async () => {
     const found: string[][] = []
@@ -55,18 +55,18 @@ t.test('flows take turns, and each keeps its order', async (t) => {
 })
 
 t.test(
-  'nothing goes on before sockets were polled, and a work that waits again has a later turn',
+  'nothing goes on before sockets were polled, and a task that waits again has a later turn',
   async (t) => {
     const seen: string[] = []
     let times = 0
-    const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
-      goOn: (work) => {
-        seen.push(work.name)
-        if (++times < 3) slices.wait(work)
+    const slices: TimeSlices<NamedTask> = new TimeSlices<NamedTask>({
+      goOn: (task) => {
+        seen.push(task.name)
+        if (++times < 3) slices.wait(task)
       },
-      worksMax: 1,
+      tasksMax: 1,
     })
-    slices.wait(work('x'))
+    slices.wait(task('x'))
     t.same(seen, [])
     for (let turn = 1; turn <= 3; turn++) {
       await nextTurn()
@@ -76,18 +76,18 @@ t.test(
   },
 )
 
-t.test('without a limit of time a turn has so many works', async (t) => {
-  const { wait, turns } = noting({ worksMax: 2, flowOf: () => '' })
+t.test('without a limit of time a turn ends after a number of tasks', async (t) => {
+  const { wait, turns } = noting({ tasksMax: 2, flowOf: () => '' })
   for (const name of ['a', 'b', 'c', 'd', 'e']) wait(name)
   t.same(await turns(), [['a', 'b'], ['c', 'd'], ['e']])
 })
 
-t.test('a work that waits already keeps its place, and one that is forgotten does not go on', async (t) => {
+t.test('a task that waits already keeps its place, and one that is forgotten does not go on', async (t) => {
   const { slices, done, refused, turns } = noting()
-  const one = work('a1')
-  const two = work('a2')
-  const three = work('a3')
-  for (const work of [one, two, three, one]) t.ok(slices.wait(work))
+  const one = task('a1')
+  const two = task('a2')
+  const three = task('a3')
+  for (const task of [one, two, three, one]) t.ok(slices.wait(task))
   slices.forget(two)
   slices.forget(two)
   await turns()
@@ -109,7 +109,7 @@ t.test('beyond the memory that may wait, the newest of the flow with the most is
 
 t.test('what is forgotten or has gone on leaves its memory to others', async (t) => {
   const { slices, wait, turns } = noting({ bytesOf: ({ bytes = 0 }) => bytes, bytesMax: 100 })
-  const first = work('a1', 100)
+  const first = task('a1', 100)
   t.ok(slices.wait(first))
   slices.forget(first)
   t.ok(wait('a2', 100))
@@ -118,8 +118,8 @@ t.test('what is forgotten or has gone on leaves its memory to others', async (t)
   slices.close()
 })
 
-t.test('a share is used up by works or by cost, and is whole again in the next turn', async (t) => {
-  const { slices } = noting({ share: { worksMax: 3, costMax: 10 } })
+t.test('a share is used up by tasks or by cost, and is whole again in the next turn', async (t) => {
+  const { slices } = noting({ share: { tasksMax: 3, costMax: 10 } })
   const byWorks = new Share()
   t.same(
     [1, 1, 1, 1].map((cost) => slices.take(byWorks, cost)),
@@ -137,7 +137,7 @@ t.test('a share is used up by works or by cost, and is whole again in the next t
 })
 
 t.test('a share is used up for all once the time of a turn is, and whole again in the next', async (t) => {
-  const { slices } = noting({ share: { worksMax: 10, costMax: 10, msMax: 2 } })
+  const { slices } = noting({ share: { tasksMax: 10, costMax: 10, msMax: 2 } })
   const one = new Share()
   const two = new Share()
   t.ok(slices.take(one, 1))
@@ -161,11 +161,11 @@ t.test('time that work took which never waited counts in its turn', async (t) =>
 })
 
 t.test(
-  'what comes first in each turn is called as long as it asks for another, and one work has its turn beside it',
+  'what comes first in each turn is called as long as it asks for another, and one task has its turn beside it',
   async (t) => {
     const calls: string[] = []
     let left = 3
-    const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
+    const slices: TimeSlices<NamedTask> = new TimeSlices<NamedTask>({
       goOn: ({ name }) => calls.push(name),
       msMaxOf: () => 0,
       onTurn: () => {
@@ -173,8 +173,8 @@ t.test(
         return --left > 0
       },
     })
-    slices.wait(work('a'))
-    slices.wait(work('b'))
+    slices.wait(task('a'))
+    slices.wait(task('b'))
     for (let turn = 0; turn < 6; turn++) await nextTurn()
     t.same(calls, ['first', 'a', 'first', 'b', 'first'])
     slices.next()
@@ -192,9 +192,9 @@ t.test('a closed one does nothing more', async (t) => {
 })
 
 t.test('what has gone on is no longer in memory after the next collection of young objects', async (t) => {
-  const slices = new TimeSlices<Work & { readonly content: readonly object[] }>({
+  const slices = new TimeSlices<Task & { readonly content: readonly object[] }>({
     goOn: () => undefined,
-    worksMax: 1,
+    tasksMax: 1,
   })
   const kept = shareKept((content, index) => {
     slices.wait({ place: undefined, content })
@@ -204,11 +204,11 @@ t.test('what has gone on is no longer in memory after the next collection of you
   slices.close()
 })
 
-t.test('what follows from a work counts in its turn', async (t) => {
+t.test('what follows from a task counts in its turn', async (t) => {
   const { slices, wait, turns } = noting({
     msMaxOf: () => 1_000,
-    goOn: (work) => {
-      done.push(work.name)
+    goOn: (task) => {
+      done.push(task.name)
       slices.spend(600)
     },
   })
@@ -227,15 +227,15 @@ t.test('what follows from a work counts in its turn', async (t) => {
 t.test('kinds of work that take long have a turn of the event loop each, one after the other', async (t) => {
   const seen: string[] = []
   const kindOf = (name: string, ms: number) => {
-    const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
+    const slices: TimeSlices<NamedTask> = new TimeSlices<NamedTask>({
       goOn() {
         seen.push(name)
         for (const until = performance.now() + ms; performance.now() < until; );
       },
       msMaxOf: () => 0,
     })
-    slices.wait(work(name))
-    slices.wait(work(name))
+    slices.wait(task(name))
+    slices.wait(task(name))
   }
   kindOf('a', 5)
   kindOf('b', 0)
@@ -258,7 +258,7 @@ t.test('kinds of work that take long have a turn of the event loop each, one aft
 t.test('while a thread is cold its turns are a quarter as long', async (t) => {
   const workMs = 0.2
   const msMax = 4
-  const slices: TimeSlices<NamedWork> = new TimeSlices<NamedWork>({
+  const slices: TimeSlices<NamedTask> = new TimeSlices<NamedTask>({
     goOn: () => {
       inTurn++
       const endsAt = performance.now() + workMs
@@ -270,7 +270,7 @@ t.test('while a thread is cold its turns are a quarter as long', async (t) => {
   const most = async () => {
     let found = 0
     for (let turn = 0; turn < 100; turn++) {
-      for (let each = 0; each < msMax / workMs; each++) slices.wait(work('a'))
+      for (let each = 0; each < msMax / workMs; each++) slices.wait(task('a'))
       inTurn = 0
       await nextTurn()
       found = Math.max(found, inTurn)
@@ -282,6 +282,6 @@ t.test('while a thread is cold its turns are a quarter as long', async (t) => {
   const cold = await most()
   countTurns(Number.MAX_SAFE_INTEGER)
   const warm = await most()
-  t.ok(cold <= msMax / 4 / workMs, `${cold} works in a cold turn`)
+  t.ok(cold <= msMax / 4 / workMs, `${cold} tasks in a cold turn`)
   t.ok(warm > msMax / 4 / workMs, `${warm} in a warm one`)
 })

@@ -34,7 +34,7 @@ function feesOf({ l1Fee, gasUsed, operatorFeeScalar, operatorFeeConstant }: Json
   return l1 + (isJovian ? gas * scalar * 100n : (gas * scalar) / 1_000_000n) + constant
 }
 
-/** The same with one member less, another one each time. */
+/** The result without one member, a different one in each turn. */
 function changed(result: unknown, turn: number): unknown {
   if (typeof result !== 'object' || result === null) return '0x77'
   const names = Object.keys(result)

@@ -185,7 +185,7 @@ t.test('what a killed run left is named', async (t) => {
   mkdirSync(`${backup}.unfinished`)
   t.match(await runHere(['backup', backup, '--data', data]), {
     status: 1,
-    err: /backup\.unfinished is of a run that goes on or was killed; if none goes on, remove it/,
+    err: /backup\.unfinished belongs to a copy that is running or was killed; if none is running, remove it/,
   })
   t.strictSame(readdirSync(folder).sort(), ['backup.unfinished', 'data'])
 })

@@ -99,7 +99,7 @@ t.test(
       })
       t.match(
         refused.said.err,
-        /"msg":"[^"]*the feed does not go on from this store, which ends with block [04]:/,
+        /"msg":"[^"]*the feed does not continue from this store, which ends with block [04]:/,
       )
       await refused.stop()
       const copy = join(folder, 'copy')

@@ -76,7 +76,7 @@ t.test(
     t.equal(below.error?.code, 4444)
     const bare = await member('bare', feed)
     await waitFor('the sentence', () =>
-      /the feed does not go on from this store, which ends with block 0/.test(bare.said.err),
+      /the feed does not continue from this store, which ends with block 0/.test(bare.said.err),
     )
   },
 )

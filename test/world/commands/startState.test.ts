@@ -308,7 +308,7 @@ t.test('the same import once more changes nothing, another one is refused', asyn
   t.match(wrong.err, /the newest header is block 100 .*, not 0x/)
   const elsewhere = importWords(other, await exported(other))
   elsewhere[elsewhere.indexOf(nameOf(other))] = nameOf(start)
-  t.match((await runHere(elsewhere)).err, /is there already, and begins elsewhere/)
+  t.match((await runHere(elsewhere)).err, /exists already, and begins at another block/)
   t.match(
     (await runHere(['import', '--data', data, '--network', 'n', '--header', files.header, chainPath])).err,
     /--header is of the block of a state; name that with --state FILE/,

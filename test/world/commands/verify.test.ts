@@ -83,7 +83,7 @@ t.test('a check that something ends says nothing of the store, unless it crashed
   for (const [signal, said] of [
     [
       'SIGKILL',
-      /was ended \(SIGKILL\), perhaps for lack of memory, which says nothing of the store; run it again/,
+      /was ended \(SIGKILL\), perhaps for lack of memory, so the store was not checked; run it again/,
     ],
     ['SIGTERM', /was ended \(SIGTERM\)/],
     ['SIGABRT', /broke off \(SIGABRT\): either Node.js had too little memory, or the store is damaged/],

@@ -142,7 +142,7 @@ t.test('bodies, batches and connections are bounded', async (t) => {
     sockets.push(socket)
     await once(socket, 'connect')
   }
-  // A silent connection gives its place to a client.
+  // A new client replaces a silent connection.
   const [first] = sockets as [Socket]
   const ended = once(first, 'close')
   t.equal((await node.send(chainIdCall)).status, 200)

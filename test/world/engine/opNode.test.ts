@@ -14,7 +14,7 @@ import { startEngine } from '../../service/engineNode.js'
 
 interface Exchange {
   readonly side: 'sequencer' | 'verifier'
-  /** Place of the exchange in its recording. */
+  /** Index of the exchange in its recording. */
   readonly n: number
   readonly method: string
   readonly params?: readonly unknown[]

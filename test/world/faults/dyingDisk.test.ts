@@ -1,4 +1,7 @@
-/** A disk that fails a write ends the process, in order. Earlier answers are there for the next process. */
+/**
+ * After a failed write to the disk, the process stops as after SIGTERM. The next process has all data that was answered
+ * before.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

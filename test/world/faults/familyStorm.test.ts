@@ -27,7 +27,7 @@ const fastMs = 100
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The same with a digit of one of its members changed. */
+/** The value with one changed digit in one of its members. */
 function spoilt(value: unknown, dice: Dice): unknown {
   if (Array.isArray(value)) {
     const at = dice.throw(value.length)

@@ -1,4 +1,4 @@
-/** A gateway with nodes that fail, err and lie: its clients get a right answer, or an error in time. */
+/** A gateway with nodes that fail, make mistakes and lie. Its clients get a right answer, or an error in time. */
 import t, { type Test } from 'tap'
 import { testAddresses } from '../../ingest/chainMaker.js'
 import { makeFolder } from '../../library/folder.js'

@@ -13,7 +13,7 @@ const kills = Number(process.env.KILLS ?? 1)
 /** Submissions at the same time. */
 const clients = 40
 const senders = 50
-/** Answers of each start before it is killed. */
+/** Most answers of one process before it is killed. */
 const answersMax = 200
 
 /** One in ten connections is lost, before or after the sequencer has taken the transaction. */

@@ -69,7 +69,7 @@ t.test('a job that gave its thread up begins anew and comes to its result', asyn
     isDone = true
     return result
   })
-  // A key for each, so that none has used time before.
+  // Each job has a key of its own, so that no key has used time before.
   let victims = 0
   while (!isDone && victims < 10) {
     t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)

@@ -219,7 +219,7 @@ for (const [where, open] of await queueStores(t)) {
     await sweep()
     t.match(await queue.queue.readRow(behind, attackerId), {
       state: 'REJECTED',
-      rejection: { text: 'expired: no word of the sequencer within 60 s' },
+      rejection: { text: 'expired: no verdict of the sequencer within 60 s' },
     })
     await waitFor('it to be accepted', async () => (await stateOf(queue, waiting, victimId)) === 'ACCEPTED')
   })

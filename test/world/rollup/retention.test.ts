@@ -19,7 +19,7 @@ for (const [where, open] of await queueStores(t)) {
     await queue.sweep(now + 61_000)
     t.strictSame((await queue.readRow(hash))?.rejection, {
       code: undefined,
-      text: 'expired: no word of the sequencer within 60 s',
+      text: 'expired: no verdict of the sequencer within 60 s',
     })
     t.match(queue.counts(), { waiting: 0, waitingBytes: 0, settled: 1 })
     t.equal((await queue.readTransaction(hash))?.nonce, '0x0')
@@ -116,7 +116,7 @@ for (const [where, open] of await queueStores(t)) {
         return (await sequencer.report()).asked.filter((each) => each === hash).length >= 2
       })
       await reaches(hash, end)
-      const text = 'expired: no word of the sequencer within 0 s'
+      const text = 'expired: no verdict of the sequencer within 0 s'
       t.strictSame(
         (await queue.readRow(hash))?.rejection,
         end === 'ACCEPTED' ? undefined : { code: undefined, text },

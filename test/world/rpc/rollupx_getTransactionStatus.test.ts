@@ -28,7 +28,7 @@ t.test('received, over a restart, until it is too old', async (t) => {
   })
   t.strictSame(expired, {
     finality_status: 'REJECTED',
-    failure_reason: 'expired: no word of the sequencer within 1 s',
+    failure_reason: 'expired: no verdict of the sequencer within 1 s',
     queue_status: 'REJECTED',
   })
   await short.stop()

@@ -26,7 +26,7 @@ export function writeNumber(target: Uint8Array, number: number, at: number): num
 export function readNumber(source: Uint8Array, at: number): number {
   const bytes = source[at]
   if (bytes === undefined || bytes > numberBytesMax || at + bytes >= source.length) {
-    throw new RangeError('a row does not begin with the number of a block')
+    throw new RangeError('a row does not begin with a block number')
   }
   let number = 0
   for (let place = at + 1; place <= at + bytes; place++) number = number * 256 + (source[place] as number)

@@ -70,7 +70,7 @@ function numberOf(row: Uint8Array): number {
   let number = 0
   const end = 1 + ((row[0] as number) & lengthMask)
   for (let at = 1; at < end; at++) number = number * 256 + (row[at] as number)
-  if (!(end < row.length)) throw new RangeError('a row does not begin with the number of a block')
+  if (!(end < row.length)) throw new RangeError('a row does not begin with a block number')
   return number
 }
 

@@ -267,7 +267,7 @@ function readNibbles(content: Uint8Array, count: number): Uint8Array {
   return nibbles
 }
 
-/** Set of 16 children. */
+/** A set of children, two bytes: bit n is set if there is a child n. */
 export function readSet(bytes: Uint8Array, at: number): number {
   return ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
 }

@@ -12,7 +12,7 @@ const socket = connect(path)
       case 'ECONNREFUSED':
         process.exitCode = holderStatus.nobodyListens
         return
-      // The holder has more connections waiting than the system keeps for it.
+      // The listen queue of the holder is full.
       case 'EAGAIN':
         process.exitCode = holderStatus.listens
         return

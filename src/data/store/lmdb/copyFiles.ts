@@ -151,7 +151,7 @@ export function draftFolder(name: string): FolderDraft {
     const { code } = error as NodeJS.ErrnoException
     throw new OperatorError(
       code === 'EEXIST'
-        ? `${path} is of a run that goes on or was killed; if none goes on, remove it`
+        ? `${path} belongs to a copy that is running or was killed; if none is running, remove it`
         : `cannot make the folder ${path} (${code}); check the path and its permissions`,
     )
   }

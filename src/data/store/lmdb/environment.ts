@@ -215,7 +215,10 @@ export async function commitBatch(environment: RootDatabase, path: string, write
   await settled(environment, path, () => environment.batch(write))
 }
 
-/** The same, but `write` runs in this thread, in a later turn of the event loop, within a transaction of its own. */
+/**
+ * Like {@link commitBatch}, but `write` runs in this thread, in a later turn of the event loop, within a transaction of
+ * its own.
+ */
 export async function commitLater(environment: RootDatabase, path: string, write: () => void): Promise<void> {
   await settled(environment, path, () => environment.childTransaction(write))
 }

@@ -46,7 +46,7 @@ export function payWithdrawals(kernel: Kernel, withdrawals: readonly RlpItem[]):
       (bytes) => bytes !== undefined && bytes.length <= 8 && bytes[0] !== 0,
     )
     if (fields.length !== 4 || !areIntegers || address?.length !== 20 || amount === undefined) {
-      throw new InvalidBlockError(`withdrawal ${index} is none`)
+      throw new InvalidBlockError(`withdrawal ${index} is malformed`)
     }
     const account = kernel.account(address)
     kernel.see(account)

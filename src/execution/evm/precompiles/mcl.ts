@@ -72,7 +72,7 @@ const mapToMode = 5
 /** The library's initial memory (2 MiB, half of it for its own data), and space for {@link itemsMax} items. */
 const memoryPages = 40
 
-/** Items of a sum or product computed at a time: more are hardly faster, and the watch is checked between. */
+/** Items of a sum or product computed at a time: more are hardly faster, and the watch is checked after each batch. */
 export const itemsMax = 128
 
 export class Mcl {

@@ -56,7 +56,7 @@ export interface SentTransaction {
   readonly cost: bigint
   /** EIP-2718 bytes, or a list for legacy ones; with its blobs. */
   readonly raw: Uint8Array
-  /** The same as in a block, without blobs. */
+  /** Its bytes in a block, without blobs. */
   readonly bytes: Uint8Array
 }
 

@@ -31,7 +31,7 @@ export interface RunInput {
 export interface TransactionOutcome extends Omit<FrameOutcome, 'gasLeft' | 'refund'> {
   /** Gas that its sender pays for: after refunds, at least the floor. */
   readonly gasUsed: bigint
-  /** The same before refunds. */
+  /** Gas used before refunds. */
   readonly gasSpent: bigint
   /** Gas that counts for its block besides state gas; EIP-7778 takes it before refunds. */
   readonly executionGas: bigint

@@ -11,7 +11,10 @@ import { bodyUnits, bytesPerUnit, unitsMin, unitsPerMs } from './price.js'
 /** The spending limits of a caller; see `access/meter.ts`. */
 export interface Allowance {
   readonly unitsPerSecond: number
-  /** Takes `units` for so many requests and returns 0; or returns the milliseconds until they can be paid. */
+  /**
+   * Takes `units` for `requests` requests and returns 0. If they cannot be paid, it returns the milliseconds until they
+   * can.
+   */
   charge(units: number, requests?: number): number
   /** The limit that refused the last charge, unless it was the units per second. */
   readonly exceededLimit?:

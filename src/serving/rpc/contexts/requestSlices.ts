@@ -3,7 +3,7 @@
  * work of one turn shares a time limit (primitives/timeSlices.ts); the work itself decides where it may pause.
  */
 import { FaultError } from '../../../primitives/faults.js'
-import { TimeSlices, type Work } from '../../../primitives/timeSlices.js'
+import { type Task, TimeSlices } from '../../../primitives/timeSlices.js'
 import type { RequestContext } from './requestContext.js'
 
 /**
@@ -20,7 +20,7 @@ const waitingBytesMax = 64 * 2 ** 20
 /** Memory counted for a request in addition to its body: 64 Ki requests without a body may wait. */
 const waitingBytes = 1_024
 
-interface WaitingRequest extends Work {
+interface WaitingRequest extends Task {
   readonly keyId: string
   readonly bytes: number
   readonly msMax: number
@@ -28,7 +28,7 @@ interface WaitingRequest extends Work {
 }
 
 const slices = new TimeSlices<WaitingRequest>({
-  goOn: (work, hasTurn) => work.goOn(hasTurn),
+  goOn: (task, hasTurn) => task.goOn(hasTurn),
   flowOf: ({ keyId }) => keyId,
   bytesOf: ({ bytes }) => bytes + waitingBytes,
   bytesMax: waitingBytesMax,

@@ -12,7 +12,7 @@ import type { Json, MethodRelay, Param, ReportedAnswer, ReportedAnswers, RpcNetw
 import { type Member, noRoom } from './batch.js'
 import type { RpcRequest } from './rpcRequest.js'
 
-/** The same as for a transaction, which is passed on as well. */
+/** The price of a transaction, which is passed on as well. */
 const relayUnits = 50
 
 /** A subscription ends with its connection, and callers share those to upstreams. */

@@ -203,7 +203,7 @@ function blockHistory(chain: ChainView, number: number, { percentiles }: Range):
   const isPending = number > chain.head.number
   const { hash } = isPending ? chain.head : knownBlock(chain, { kind: 'number', number }, 1)
   const header = isPending ? chain.pendingHeader() : chain.readHeader(hash)
-  if (header === undefined) throw new Error(`block ${number} is below the head and not there`)
+  if (header === undefined) throw new Error(`block ${number} is below the head, but missing`)
   const fees = blockFees(header, chain.schedule)
   if (percentiles.length === 0) return { header, fees, tips: [] }
   const executed = isPending ? undefined : chain.readExecuted(hash)

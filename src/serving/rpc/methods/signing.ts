@@ -43,7 +43,7 @@ async function askSigner(
   const owner = bytesToHex(account)
   if (!signsForAccounts || upstreamCalls === undefined) {
     throw messageRefused(
-      `unknown account ${owner}: this node signs for nobody here; sign elsewhere, and send it with eth_sendRawTransaction`,
+      `unknown account ${owner}: this node has no key for it; sign elsewhere, and send it with eth_sendRawTransaction`,
     )
   }
   const sent = JSON.stringify([owner, ...params])

@@ -25,7 +25,7 @@ export interface VerifiedRead {
   run(network: Network, params: readonly unknown[], context: RequestContext): Json | Promise<Json>
 }
 
-/** The same walk down two tries as for `eth_getProof`. */
+/** Reads two tries, as `eth_getProof` does. */
 const statePrice = 25
 /** Builds the trie of all transactions or all receipts of a block: 2 ms and 7 ms for 200. */
 const transactionPrice = 200

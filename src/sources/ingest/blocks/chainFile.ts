@@ -97,7 +97,7 @@ async function isGzip(path: string): Promise<boolean> {
   return first === 0x1f && second === 0x8b
 }
 
-/** Up to so many bytes at the start of a file. Rejects with {@link ChainFileError}. */
+/** Up to `count` bytes at the start of a file. Rejects with {@link ChainFileError}. */
 export async function firstBytes(path: string, count: number): Promise<Uint8Array> {
   let file: Awaited<ReturnType<typeof open>>
   try {

@@ -45,8 +45,8 @@ export type RecoveryReady = 'ready'
 export type RecoveryEnd = 'end'
 
 /**
- * Yields the same blocks in the same order, each with a recovery of its keys under way. There is none for a stored
- * block, or while the thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is
+ * Yields the same blocks in the same order, each with a running recovery of its keys. A stored block has none, and no
+ * block has one while the thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is
  * started on one core, nor before `bytesBefore` bytes of blocks; pass 0 if many blocks will come.
  */
 export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(

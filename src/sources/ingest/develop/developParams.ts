@@ -20,7 +20,7 @@ export function word(value: unknown, index: number): bigint {
   return found
 }
 
-/** The same as 32 bytes. */
+/** A whole number of up to 32 bytes, padded to 32. */
 export function wordBytes(value: unknown, index: number): Uint8Array {
   return padLeft(toMinimalBytes(word(value, index)), 32)
 }

@@ -66,7 +66,7 @@ export class DeveloperCalls implements SourceCalls {
   readonly #maker: BlockMaker
   readonly #clock: ChainClock
   readonly #signing: AccountSigning
-  /** Another one after each start. */
+  /** Differs after each start. */
   readonly #instanceId = bytesToHex(randomBytes(32))
 
   /** `accounts`: number of accounts of the well-known mnemonic that the chain signs for. */

@@ -16,7 +16,7 @@ export class IncludedBlobs {
     this.#bytesMax = bytesMax
   }
 
-  /** Keeps the blobs of a transaction; the oldest ones leave where there is no room. */
+  /** Keeps the blobs of a transaction; the oldest ones are dropped if there is no room. */
   add({ hash, raw }: SentTransaction): void {
     const key = latin1Key(hash)
     if (this.#sent.has(key)) return

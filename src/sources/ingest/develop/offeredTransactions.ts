@@ -16,7 +16,7 @@ export interface Amounts {
   readonly bytes: number
   /** Blob gas where a fork computes it from the bytes of transactions; otherwise 0. */
   readonly footprint: bigint
-  /** Estimated bytes in a batch on L1; 0 where there are no batches. */
+  /** Estimated bytes in a batch on L1; 0 on a chain without batches. */
   readonly dataBytes: bigint
 }
 

@@ -31,7 +31,7 @@ export class WaitingTransactions {
   readonly #includedBlobs = new IncludedBlobs(includedBlobsBytesMax)
   #bytes = 0
   #arrivals = 0
-  /** Another one after each change. */
+  /** Differs after each change. */
   version = 0
 
   constructor(accountOf: AccountOf) {

@@ -260,7 +260,7 @@ class ConsensusCalls implements SourceCalls {
     this.#say = say
   }
 
-  /** Refuses further calls. Resolves when none is under way. */
+  /** Refuses further calls. Resolves when no call is running. */
   async end(): Promise<void> {
     this.#hasEnded = true
     void this.#announcements.close()

@@ -12,7 +12,7 @@ import type { HeaderLink, UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 export interface GapLink extends BlockLink {
   /** Root of the beacon block that has it as its payload, as the block above names it; undefined if none does. */
   readonly root: Hash32 | undefined
-  /** The same for its parent. From Cancun on its own hash proves it (EIP-4788). */
+  /** Root of the beacon block that has its parent as payload. From Cancun on its own hash proves it (EIP-4788). */
   readonly parentRoot: Hash32 | undefined
 }
 

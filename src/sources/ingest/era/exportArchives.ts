@@ -126,7 +126,7 @@ export async function* exportArchives(
         ? await writeEra(store, draft, network, first, blocks)
         : await writeRlp(store, draft, `${network}-${first}-${last}.rlp`, blocks)
       const path = join(folder, name)
-      if (existsSync(path)) throw new OperatorError(`${path} is there already; name another folder`)
+      if (existsSync(path)) throw new OperatorError(`${path} exists already; name another folder`)
       renameSync(draft, path)
       yield { path, first, last }
     } finally {

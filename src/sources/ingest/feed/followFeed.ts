@@ -230,7 +230,7 @@ export class FeedFollower {
     const network = basename(folder)
     const dataDir = dirname(dirname(folder))
     return new OperatorError(
-      `the feed does not go on from this store, which ends with block ${this.#store.readHead()?.number}: the writer ` +
+      `the feed does not continue from this store, which ends with block ${this.#store.readHead()?.number}: the writer ` +
         'keeps only its newest blocks there (retainBlocks). Begin with a copy of the store of another process on this ' +
         `feed: there run "tidegate snapshot --network ${network} FOLDER" (with its --config or --data), and bring FOLDER ` +
         `here; then stop this process, run "rm -r ${folder}" and "tidegate restore FOLDER --data ${dataDir}", and start ` +

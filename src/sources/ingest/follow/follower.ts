@@ -85,7 +85,7 @@ export class Follower {
   #news: Deferred<void> = defer()
   /** The node that had our head and denies it, and the time since when. */
   #denial: { readonly hash: string; readonly upstream: Upstream; readonly since: number } | undefined
-  /** Whether the claimed head is below ours, so its node must be asked again for ours. */
+  /** Whether the claimed head is below the stored one, so its node must be asked again for the stored one. */
   #isBehind = false
   /** Whether the claimed head was not imported yet since the start, or since it was far away. */
   #isLate = true
@@ -217,7 +217,7 @@ export class Follower {
     return 'again'
   }
 
-  /** The claimed head is ours. */
+  /** The claimed head is stored. */
   #noteImported(): void {
     this.#isLate = false
     this.#reportHead()
@@ -401,8 +401,9 @@ export class Follower {
   }
 
   /**
-   * The leading head is a block below ours. Its node may be behind, briefly or for long, or be one of several at its
-   * address. But if it had our head, and denies it for a while, it went back (`evm_revert`), and so do we.
+   * The leading head is a block below the stored one. Its node may be behind, briefly or for long, or be one of several
+   * at its address. But if it had the stored head, and denies it for a while, it was reverted (`evm_revert`), and the
+   * store is unwound, too.
    */
   async #lookBack(claim: HeadClaim, upstream: Upstream): Promise<Next> {
     this.#isBehind = true

@@ -59,7 +59,7 @@ export async function genesisOfNode(
       } catch (error) {
         if (error instanceof OperatorError) throw error
         if (error instanceof NodeError || error instanceof BlockJsonError) {
-          throw new OperatorError(`upstream ${upstream.name} does not say its genesis: ${error.message}`)
+          throw new OperatorError(`upstream ${upstream.name} does not report its genesis: ${error.message}`)
         }
         if (signal.aborted) throw new OperatorError(`stopped before upstream ${upstream.name} answered`)
         if (upstream === upstreams.at(-1)) await pause(retryMs, signal)

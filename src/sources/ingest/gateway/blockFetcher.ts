@@ -182,8 +182,8 @@ export class BlockFetcher {
   }
 
   /**
-   * Receipts of a block, proved; undefined if no node has them. The request is sent at once, even while the block is
-   * still on its way.
+   * Receipts of a block, proved; undefined if no node has them. The request is sent at once, even before the block has
+   * arrived.
    */
   async readReceipts(
     hash: Hash32,

@@ -344,8 +344,8 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   /**
-   * Proves the data in use after a block that may be still on its way; requested in the same turn. Data that cannot be
-   * proved is left out. Never rejects.
+   * Proves the data in use after a block, which may not have arrived yet. Requests it in the same turn. Data that
+   * cannot be proved is left out. Never rejects.
    */
   async readHot(
     hash: Hash32,

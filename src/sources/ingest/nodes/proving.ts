@@ -14,7 +14,7 @@ import { LackError, LieError, MalformedError, MovedError, NotProvedError } from 
 
 export type Asking = Pick<Upstreams, 'ask' | 'candidates' | 'count' | 'quorum'>
 
-/** Least number of nodes that must deny a block or transaction, if there are so many. */
+/** Least number of nodes that must deny a block or transaction; all nodes, if there are fewer. */
 const denialsMin = 2
 
 /**
@@ -238,7 +238,7 @@ export class Proving {
         reason = error.message
       }
       const { node } = attempt
-      if (node === undefined) throw new Error('nobody was asked')
+      if (node === undefined) throw new Error('no node was asked')
       passed.add(node)
       isDenied ||= found === undefined && reason === undefined
       yield { node, found, reason, isUnproved }

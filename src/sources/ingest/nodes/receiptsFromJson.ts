@@ -60,7 +60,7 @@ export function requireReceiptForm(row: Uint8Array): void {
 /** The integer of a hex quantity. Throws {@link MalformedError}. */
 export function quantityOf(value: unknown): bigint {
   const integer = parseQuantity(value)
-  if (integer === undefined) throw new MalformedError('a number that is none')
+  if (integer === undefined) throw new MalformedError('a malformed number')
   return integer
 }
 

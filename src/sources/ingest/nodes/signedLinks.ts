@@ -4,7 +4,9 @@ import { OperatorError } from '../../../primitives/faults.js'
 import type { BlockLink } from '../blocks/block.js'
 import type { UpstreamBlocks } from './upstreamBlocks.js'
 
-/** Most blocks between ours and the signed one, whose hashes wait in memory: 32 MB, four months of Ethereum. */
+/**
+ * Most blocks between the stored head and the signed one, whose hashes wait in memory: 32 MB, four months of Ethereum.
+ */
 const linksMax = 1_000_000
 /** Headers per request. */
 const linkBatch = 64
@@ -28,7 +30,7 @@ export class SignedLinks {
   async from(first: number, signed: BlockLink): Promise<ReadonlyMap<number, Hash32> | undefined> {
     if (signed.number - first >= linksMax) {
       throw new OperatorError(
-        `the signed block ${signed.number} is more than ${linksMax} blocks above ours; begin with a newer store`,
+        `the signed block ${signed.number} is more than ${linksMax} blocks above the stored head; begin with a newer store`,
       )
     }
     for (const number of this.#hashes.keys()) {

@@ -308,7 +308,7 @@ class StateFetch {
       const bytes = bytesOfHex(value, hashBytes)
       const hash = slot && keccak256(slot)
       if (hash === undefined || bytes === undefined || bytesToHex(hash) !== reported.toLowerCase())
-        throw wrong(upstream.name, `it reports slot ${reported} of account ${address}, which is none`)
+        throw wrong(upstream.name, `it reports slot ${reported} of account ${address}, which is not a slot`)
       return { hash, slot: bytesToHex(slot as Uint8Array), value: trimLeft(bytes) }
     })
     slots.sort((a, b) => Buffer.compare(a.hash, b.hash))
@@ -348,7 +348,7 @@ function readAccount(name: string, json: Readonly<Record<string, unknown>>, node
   const isKnown =
     root?.length === hashBytes && /^\d{1,78}$/.test(balance ?? '') && /^\d{1,20}$/.test(nonce ?? '')
   if (!isKnown || (key && !equalBytes(key, keccak256(bytes))))
-    throw wrong(node, `it reports account ${address}, which is none`)
+    throw wrong(node, `it reports account ${address}, which is not an address`)
   if (codeHash !== undefined && !equalBytes(codeHash, code.length === 0 ? emptyCodeHash : keccak256(code)))
     throw wrong(node, `the code of account ${address} does not have the reported hash`)
   const text =

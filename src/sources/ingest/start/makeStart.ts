@@ -72,7 +72,7 @@ async function beginAt(task: IngestStore, plan: StartPlan, beginning: Beginning)
   if (begun?.start === bytesToHex(first.hash)) return true
   if (begun !== undefined) {
     throw new OperatorError(
-      `the store ${task.storePath} is there already, and begins elsewhere (${begun.start ?? begun.genesis}); load the state into an empty folder`,
+      `the store ${task.storePath} exists already, and begins at another block (${begun.start ?? begun.genesis}); load the state into an empty folder`,
     )
   }
   await nodes?.vouch(first)

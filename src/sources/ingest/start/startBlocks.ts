@@ -94,7 +94,7 @@ export function startBlocks(
       throw new OperatorError(
         `the header of block ${below} (${bytesToHex(last.header.parentHash)}) is missing; name the headers of the ` +
           `${ancestorsMax} blocks before block ${number}, which BLOCKHASH of later ones may ask for: --header takes ` +
-          'chain files too (geth export), and may stand several times',
+          'chain files too (geth export), and may be given several times',
       )
     }
     total -= last.header.difficulty

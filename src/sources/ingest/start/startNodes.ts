@@ -90,7 +90,7 @@ export class StartNodes {
           not.push(error.upstream)
         } else if (error instanceof NoAnswerError) {
           throw (
-            refusal ?? new OperatorError(`${error.message}; run the import again, which goes on from here`)
+            refusal ?? new OperatorError(`${error.message}; run the import again, which continues from here`)
           )
         } else throw error
       }

@@ -44,8 +44,8 @@ export class CallAnswerer {
   }
 
   /**
-   * Refuses every further call. Resolves once none is under way, so that their resources can be closed. End all that
-   * they wait for as well.
+   * Refuses every further call. Resolves once no call is running, so that their resources can be closed. The caller
+   * must also end what they wait for.
    */
   async end(): Promise<void> {
     this.#hasEnded = true

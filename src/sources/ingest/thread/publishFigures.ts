@@ -10,7 +10,7 @@ import type { ProofFetcher } from '../gateway/proofFetcher.js'
 import type { WorkingSet } from '../gateway/workingSet.js'
 import type { IngestFigures, IngestMessage } from './messages.js'
 
-/** The same interval as for the figures of edges. */
+/** Equal to the interval of the figures of edges. */
 const publishMs = 1_000
 
 /** Parts of a source that have figures; missing parts are absent. */

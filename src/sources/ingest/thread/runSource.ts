@@ -95,7 +95,7 @@ export class Ends {
     this.#ends.unshift(end)
   }
 
-  /** Each refuses further work at once. Resolves when no work is under way. */
+  /** Each refuses further work at once. Resolves when no work is running. */
   async end(): Promise<void> {
     await Promise.all(this.#ends.splice(0).map((end) => end()))
   }

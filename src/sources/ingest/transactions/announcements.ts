@@ -149,7 +149,7 @@ export class Announcements {
   ): Promise<void> {
     const deadline = () => performance.now() + askMs
     if (typeof id !== 'string' || id.length > filterIdMax) {
-      throw new UpstreamFailure('unreadable', 'the id of a filter that is none')
+      throw new UpstreamFailure('unreadable', 'a malformed id of a filter')
     }
     while (this.#isWanted) {
       const asked = await upstreams.ask('eth_getFilterChanges', [id], { deadline: deadline(), only })
@@ -157,7 +157,7 @@ export class Announcements {
       if (!Array.isArray(result)) throw new UpstreamFailure('unreadable', 'changes that are no list')
       for (const hash of result.slice(0, perPollMax)) {
         if (typeof hash !== 'string' || !hashPattern.test(hash)) {
-          throw new UpstreamFailure('unreadable', 'a hash that is none')
+          throw new UpstreamFailure('unreadable', 'a malformed hash')
         }
         this.add(hexToBytes(hash.toLowerCase()) as Hash32)
       }

@@ -10,7 +10,7 @@ import type { Upstreams } from '../../upstream/upstreams.js'
 import type { SentTransactions } from './sentTransactions.js'
 
 /**
- * Most transactions on their way to nodes at once, so that a slow node fills no memory. Later ones are sent when
+ * Most transactions that are sent to nodes at once, so that a slow node fills no memory. Later ones are sent when
  * SentTransactions next looks whether nodes have them.
  */
 export const sendsMax = 64

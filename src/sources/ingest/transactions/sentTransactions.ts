@@ -35,9 +35,12 @@ export const sentBounds: SentBounds = {
 
 /** How many blocks a transaction is remembered after its block, so that a reorganisation makes it pending again. */
 const settledBlocks = 12
-/** New blocks without it until upstreams are asked whether they still have it; a full block may skip it. */
+/**
+ * After this many blocks without a transaction, upstreams are asked whether they still have it; a full block may skip
+ * it.
+ */
 const lookBlocks = 3
-/** The same limit in time, if no blocks come. */
+/** Time after which upstreams are asked if no blocks come. */
 const lookMs = 15_000
 /** Most transactions that are looked up at a time, so that other requests get through. */
 const looksMax = 64

@@ -141,7 +141,7 @@ class Verification extends FaultList {
     // An interrupted import of archives leaves blocks there; the next import removes them.
     this.expect(
       this.kind.state === 'none' || this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
-      `block ${this.#head.number + 1} stands above the head`,
+      `block ${this.#head.number + 1} is above the head`,
     )
   }
 

@@ -116,7 +116,7 @@ const orders = [
   ['jsonrpc', 'method', 'id', 'params'],
 ]
 
-/** The same call twice; the second has a member more, by which only the general reader takes it. */
+/** The same call twice. The second has one more member, which only the general reader accepts. */
 function callTexts(): [string, string] {
   const [method, ...makers] = oneOf(params)
   const members: Record<string, string> = {

@@ -307,7 +307,7 @@ t.test('one commit removes a part; a store whose limits are new catches up', asy
   t.equal([...cut.stateRows('accounts')].length, 100 * 21)
   t.throws(() => cut.apply(179, []), {
     name: 'OperatorError',
-    message: /cannot go back to block 179: it keeps the past from block 180 on/,
+    message: /cannot go back to block 179: it keeps history from block 180 on/,
   })
   cut.apply(180, [])
   t.equal(cut.head.number, 180)

@@ -305,7 +305,7 @@ t.test('a function that is long because it reads rows for the first time is trie
 t.test('a key whose trials fail may try no more, until its calls have paid for that; others may', (t) => {
   const { callOf, trials } = storeWith(t, [loopOf(), seven])
   const attacker = new Owner('attacker')
-  // Another selector each time, so that none is known.
+  // Each call has a new selector, so that none is known.
   const attack = (n: number) => trials.call(callOf(0, undefined, Uint8Array.of(n >> 8, n, 1, 1)), attacker)
   for (let n = 0; n < 2_000; n++) t.equal(attack(n), undefined)
   t.ok(attacker.failures >= 8 && attacker.failures <= 8 + 2_000 / 100, `${attacker.failures} trials`)

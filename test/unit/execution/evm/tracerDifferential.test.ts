@@ -324,7 +324,7 @@ for (const fork of forks) {
 
 /** Calls itself with all gas that it may pass on. */
 const recursion = hexToBytes('60006000600060006000305af100')
-/** The same before EIP-150, when a call passed on all gas except its own cost. */
+/** Recursion before EIP-150, when a call passed on all gas except its own cost. */
 const earlyRecursion = hexToBytes('600060006000600060003060645a03f100')
 
 t.test('the deepest call fails before it begins, and no instruction does', { timeout: 0 }, async (t) => {

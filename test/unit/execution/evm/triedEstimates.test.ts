@@ -56,7 +56,7 @@ t.test('faults and results are those of jobs, for all fees, values, data and blo
     const message = Object.fromEntries(known) as unknown as CallMessage
     const marginBps = oneOf(0, 0, 2_000)
     const { stateOverrides, ...request } = requestOf(message, [], { block, marginBps })
-    // Another owner each time, so that long estimates cause no debt.
+    // Each estimate has a new owner, so that long ones cause no debt.
     const gas = await settled(() => trials.estimate(request, { ...owner, keyId: String(i) }))
     if (gas !== undefined) {
       answered++

@@ -1,4 +1,4 @@
-/** Figures of the dashboard, whose modules only browsers load: made for Node.js here. */
+/** Figures of the dashboard. Its modules are for browsers; this test compiles them for Node.js. */
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import t from 'tap'

@@ -29,7 +29,7 @@ t.test('units that are leased', async (t) => {
     t.equal(leases.takeNeeded(), true)
     t.ok(units.charge(101) > 0, 'the credit is 500')
     t.equal(units.charge(100), 0)
-    // Another thread spends from the same.
+    // Another thread spends from the same lease.
     t.ok(new UnitLeases(memory).of(keyId, quota).charge(1) > 0)
     const [report, ...others] = leases.readReports()
     t.strictSame([report, others], [{ keyId, spent: 500, left: 0, wanted: 101 }, []])

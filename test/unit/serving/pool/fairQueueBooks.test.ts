@@ -9,7 +9,7 @@ interface Out {
   readonly sinceMs: number
 }
 
-/** The same meter by a simple method: lists that are read again for each call. */
+/** A simple meter with the same results: it reads its lists again for each call. */
 class Books {
   /** Items in order of arrival. */
   waiting: Item[] = []

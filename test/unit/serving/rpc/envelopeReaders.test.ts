@@ -77,7 +77,7 @@ const requestText = fc
     return `${e}{${text.join(',')}}${a}`
   })
 
-/** The same request with a member that only the general reader takes. */
+/** The request with one more member, which only the general reader accepts. */
 const forGeneralReader = (text: string) => text.replace(/^(\s*)\{(?!\s*\})/, '$1{"\\u0078":0,')
 
 t.test('the fast reader and the general one answer alike', async (t) => {

@@ -18,7 +18,7 @@ function readPrices(): Map<string, string> {
   for (const row of table.split('\n').slice(2)) {
     const [, units = '', names = ''] = row.split('|').map((cell) => cell.trim())
     for (const [, name = ''] of names.matchAll(/`([^`]+)`/g)) {
-      if (found.has(name)) throw new Error(`${name} stands twice in the table of prices`)
+      if (found.has(name)) throw new Error(`${name} occurs twice in the table of prices`)
       found.set(name, units)
     }
   }

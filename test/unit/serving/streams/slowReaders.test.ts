@@ -10,7 +10,7 @@ const numberOf = ({ number }: Event) => Number(number)
 const skippedOf = ({ skipped }: Event) =>
   skipped && { ...skipped, from: Number(skipped.from), to: Number(skipped.to) }
 
-/** A client that has stopped reading, with everything already unread that its socket takes. */
+/** A client that has stopped reading, and whose socket buffers are full. */
 async function stoppedClient(t: Parameters<typeof openStreams>[0], options: unknown) {
   const open = openStreams(t)
   const client = new TestClient(open.endpoint)

@@ -124,7 +124,7 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
     ['serve --port 8x', '--port: expected an integer from 0 to 65535, got "8x"'],
     ['serve --port=65536', '--port: expected an integer from 0 to 65535, got "65536"'],
     ['serve --port=-1', '--port: expected an integer from 0 to 65535, got "-1"'],
-    ['serve --port 1 --port 2', '--port stands twice; give it once'],
+    ['serve --port 1 --port 2', '--port is given twice; give it once'],
     ['serve --host=', '--host: expected a value that is not empty, got ""'],
     ['serve --no-auth=yes', '--no-auth takes no value; write --no-auth alone'],
     ['serve now', 'serve takes no arguments besides its flags; write tidegate serve [flags]'],

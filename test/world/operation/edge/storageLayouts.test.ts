@@ -31,7 +31,7 @@ t.test('what is wrong is named with its file and address', async (t) => {
     ['{', /layouts\.json is not JSON/],
     [[], /are no JSON object from addresses to layouts/],
     [{ Tide: layout }, /"Tide" is no address; write 0x and 40 hex digits/],
-    [{ [one]: layout, [one.toLowerCase()]: layout }, /0x(aa){20} stands twice/],
+    [{ [one]: layout, [one.toLowerCase()]: layout }, /0x(aa){20} is given twice/],
     [{ [two]: 'missing.json' }, /cannot read the layout of 0x(bb){20}: .*missing\.json \(ENOENT\)/],
     [
       { [two]: { storage: 5, types: {} } },

@@ -140,7 +140,7 @@ for (const [beside, lateMs, isBusy] of [
     const asked = node.requests.slice(before)
     // After the last head there are only polls.
     const last = asked.findLastIndex((calls) => !calls.every(isPoll))
-    // These heads come at no regular times. Then a poll follows each four seconds while a head is fetched.
+    // These heads come at irregular times, so the node is polled every four seconds while a head is fetched.
     const rarePolls = Math.floor((performance.now() - startMs) / rarePollMs)
     checkCounts(t, asked.slice(0, last + 1), 1.1 * heads + rarePolls)
     await requireCurrent(t, { chain, node, service })
