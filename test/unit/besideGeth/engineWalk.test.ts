@@ -182,7 +182,7 @@ async function linesOf(pair: EnginePair): Promise<readonly string[]> {
 const reasonsOf = (lines: readonly string[]) =>
   lines.flatMap((line) => /^known, [1-9]\d* times: (.+)$/.exec(line)?.[1] ?? [])
 
-/** A client that finds a parent by its hash and number, or by its hash alone if it was read by that before and is cached. */
+/** A client that finds a parent by its hash and number. If `hasCache`, one that was read by its hash is found by that. */
 function findingByNumber(client: EngineClient, hasCache: boolean): EngineClient {
   const numbers = new Map<unknown, number>()
   const cached = new Set<unknown>()
