@@ -95,6 +95,12 @@ export interface BenchOptions {
 /** Time until code is compiled, limited by the longest warm-up. */
 export const warmUpSecondsOf = ({ warmUpSecondsMax }: BenchOptions) => Math.min(warmUpSecondsMax, 6)
 
+/**
+ * Warm-up of anvil and go-ethereum, which are compiled ahead: one piece that opens all connections. Nine rounds have a
+ * median, which a slow first one does not move.
+ */
+export const compiledWarmUpSeconds = 0.25
+
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
 
   npm run bench -- [flags] [GAS]   everything, in an hour with anvil: a table here, JSON under bench/results

@@ -4,7 +4,7 @@ import { importScenarios } from './imports/importRun.js'
 import { type GethScenario, gethScenarios } from './load/gethScenarios.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './load/scenarios.js'
 import { neighbours } from './neighbours/neighbours.js'
-import { type BenchOptions, warmUpSecondsOf } from './options.js'
+import { type BenchOptions, compiledWarmUpSeconds, warmUpSecondsOf } from './options.js'
 import { isOf, rivalsIn, type Target } from './report/targets.js'
 import { cold } from './scenarios/cold.js'
 import { readsUnderProofs } from './scenarios/disturbedReads.js'
@@ -131,8 +131,6 @@ export function networkPlans({ http, geth, special }: Plan, options: BenchOption
 
 /** Warm-up of the bare server, which has little code. */
 const bareWarmUpSeconds = 2
-/** Warm-up of anvil and go-ethereum, which are compiled ahead. */
-const compiledWarmUpSeconds = 1
 /** Start of go-ethereum with its import, start of Tidegate, and reads of the chain's facts. */
 const gethStartSeconds = 12
 /** Start of autocannon's process, and its first requests, which do not count. */

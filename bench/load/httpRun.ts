@@ -7,7 +7,7 @@ import { fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { BenchOptions } from '../options.js'
+import { type BenchOptions, compiledWarmUpSeconds } from '../options.js'
 import { compareSides, type Outcome, type Round, type Side } from '../report/outcome.js'
 import { latenciesOf, latenciesOfRounds, median, spread } from '../report/statistics.js'
 import { findDifference } from '../servers/anvil.js'
@@ -48,9 +48,8 @@ const roundsMin = 3
 /** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500
 const latencySecondsMax = 5
-/** Servers that are compiled in advance, and their warm-up. */
+/** Servers that are compiled in advance. */
 const compiledNames: ReadonlySet<string> = new Set(['anvil', 'geth'])
-const compiledWarmUpSeconds = 1
 /** Number of different answers that the bare server sends if requests vary. */
 const sampledAnswers = 64
 

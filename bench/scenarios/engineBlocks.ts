@@ -37,7 +37,8 @@ interface Measured {
 export const engineBlocks: SpecialScenario = {
   name: 'engine',
   title: 'a block of 30 million gas from a consensus client',
-  seconds: () => 40,
+  // A start, the reads before, and 34 blocks of 0.2 to 0.3 s each with their choice.
+  seconds: () => 15,
   async run({ folder, server: options }) {
     const network = await findNetwork('engine', fullBlocks)
     const secret = randomBytes(32)
@@ -85,7 +86,10 @@ function outcomeOf(found: readonly Measured[], reads: Reads) {
     unit: 'gas',
     own: { rate: gas / times.reduce((sum, time) => sum + time, 0), rateSpread: 0 },
     missed: worst > secondsMax ? [`${secondsMax} s for the slowest block`] : [],
-    ratios: { slot: { value: secondsMax / worst, by: 'rate' } } as const,
+    ratios: {
+      slot: { value: secondsMax / worst, by: 'rate' },
+      'slot by median': { value: secondsMax / (median(times) ?? Number.NaN), by: 'rate' },
+    } as const,
     note:
       `${found.length} blocks of ${(gas / found.length / 1e6).toFixed(1)} million gas: newPayload ${ms(median(times))}, worst ${ms(worst)}; ` +
       `forkchoiceUpdated ${ms(median(choices))}, worst ${ms(Math.max(...choices))}; ` +

@@ -21,6 +21,7 @@ import {
   versions,
 } from './enginePayloads.js'
 import { inventTransaction, senders } from './inventedChain.js'
+import { engineReasons } from './knownDifferences.js'
 import type { Programs } from './programs.js'
 
 export interface EnginePair {
@@ -36,6 +37,12 @@ interface Node {
   readonly parent: Node | undefined
   /** Undefined for the genesis. */
   readonly given: Given | undefined
+}
+
+/** A gap in geth's memory. */
+interface Gap {
+  readonly reason: string
+  readonly answer: Answer | undefined
 }
 
 type Took = (question: Question, verdict: Verdict) => void
@@ -123,26 +130,62 @@ export class EngineWalk {
     else await this.#chooseUnknown()
   }
 
-  /** Answers of both; each asked alone, so that the calls of a step have one order. */
+  /**
+   * Answers of both; each asked alone, so that the calls of a step have one order. `base` is the parent of a given block,
+   * or the chosen block. The result has geth's second answer where a gap in its memory made the difference.
+   */
   async #ask(
     method: string,
     params: readonly unknown[],
-    isForgotten = false,
+    base?: Node,
   ): Promise<{ geth: Answer; ours: Answer }> {
+    const question = { method, params }
     const [geth, ours] = await Promise.all([
       this.#pair.geth.call(method, params),
       this.#pair.ours.call(method, params),
     ])
     const [theirs, own] = [comparedOf(geth), comparedOf(ours)]
+    if (isDeepStrictEqual(theirs, own)) {
+      this.#took(question, { kind: 'same' })
+      return { geth, ours }
+    }
+    const isGap = base !== undefined && isStatus(theirs, 'SYNCING') && isStatus(own, 'INVALID')
+    const gap = isGap ? await this.#gapOf(question, base) : undefined
+    const isKnown =
+      gap !== undefined && (gap.answer === undefined || isDeepStrictEqual(comparedOf(gap.answer), own))
     const where = `step ${this.#step}: ${firstDifference(theirs, own) ?? ''}`
-    const isKnown = isForgotten && isStatus(theirs, 'SYNCING') && isStatus(own, 'INVALID')
-    const verdict: Verdict = isDeepStrictEqual(theirs, own)
-      ? { kind: 'same' }
-      : isKnown
-        ? { kind: 'known', reasons: [forgottenReason] }
-        : { kind: 'different', where }
-    this.#took({ method, params }, verdict)
-    return { geth, ours }
+    this.#took(question, isKnown ? { kind: 'known', reasons: [gap.reason] } : { kind: 'different', where })
+    return { geth: (isKnown && gap.answer) || geth, ours }
+  }
+
+  /**
+   * Why geth may know nothing of `base`, and its answer once it has been reminded; no answer if it cannot be. Undefined if
+   * there is no such reason.
+   */
+  async #gapOf(question: Question, base: Node): Promise<Gap | undefined> {
+    const { geth } = this.#pair
+    const answerAgain = () => geth.call(question.method, question.params)
+    const parent = this.#known.find(({ hash }) => hash === base.hash)
+    if (parent !== undefined) {
+      const [{ blockNumber } = {}] = question.params as [{ readonly blockNumber?: string }?]
+      if (blockNumber === undefined || Number(blockNumber) === parent.number + 1) return undefined
+      // A block that was read by its hash is in geth's cache.
+      await geth.call('eth_getBlockByHash', [parent.hash, false])
+      return { reason: engineReasons.number, answer: await answerAgain() }
+    }
+    if (isEarly(base)) return { reason: engineReasons.early, answer: undefined }
+    for (const { given } of this.#unstoredUpTo(base)) {
+      const answer = await geth.call(...payloadCall(given as Given))
+      if (!isStatus(comparedOf(answer), 'INVALID')) return undefined
+    }
+    return { reason: engineReasons.forgotten, answer: await answerAgain() }
+  }
+
+  /** A block and those below it that both do not have, the lowest first. */
+  #unstoredUpTo(node: Node): readonly Node[] {
+    const isKnown = this.#known.some(({ hash }) => hash === node.hash)
+    if (isKnown || node.parent === undefined) return []
+    return [...this.#unstoredUpTo(node.parent), node]
   }
 
   #one<T>(list: readonly T[]): T {
@@ -221,12 +264,7 @@ export class EngineWalk {
   }
 
   async #give(node: Node): Promise<void> {
-    const given = node.given as Given
-    const { geth, ours } = await this.#ask(
-      `engine_newPayloadV${versions.newPayload[given.fork]}`,
-      payloadParams(given),
-      isEarly(node.parent),
-    )
+    const { geth, ours } = await this.#ask(...payloadCall(node.given as Given), node.parent)
     const [theirs, own] = [geth.result, ours.result].map((result) => (result as Json | undefined)?.status)
     if (theirs === 'VALID' && own === 'VALID') {
       if (this.#known.some(({ hash }) => hash === node.hash)) return
@@ -279,8 +317,8 @@ export class EngineWalk {
     const node = list.length > 0 ? this.#one(list) : undefined
     const hash = node === undefined || this.#dice.throw(3) === 0 ? randomHash(this.#dice) : node.hash
     const version = versions.forkchoiceUpdated[this.#forkAt((node ?? this.#head).timestamp)]
-    const isForgotten = hash === node?.hash && isEarly(node)
-    await this.#ask(`engine_forkchoiceUpdatedV${version}`, [stateOf(hash, zeroHash, zeroHash)], isForgotten)
+    const chosen = hash === node?.hash ? node : undefined
+    await this.#ask(`engine_forkchoiceUpdatedV${version}`, [stateOf(hash, zeroHash, zeroHash)], chosen)
   }
 
   async #giveAgain(): Promise<void> {
@@ -324,13 +362,11 @@ export class EngineWalk {
   }
 }
 
-/** A sentence of docs/consensus-client.md. */
-export const forgottenReason =
-  'go-ethereum does not remember a block whose time is not above its parent’s, so it answers `SYNCING` to its descendants'
+const payloadCall = (given: Given) =>
+  [`engine_newPayloadV${versions.newPayload[given.fork]}`, payloadParams(given)] as const
 
 /** Whether a block's time is not above its parent's. */
-const isEarly = (node: Node | undefined): boolean =>
-  node?.parent !== undefined && node.timestamp <= node.parent.timestamp
+const isEarly = (node: Node): boolean => node.parent !== undefined && node.timestamp <= node.parent.timestamp
 
 /** Whether a compared answer has this status, of a payload or of a choice. */
 function isStatus(compared: unknown, status: string): boolean {

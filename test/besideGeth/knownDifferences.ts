@@ -16,6 +16,14 @@ export interface KnownDifference {
   readonly even: Even
 }
 
+/** Differences under a consensus client, which `engineWalk.ts` recognises. Each is words of correctness.md. */
+export const engineReasons = {
+  early: 'It never remembers a block whose time is not above its parent’s.',
+  number: 'It finds a parent by its hash and number, unless one of its caches has it.',
+  forgotten:
+    'It forgets an invalid block and its descendants at the 128th call about them, and one at random where 512 are remembered.',
+} as const
+
 type Json = Record<string, unknown>
 
 /** A copy of a value in which every object, at any depth, is replaced. */

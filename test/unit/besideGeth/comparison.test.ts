@@ -4,7 +4,7 @@ import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { compare } from '../../besideGeth/comparison.js'
 import type { Answer, Endpoint, Question } from '../../besideGeth/endpoint.js'
-import { knownDifferences } from '../../besideGeth/knownDifferences.js'
+import { engineReasons, knownDifferences } from '../../besideGeth/knownDifferences.js'
 
 /** A geth that answers calls: gas from `least` on is enough. */
 const gethWith = (least: bigint): Endpoint => ({
@@ -32,6 +32,8 @@ t.test('each known difference has its reason in the page that it names', async (
     t.ok(readFileSync(join(packageRoot(), 'docs', page), 'utf8').includes(reason), reason)
   }
   t.equal(new Set(knownDifferences.map(({ reason }) => reason)).size, knownDifferences.length)
+  const correctness = readFileSync(join(packageRoot(), 'docs/correctness.md'), 'utf8')
+  for (const reason of Object.values(engineReasons)) t.ok(correctness.includes(reason), reason)
 })
 
 t.test('answers that differ are named by the first place', async (t) => {
