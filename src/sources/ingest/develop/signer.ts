@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { signTyped } from 'micro-eth-signer'
 import { libsecp256k1 } from '../../../execution/evm/transactions/libsecp256k1.js'
 import {
   bytesToBigInt,
