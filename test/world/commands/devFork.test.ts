@@ -195,6 +195,27 @@ t.test('roots, snapshots, changes by hand and restarts are those of any chain', 
   t.equal(await again.stop(), 0)
 })
 
+t.test('code comes with the proof of its account, and a tip is suggested without the node', async (t) => {
+  const node = await startBase(t)
+  const requests: string[] = []
+  const noting: Front = (request, pass) => {
+    requests.push(request.calls.map(({ method }) => method).join(' '))
+    return passes(request, pass)
+  }
+  const { ask } = await startDev(t, ['--fork', await openFront(t, node.url, noting)])
+  requests.length = 0
+  t.equal((await ask('eth_getCode', contractAt(3), 'latest')).result, '0x601300')
+  t.strictSame(requests, ['eth_getCode eth_getProof'])
+  requests.length = 0
+  t.equal((await ask('eth_maxPriorityFeePerGas')).result, '0xf4240')
+  t.strictSame(requests, [], 'only own blocks are sampled')
+
+  // The hash in the proof decides.
+  const lies = rewrites((body) => body.replaceAll('"0x601300"', '"0x601400"'))
+  const other = await startDev(t, ['--fork', await openFront(t, node.url, lies)])
+  t.match(await other.ask('eth_getCode', contractAt(3), 'latest'), { error: { message: /.+/ } })
+})
+
 t.test('a value with a false proof is not served', async (t) => {
   const node = await startBase(t)
   // The last node of the proof of slot 7 ends with the value.

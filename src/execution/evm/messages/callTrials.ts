@@ -12,6 +12,7 @@ import { headState, type StateView } from '../../../data/state/stateView.js'
 import type { ChainRows } from '../../../data/store/chainRows.js'
 import { equalBytes, zeroAddress } from '../../../primitives/bytes.js'
 import { FaultError } from '../../../primitives/faults.js'
+import { NotStoredError } from '../../../primitives/notStored.js'
 import { type BlockContext, BlockContexts } from '../blocks/blockContext.js'
 import { statusOf } from '../blocks/blockState.js'
 import { JobWatch } from '../engine/jobWatch.js'
@@ -20,7 +21,8 @@ import type { PrecompileRuns } from '../engine/kernelHost.js'
 import { StateKernels } from '../engine/stateKernels.js'
 import { precompileRuns } from '../precompiles/precompiles.js'
 import { runEstimate } from './estimateGas.js'
-import type { BlockReference, CallOutcome, ExecutionRequest } from './executionRequest.js'
+import type { BlockReference, CallOutcome, ExecutionRequest, FillRequest } from './executionRequest.js'
+import { draftJson, filledMessage } from './fillTransaction.js'
 import { type CallPlace, isPlainTransfer, runCall } from './messageCall.js'
 import { TrialRecord } from './trialRecord.js'
 
@@ -58,6 +60,7 @@ interface TrialOwner {
 
 export class CallTrials {
   readonly #store: ChainRows
+  readonly #chainId: bigint
   readonly #contexts: BlockContexts
   readonly #kernels = new StateKernels(1)
   readonly #record = new TrialRecord()
@@ -70,6 +73,7 @@ export class CallTrials {
 
   constructor(store: ChainRows, schedule: ForkSchedule) {
     this.#store = store
+    this.#chainId = schedule.config.chainId
     this.#contexts = new BlockContexts(store, schedule)
   }
 
@@ -95,6 +99,18 @@ export class CallTrials {
     })
   }
 
+  /** The draft, or the fault, of {@link Execution.fill}; undefined if it has to run on the pool. */
+  fill(request: FillRequest, owner: TrialOwner): Uint8Array | undefined {
+    const isGiven = request.message.gas !== undefined
+    if (!isGiven && !(isOrdinary(request) && this.#record.admit(owner.keyId, request.message)))
+      return undefined
+    return this.#try(request, owner, (place) => {
+      const message = filledMessage(request, place.context)
+      const gasLimit = message.gas ?? runEstimate({ ...request, message }, place).gas
+      return Buffer.from(draftJson(message, { chainId: this.#chainId, gasLimit, nonce: request.nonce }))
+    })
+  }
+
   /** The result of `work` at the head; undefined for another block, or if the budget was used up. */
   #try<T>(
     { block, message }: ExecutionRequest,
@@ -114,6 +130,8 @@ export class CallTrials {
       return work({ context, kernel, balance, watch: this.#watch, authorities: noAuthorities })
     } catch (error) {
       if (error === notHead) return undefined
+      // A run that ends within a read leaves no rows in memory.
+      if (error instanceof NotStoredError) this.#record.forgetLong()
       if (error !== tooLong && !isOutOfMemory(error)) throw error
       this.#record.fail(owner.keyId, message)
       owner.ran(trialStepsMax / stepsPerMs)

@@ -65,6 +65,11 @@ export class TrialRecord {
     if (this.#longAt.get(name) === head) putNewest(this.#long, name, untriedCalls, rememberedMax)
     else putNewest(this.#longAt, name, head, rememberedMax)
   }
+
+  /** Forgets calls noted by {@link tookLong}: the rows are no longer in memory, so the next calls are long again. */
+  forgetLong(): void {
+    this.#longAt.clear()
+  }
 }
 
 /** The contract and the selector: the first four bytes of the data. */

@@ -28,7 +28,7 @@ export const fillMethods = {
           'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
         )
       }
-      const { state, head, upstreamCalls, jobs } = network
+      const { state, head, upstreamCalls, jobs, trials } = network
       const block = network.chain.hasSetNext ? pending : latest
       const request = executionRequest(network, { call, block, hasBlockGas: true })
       const tip = await suggestedTip(network, new RequestSlices(turnMsMax, context, 0))
@@ -36,7 +36,8 @@ export const fillMethods = {
       const next = state.readAccount(head, sender)?.nonce ?? 0n
       const waiting = call.message.nonce === undefined ? await upstreamCalls?.waiting(sender, next) : 0
       const nonce = call.message.nonce ?? next + BigInt(waiting ?? 0)
-      return jobs.run('fill', { ...request, tip, nonce }, context)
+      const asked = { ...request, tip, nonce }
+      return trials?.fill(asked, context) ?? jobs.run('fill', asked, context)
     },
   }),
 }

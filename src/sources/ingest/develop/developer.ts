@@ -132,9 +132,7 @@ export class Developer {
 
   /** Makes a block now, with this timestamp or the clock's next one. */
   async make(payment?: Payment, timestamp?: number): Promise<void> {
-    await this.#supplied(() =>
-      this.#makeNext(timestamp ?? this.clock.next, timestamp !== undefined, payment),
-    )
+    await this.#supplied(() => this.#makeNext(timestamp ?? this.clock.next, timestamp !== undefined, payment))
     await this.#events.onMade()
   }
 

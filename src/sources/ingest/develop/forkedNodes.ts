@@ -5,13 +5,10 @@
 import { ForkSchedule } from '../../../data/chain/forks.js'
 import { decodeHeader } from '../../../data/chain/header.js'
 import { beaconRoots, parentHashes } from '../../../data/chain/protocolContracts.js'
-import { emptyAccount } from '../../../data/state/account.js'
 import type { StateView } from '../../../data/state/stateView.js'
-import { provedState } from '../../../data/state/trieState.js'
 import { ancestorsMax, type ChainIdentity } from '../../../data/store/chainRows.js'
 import type { CanonicalHeader } from '../../../data/store/gatewayWriter.js'
 import {
-  type Address,
   bytesToBigInt,
   bytesToHex,
   equalBytes,
@@ -21,7 +18,6 @@ import {
   toMinimalBytes,
 } from '../../../primitives/bytes.js'
 import { messageRefused, OperatorError } from '../../../primitives/faults.js'
-import { emptyCodeHash } from '../../../primitives/keccak.js'
 import {
   type FetchMissing,
   MissingStateError,
@@ -178,18 +174,9 @@ export class ForkedNodes {
     const parts = Array.from(states.values(), (each) => shares(each, forkProofSlotsMax)).flat()
     await Promise.all([
       ...others.map((each) => this.fetch(each)),
-      ...parts.map((each) => this.#fetchState(each)),
+      // The account's code comes too: an execution that reads the account mostly runs it.
+      ...parts.map((each) => this.#nodes.fetcher.fetchWithCode(each)),
     ])
-  }
-
-  /** The account's code comes too: an execution that reads the account mostly runs it. */
-  async #fetchState(wanted: WantedState): Promise<void> {
-    const { fetcher } = this.#nodes
-    await fetcher.fetch(wanted)
-    const state = provedState(this.#store, wanted.stateRoot, wanted.block)
-    const { codeHash } = state.account(wanted.address as Address) ?? emptyAccount
-    if (equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined) return
-    await fetcher.fetch({ kind: 'code', hash: codeHash })
   }
 
   /** Links headers below the base down to a number that BLOCKHASH can read; false for any other. */

@@ -48,12 +48,8 @@ const basesOf = ({ number, hash, bases = [{ number, hash }] }: ForkBase) => base
 export class ForkedWriter extends GatewayWriter {
   #base: (BaseState & { readonly number: number }) | undefined
 
-  /**
-   * Commits do not wait for the disk: proved values can be fetched again. Own blocks outlive the process; if the system
-   * fails, the last of them may be lost.
-   */
   static override open(options: ChainWriterOptions): ForkedWriter {
-    return ForkedWriter.openForWriting({ ...options, isCopy: true }) as ForkedWriter
+    return ForkedWriter.openForWriting(options) as ForkedWriter
   }
 
   /** Makes a block the head of a new store, below which nothing is made here. */
@@ -299,8 +295,9 @@ export class ForkedWriter extends GatewayWriter {
    */
   fromBase(wanted: Wanted): Wanted {
     if (wanted.kind !== 'state') return wanted
-    const header = this.readHeader(wanted.block)
     const { number, block, stateRoot } = this.base
+    if (equalBytes(wanted.block, block)) return { ...wanted, stateRoot }
+    const header = this.readHeader(wanted.block)
     const isOwn = header === undefined || decodeHeader(header).number >= number
     return isOwn ? { ...wanted, block, stateRoot } : wanted
   }

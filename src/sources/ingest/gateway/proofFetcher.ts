@@ -154,6 +154,7 @@ export class ProofFetcher extends BlockFetcher {
    */
   async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
     if (wanted.kind === 'receipts' && wanted.search !== undefined) this.#searches.note(wanted.search)
+    if (wanted.kind === 'state' && call?.method === 'eth_getCode') return this.fetchWithCode(wanted)
     // The proof of another account may have had all needed nodes; then no node is asked.
     if (wanted.kind === 'state' && this.#holdWalked(wanted)) return 'stored'
     if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
@@ -161,6 +162,27 @@ export class ProofFetcher extends BlockFetcher {
       return outcome
     }
     return this.#fetchOnce(wanted)
+  }
+
+  /**
+   * Fetches an account, slots of it, and its code. All are requested in one turn, so that they share a batch: the proof
+   * then gives the hash of the code. Rejects as {@link fetch} does.
+   */
+  async fetchWithCode(wanted: WantedState): Promise<Outcome> {
+    const { block, stateRoot } = wanted
+    const address = wanted.address as Address
+    const isKnown = this.#walk({ ...wanted, slots: [] }) !== undefined
+    const asked = [bytesToHex(address), { blockHash: bytesToHex(block) }]
+    const guess = isKnown ? undefined : waitedForLater(this.proving.guess('eth_getCode', asked))
+    const outcome = await this.fetch(wanted)
+    const { codeHash } = provedState(this.#store, stateRoot, block).account(address) ?? emptyAccount
+    if (equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined) return outcome
+    const code = bytesOfHex(await guess)
+    if (code === undefined || !equalBytes(keccak256(code), codeHash))
+      return this.#fetchOnce({ kind: 'code', hash: codeHash })
+    this.#store.putCode(codeHash, code)
+    this.noteKept('code')
+    return outcome
   }
 
   #fetchOnce(wanted: Wanted): Promise<Outcome> {
@@ -322,14 +344,20 @@ export class ProofFetcher extends BlockFetcher {
   }
 
   /** Stores the values that the stored nodes prove; false if a node is missing. */
-  #holdWalked({ block, stateRoot, address, slots }: WantedState): boolean {
+  #holdWalked(wanted: WantedState): boolean {
+    const walked = this.#walk(wanted)
+    if (walked === undefined) return false
+    this.#keepState({ ...walked, nodes: [] }, wanted.block)
+    return true
+  }
+
+  /** The values that the stored nodes prove; undefined if a node is missing. */
+  #walk({ stateRoot, address, slots }: WantedState): ReturnType<typeof walkState> | undefined {
     const question = { stateRoot, address: address as Address, slots: slots as readonly Hash32[] }
     try {
-      const walked = walkState((hash) => this.#store.readNode(hash), question, this.#form.trieForm)
-      this.#keepState({ ...walked, nodes: [] }, block)
-      return true
+      return walkState((hash) => this.#store.readNode(hash), question, this.#form.trieForm)
     } catch (error) {
-      if (error instanceof MissingNodeError) return false
+      if (error instanceof MissingNodeError) return undefined
       throw error
     }
   }

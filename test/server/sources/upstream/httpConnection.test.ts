@@ -98,9 +98,11 @@ const packers = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }
 t.test(
   'packed answers are unpacked, whoever asked for it, and no further than an answer may be long',
   async (t) => {
+    const long = `0x${'0'.repeat(2 ** 19)}`
     for (const [coding, pack] of Object.entries(packers)) {
       for (const [name, body] of [
         ['result', answer],
+        ['long', JSON.stringify({ jsonrpc: '2.0', id: 1, result: long })],
         ['bomb', `{"jsonrpc":"2.0","id":1,"result":"${'0'.repeat(2 ** 25)}"}`],
       ] as const) {
         const packed = pack(body)
@@ -108,6 +110,7 @@ t.test(
         const host = await serve(t, () => ({ headers: { 'content-encoding': coding }, body: packed }))
         const asked = upstreamAt(t, `http://${host}`).ask('eth_chainId', [], soon())
         if (name === 'result') t.equal(await asked, '0x7', coding)
+        else if (name === 'long') t.ok((await asked) === long, coding)
         else t.equal(await kindOf(asked), 'tooLong', coding)
       }
     }

@@ -52,6 +52,7 @@ t.test(
     const trials = new CallTrials(demoStore, scheduleOf(demoStore))
     const different: unknown[] = []
     let tried = 0
+    let drafted = 0
     let failed = 0
     for (let i = 0; i < (numRuns as number); i++) {
       const { message } = messages[i % messages.length] as (typeof messages)[number]
@@ -76,10 +77,17 @@ t.test(
       const executed = await settled(() => demoExecution.call(request, goOn))
       if ((executed as { failure?: unknown }).failure !== undefined) failed++
       if (!isDeepStrictEqual(outcome, executed)) different.push({ i, asked, outcome, executed })
+      const draft = { ...request, tip: BigInt(dice.throw(100)), nonce: BigInt(dice.throw(100)) }
+      const filled = await settled(() => trials.fill(draft, new Owner(String(i))))
+      if (filled === undefined) continue
+      drafted++
+      const byJob = await settled(() => demoExecution.fill(draft, goOn))
+      if (!isDeepStrictEqual(filled, byJob)) different.push({ i, asked, filled, byJob })
     }
     t.strictSame(different, [])
     t.ok(tried > (numRuns as number) / 3, `${tried} tried`)
     t.ok(failed > 10, `${failed} of them failed`)
+    t.ok(drafted > (numRuns as number) / 6, `${drafted} drafted`)
   },
 )
 
