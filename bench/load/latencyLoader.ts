@@ -30,7 +30,7 @@ export interface LatencyJob {
  * a time.
  */
 const groupsMax = 100
-/** Time for the last answers; a longer wait counts as this. */
+/** Longest wait for the last answers; answers that take longer count as this time. */
 const lastAnswerMs = 800
 /** Interval of autocannon's clock; by default each group would read it a thousand times per second. */
 const clockMs = 50

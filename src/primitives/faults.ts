@@ -62,7 +62,7 @@ export type Fault =
   /** `index` is the argument with the tag. */
   | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
   /** A consensus client has chosen no safe or finalized block yet. */
-  | { readonly kind: 'NothingMarked'; readonly tag: 'safe' | 'finalized' }
+  | { readonly kind: 'MarkerMissing'; readonly tag: 'safe' | 'finalized' }
   /** `block` is the requested number or tag, `head` the number of the newest block; if absent, unknown. */
   | { readonly kind: 'HeaderNotFound'; readonly block?: number | string; readonly head?: number }
   | { readonly kind: 'HeaderForHashNotFound' }

@@ -33,9 +33,9 @@ export class Chain extends ChainBlocks {
 
   /** Number of the newest block that can no longer be replaced. */
   get finalizedNumber(): number {
-    const { onlyMarked, finalizedLag } = this.parts.options
-    const unmarked = onlyMarked === true ? this.firstNumber : this.head.number - finalizedLag
-    return this.#store.readMarker('finalized')?.number ?? unmarked
+    const { needsMarkers, finalizedLag } = this.parts.options
+    const withoutMarker = needsMarkers === true ? this.firstNumber : this.head.number - finalizedLag
+    return this.#store.readMarker('finalized')?.number ?? withoutMarker
   }
 
   /** Number of logs of a known block; 0 if it was never executed. */
@@ -53,10 +53,10 @@ export class Chain extends ChainBlocks {
     // Ready answers are also completed between two heads.
     this.parts.readReady()
     const stored = this.#store.readHead()
-    const marked = markerKey(this.#store)
+    const markers = markerKey(this.#store)
     const isSame = stored !== undefined && equalBytes(stored.hash, this.#current.hash)
-    if (stored === undefined || (isSame && marked === this.#markerKey)) return
-    this.#markerKey = marked
+    if (stored === undefined || (isSame && markers === this.#markerKey)) return
+    this.#markerKey = markers
     this.parts.readOldest()
     // The store forgets blocks of a run of empty blocks that is taken back.
     const isTakenBack = stored.number < this.#current.number

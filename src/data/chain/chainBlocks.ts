@@ -77,7 +77,7 @@ export interface ChainOptions {
   readonly safeLag: number
   readonly finalizedLag: number
   /** Whether `safe` and `finalized` are only what a source stored, without which they name no block. */
-  readonly onlyMarked?: boolean
+  readonly needsMarkers?: boolean
   /** Memory for cached JSON of blocks and receipts, in bytes. */
   readonly answerCacheBytes: number
 }
@@ -212,13 +212,13 @@ export abstract class ChainBlocks {
           case 'earliest':
             return this.#blockByNumber(Math.max(this.firstNumber, this.oldest.bodies), head)
           case 'finalized':
-            return this.#marked('finalized', head) ?? this.#unmarked('finalized', head)
+            return this.#blockOfMarker('finalized', head) ?? this.#blockBehindHead('finalized', head)
           case 'safe': {
-            const marked = this.#marked('safe', head)
-            if (marked === undefined && !this.parts.options.supportsSafe && argument !== undefined) {
+            const reported = this.#blockOfMarker('safe', head)
+            if (reported === undefined && !this.parts.options.supportsSafe && argument !== undefined) {
               throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
             }
-            return marked ?? this.#unmarked('safe', head)
+            return reported ?? this.#blockBehindHead('safe', head)
           }
         }
     }
@@ -551,16 +551,16 @@ export abstract class ChainBlocks {
   }
 
   /** The block that the source reported for this tag; undefined if none in the chain that ends with `head` is. */
-  #marked(marker: Marker, head: Head): ResolvedBlock | undefined {
+  #blockOfMarker(marker: Marker, head: Head): ResolvedBlock | undefined {
     const named = this.parts.store.readMarker(marker)
-    const marked = named && this.#blockByNumber(named.number, head)
-    return named && marked && equalBytes(marked.hash, named.hash) ? marked : undefined
+    const block = named && this.#blockByNumber(named.number, head)
+    return named && block && equalBytes(block.hash, named.hash) ? block : undefined
   }
 
   /** The block of a tag that the source has not stored. Throws FaultError if only the source can name it. */
-  #unmarked(tag: Marker, head: Head): ResolvedBlock | undefined {
-    const { onlyMarked, safeLag, finalizedLag } = this.parts.options
-    if (onlyMarked === true) throw new FaultError({ kind: 'NothingMarked', tag })
+  #blockBehindHead(tag: Marker, head: Head): ResolvedBlock | undefined {
+    const { needsMarkers, safeLag, finalizedLag } = this.parts.options
+    if (needsMarkers === true) throw new FaultError({ kind: 'MarkerMissing', tag })
     return this.#behind(head, tag === 'safe' ? safeLag : finalizedLag)
   }
 

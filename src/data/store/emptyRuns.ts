@@ -156,7 +156,7 @@ export function hashRun(
   return hashes
 }
 
-/** Reads runs. What is asked of a block outside of them is undefined. */
+/** Reads runs. The results for a block outside of them are undefined. */
 export class EmptyRuns {
   readonly #meta: ReadTable
   /** Numbers by hash; a number may be of a block that is not canonical any more. */

@@ -57,7 +57,7 @@ const headMsMax = 2_000
 const checkMs = 500
 /** Bytes of headers; a token is short. */
 const headerBytesMax = 8 * 1024
-/** Connections at once: scrapers, probes and a few people. Idle ones give their places to new ones. */
+/** Connections at once: scrapers, probes and a few people. A new connection replaces an idle one. */
 const connectionsMax = 100
 
 export class AdminListener {

@@ -185,7 +185,7 @@ function contentLines(chains: Manifest['chains'], files: readonly ManifestFile[]
   })
 }
 
-/** A copied file, or other work on it, and the completed share, from 0 to 1. */
+/** Progress of the work on a file, such as its copy: a share from 0 to 1. */
 interface CopyProgress {
   readonly what: string
   readonly done: number

@@ -60,7 +60,7 @@ function parseType(name: string): KeyType {
   )
 }
 
-/** `position` is the key's place on the command line, from 1. */
+/** `position` is the key's position on the command line, from 1. */
 function encode(type: KeyType | undefined, key: string, position: number): Uint8Array {
   try {
     // A key of digits only is a decimal number here; in a JSON string it could also be hex.

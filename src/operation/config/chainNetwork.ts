@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { packageRoot } from '../../primitives/packageRoot.js'
+import type { PublishConfig } from './databases.js'
 import { demoNetworkName } from './embeddedNames.js'
-import type { PublishConfig } from './feed.js'
 import type { ChainEntry } from './file.js'
 import type { GatewayConfig } from './gateway.js'
 import { type HistoryConfig, keepAll } from './history.js'

@@ -1,6 +1,6 @@
 /** The part of the configuration file for a network of kind `rollup`, with the reasons for its limits. */
 import * as z from 'zod'
-import { databaseUrl, schemaName } from './feed.js'
+import { databaseUrl, schemaName } from './databases.js'
 import { flag, integer, list, object, text } from './schema.js'
 
 const MiB = 2 ** 20

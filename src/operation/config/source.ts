@@ -1,7 +1,7 @@
 /** The origin of a network's blocks: the schema of `source`, and the checks that a schema cannot express. */
 import * as z from 'zod'
 import { type BeaconConfig, beaconNode, beaconSchema } from './beacon.js'
-import { feedSource } from './feed.js'
+import { feedSource } from './databases.js'
 import { findMissingFiles, rawPath, withAbsolute } from './paths.js'
 import { flag, integer, list, object, text } from './schema.js'
 import { findUpstreamFaults, passThroughSchema, upstreamSchema } from './upstream.js'

@@ -105,7 +105,7 @@ function openStore(
       supportsSafe: config.safe,
       safeLag: config.safeLag,
       finalizedLag: config.finalizedLag,
-      onlyMarked: config.source?.type === 'consensus',
+      needsMarkers: config.source?.type === 'consensus',
       answerCacheBytes: options.answerCacheBytes,
     },
     execution: {

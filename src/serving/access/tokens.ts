@@ -39,8 +39,8 @@ const wrongPerSecondMax = 200
 const latelyMs = 60_000
 
 /**
- * Keys, and keys with addresses, whose wrong signatures are counted, least recently wrong dropped first; 200 bytes
- * each.
+ * Keys, and pairs of key and address, whose wrong signatures are counted; 200 bytes each. The one whose last wrong
+ * signature is the oldest is dropped first.
  */
 const countedMax = 20_000
 

@@ -98,7 +98,7 @@ export class SharedRows implements SubmissionTransaction {
 
   readBody(id: SubmissionId): Uint8Array | undefined {
     const body = this.#bodies.get(idText(id))
-    // The transaction was not the first of its place when bodies were loaded.
+    // The transaction was not the first with its nonce when bodies were loaded.
     if (body === undefined && this.#rows.has(idText(id))) throw new LaterGroup()
     return body
   }

@@ -29,7 +29,7 @@ export interface SubmissionTransaction {
   /** The rows of a hash that a key submitted. */
   readOwn(hash: string, key: string): SubmissionRow[]
   readRow(id: SubmissionId): SubmissionRow | undefined
-  /** The unsettled rows at a place, in the order of their arrival. */
+  /** The unsettled rows with this sender and nonce, in the order of their arrival. */
   readAt(place: Place): SubmissionRow[]
   /** The unsettled row of a lane with the lowest nonce; the first to arrive if there are several. */
   readFirst(lane: Lane): SubmissionRow | undefined

@@ -51,7 +51,7 @@ export class HeadWatch {
   #isTurning = false
   #timer: NodeJS.Timeout | undefined
   #nextTryAt = 0
-  /** What {@link HeadWatchOptions.onHead} returned for the last claim. */
+  /** The result of {@link HeadWatchOptions.onHead} for the last claim. */
   #taking: Promise<void> | undefined
   /** Ends the wait for it. */
   readonly #ending = new AbortController()

@@ -331,8 +331,8 @@ export class Upstream {
   }
 
   /**
-   * Resolves to the failure if it is out of service: twice, it does not answer a call that every node answers.
-   * Otherwise undefined.
+   * Resolves to the failure of a node that is out of service: one that twice fails a call which every node answers.
+   * Otherwise resolves to undefined.
    */
   async #outage(): Promise<UpstreamFailure | undefined> {
     const failure = (await this.#probe()) && (await this.#probe())

@@ -127,7 +127,7 @@ t.test(
 
 /** The commands that a refused replica names, each as its words, with `folder` as FOLDER. */
 function commandsIn({ said }: Service, folder: string): string[][] {
-  const line = said.err.split('\n').find((text) => text.includes('does not go on')) ?? ''
+  const line = said.err.split('\n').find((text) => text.includes('does not continue')) ?? ''
   const { msg } = JSON.parse(line) as { readonly msg: string }
   return [...msg.matchAll(/"([^"]+)"/g)].map(([, command = '']) =>
     command

@@ -10,7 +10,7 @@ import { startService } from '../../service/service.js'
 
 const widths = [1_440, 1_024, 390] as const
 
-/** No table and no page is wider than its place. */
+/** No table is wider than the page, and no page wider than the window. */
 async function seeAllColumns(t: Test, { page }: Visit, width: number): Promise<void> {
   const cut = `[...document.querySelectorAll('.scrolled')]
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1).length`

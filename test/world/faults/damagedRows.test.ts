@@ -134,7 +134,7 @@ async function keyFromLines(lines: readonly string[]): Promise<string> {
   return waitFor('the key', () => /\/v3\/([^\s'"]+)/.exec(lines.join('\n'))?.[1])
 }
 
-t.test('a defect that nothing contains ends the process with one line', async (t) => {
+t.test('an error that no code catches ends the process with one line', async (t) => {
   for (const edges of [1, 2]) {
     const folder = makeFolder(t)
     const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
@@ -152,6 +152,6 @@ t.test('a defect that nothing contains ends the process with one line', async (t
     t.strictSame(await closed, [1, null])
     const lines = reportsOf(service.said.err)
     t.equal(lines.length, 1, service.said.err)
-    t.match(JSON.parse(lines[0] ?? ''), { level: 60, msg: /^a defect that nothing contains/ })
+    t.match(JSON.parse(lines[0] ?? ''), { level: 60, msg: /^an error that no code caught/ })
   }
 })

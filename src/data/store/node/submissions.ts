@@ -167,7 +167,7 @@ export class Submissions {
     return this.#tables.bodies.get(this.#key(encodeId(id)))
   }
 
-  /** The unsettled rows at a place, in the order of their arrival. */
+  /** The unsettled rows with this sender and nonce, in the order of their arrival. */
   readAt({ key, sender, nonce }: Place): SubmissionRow[] {
     return this.#readLane(concatBytes(laneKey({ key, sender }), quantityToWord(nonce)))
   }

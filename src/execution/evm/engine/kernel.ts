@@ -59,7 +59,7 @@ const heapBytesMax = 3 * 2 ** 29
 /** StopReason.Memory of src/execution/kernel/host.ts. */
 const outOfMemory = 1
 
-/** The place in which a kernel runs. */
+/** The state and block on which a kernel runs. */
 export interface KernelPlace extends Omit<KernelHost, 'precompiles'> {
   /** Precompiled contracts that differ from the fork's. */
   readonly precompiles?: Partial<PrecompileSet>

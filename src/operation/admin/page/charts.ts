@@ -21,7 +21,7 @@ const sparkMaxMin = 10
 /** Colours of lines that differ only by name. */
 const lineColors = ['--accent', '--second', '--good', '--third'] as const
 
-/** The colour of the line at this place; those beyond the colours are grey. */
+/** The colour of the line with index `at`; lines beyond the list of colours are grey. */
 export function lineColor(at: number): string {
   return lineColors[at] ?? '--faint'
 }

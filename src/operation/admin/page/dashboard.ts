@@ -81,7 +81,7 @@ function showViews(): void {
       content.replaceChildren(make('h2', {}, title), view.element)
     } catch (error) {
       if (error instanceof Refusal && error.status === 401) return logOut(whyRefused(error))
-      // So that choosing it again retries.
+      // Choosing the view again then retries.
       asked = undefined
       content.replaceChildren(make('h2', {}, title), make('p', { class: 'problem' }, whyRefused(error)))
     }

@@ -96,7 +96,7 @@ const wireErrors: { readonly [K in FaultKind]: (fault: FaultOf<K>) => WireError 
     wire(-32602, `invalid at: want "latest" or a block hash (0x and 64 hex digits), got ${got}`),
   SafeTagNotSupported: ({ index }) =>
     wire(-32602, `invalid argument ${index}: the safe tag is not supported on this network, use finalized`),
-  NothingMarked: ({ tag }) => wire(-32000, `${tag} block not found`),
+  MarkerMissing: ({ tag }) => wire(-32000, `${tag} block not found`),
   // The text begins like go-ethereum's message, which clients look for.
   HeaderNotFound: ({ block, head }) => {
     const asked = typeof block === 'number' ? toQuantity(block) : block

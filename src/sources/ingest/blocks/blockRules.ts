@@ -76,8 +76,10 @@ function checkDaoExtraData(
   const isIn = (first: number | undefined) =>
     first !== undefined && number >= first && number < first + daoExtraDataBlocks
   const hasDaoExtraData = Buffer.compare(extraData, daoExtraData) === 0
-  if (isIn(blocks.get('dao'))) must(hasDaoExtraData, 'extraData', bytesToHex(extraData), 'the DAO fork mark')
-  if (isIn(daoRefusedBlock)) must(!hasDaoExtraData, 'extraData', bytesToHex(extraData), 'no DAO fork mark')
+  if (isIn(blocks.get('dao')))
+    must(hasDaoExtraData, 'extraData', bytesToHex(extraData), 'that of the DAO fork')
+  if (isIn(daoRefusedBlock))
+    must(!hasDaoExtraData, 'extraData', bytesToHex(extraData), 'none of the DAO fork')
 }
 
 function checkConsensus(header: Header, parent: Header, { fork, isMerged, schedule }: RuleContext): void {

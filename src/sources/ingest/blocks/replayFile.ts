@@ -51,7 +51,7 @@ async function checkStart({ file, from }: ReplayPlan): Promise<void> {
 async function unwindTo(number: number, store: ChainWriter, signal: AbortSignal): Promise<void> {
   while (store.head.number > number && !signal.aborted) {
     unwindHead(store)
-    // So that a stop message can arrive.
+    // Lets a stop message arrive.
     await setImmediate()
   }
 }

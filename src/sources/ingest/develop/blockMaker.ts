@@ -78,7 +78,7 @@ export interface Payment {
   readonly gwei: bigint
 }
 
-/** What a consensus client chooses for a block. */
+/** The values that a consensus client chooses for a block. */
 export interface BuildAttributes {
   /** Header fields that do not follow from the parent. */
   readonly fields: Partial<Header> & Pick<Header, 'timestamp'>

@@ -222,7 +222,7 @@ export class Developer {
       } finally {
         await this.#events.onMade()
       }
-      // So that a stop message can arrive.
+      // Lets a stop message arrive.
       await setImmediate()
       if (this.#signal.aborted) throw new FaultError(sourceEnded)
     }

@@ -13,7 +13,7 @@ import { InvalidBlockError, OperatorError } from '../../../primitives/faults.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import type { Block } from '../blocks/block.js'
 import { BadBlockError, type ChainImporter } from '../blocks/importer.js'
-import { markers } from '../blocks/mayMark.js'
+import { markers } from '../blocks/markers.js'
 import type { BlockMaker } from '../develop/blockMaker.js'
 import { checkAttributes, type PayloadAttributes } from './attributes.js'
 import { EngineError } from './engineError.js'
@@ -119,17 +119,17 @@ export class Engine {
     if (this.#isBelowFinalized(chosen)) return valid(head)
     this.#parts.events.onUnknownHead?.(undefined)
     const branch = this.#branchOf(chosen)
-    const marked = [safe, finalized].map((hash, index) => {
+    const chosenMarkers = [safe, finalized].map((hash, index) => {
       const marker = markers[index] as (typeof markers)[number]
       return hash && ([marker, branch.require(hash, marker)] as const)
     })
-    const moved = marked.filter((mark) => mark !== undefined && !this.#isMarked(...mark))
+    const moved = chosenMarkers.filter((each) => each !== undefined && !this.#hasMarkerAt(...each))
     if (moved.length === 0 && equalBytes(head, this.#store.head.hash)) return valid(head)
     const left = this.#transactionsAbove(branch.base)
     this.#store.beginBatch()
     try {
       await this.#parts.importer.makeHead(chosen)
-      for (const mark of moved) if (mark !== undefined) this.#store.writeMarker(...mark)
+      for (const each of moved) if (each !== undefined) this.#store.writeMarker(...each)
     } catch (error) {
       await this.#store.abandonDelayed()
       if (error instanceof BadBlockError) return rejected(this.reject(error, head, chosen.parentHash))
@@ -159,7 +159,7 @@ export class Engine {
     return { number, hash, parentHash }
   }
 
-  #isMarked(marker: (typeof markers)[number], { hash }: BlockName): boolean {
+  #hasMarkerAt(marker: (typeof markers)[number], { hash }: BlockName): boolean {
     const before = this.#store.readMarker(marker)
     return before !== undefined && equalBytes(before.hash, hash)
   }

@@ -67,7 +67,7 @@ export interface PayloadExtras {
   readonly parentBeaconBlockRoot?: Hash32 | undefined
   /** EIP-7685. */
   readonly requests?: readonly Uint8Array[] | undefined
-  /** `'any'` where the hash of the block is known, which binds them. */
+  /** `'any'` if the hash of the block is known, because the hash fixes them. */
   readonly versionedHashes?: readonly Hash32[] | 'any' | undefined
 }
 

@@ -149,7 +149,7 @@ export class FeedFollower {
     let coming: Promise<readonly FeedEntry[]> | undefined
     let flushed: Promise<void> | undefined
     // The safe and finalized blocks of earlier entries may be unknown to the store.
-    let isMarked = false
+    let hasMarkers = false
     while (!this.#signal.aborted) {
       this.#news.expect()
       const entries = await (coming ?? log.read(this.#position))
@@ -164,13 +164,13 @@ export class FeedFollower {
         if (tip.sequence < this.#position) {
           // The database was restored to an older state.
           this.#position = await this.#findPosition(log)
-          isMarked = false
+          hasMarkers = false
           continue
         }
-        const isNewlyMarked = !isMarked && (await this.#replica.mark(tip))
-        isMarked = true
+        const haveMarkersMoved = !hasMarkers && (await this.#replica.storeMarkers(tip))
+        hasMarkers = true
         this.#outage.end()
-        const isNews = this.#reportState(tip.head?.number) || isNewlyMarked
+        const isNews = this.#reportState(tip.head?.number) || haveMarkersMoved
         // A process that becomes the writer must read its own source instead.
         if (await onIdle?.(log, this.#position)) return
         if (isNews) this.#report({ type: 'head' })

@@ -16,7 +16,7 @@ import { BlockDiffError, decodeBlockDiff } from '../../feed/blockDiffCodec.js'
 import type { FeedEntry, LogTip } from '../../feed/blockDiffLog.js'
 import { BlockDiffVerifier, type PreviousState, previousState } from '../../feed/verifyBlockDiff.js'
 import { checkHeader, checkSize, type RuleContext } from '../blocks/blockRules.js'
-import { markers } from '../blocks/mayMark.js'
+import { markers } from '../blocks/markers.js'
 import { checkUncles } from '../blocks/uncleRules.js'
 import { Turns } from '../thread/pace.js'
 
@@ -74,7 +74,7 @@ export class Replica {
    * Stores the safe and finalized blocks of a log, all of whose entries were applied. Resolves to whether one of them
    * changed.
    */
-  async mark(tip: Pick<LogTip, 'safe' | 'finalized'>): Promise<boolean> {
+  async storeMarkers(tip: Pick<LogTip, 'safe' | 'finalized'>): Promise<boolean> {
     const store = this.#store
     store.beginBatch()
     let isNews = false

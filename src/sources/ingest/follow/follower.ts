@@ -18,7 +18,7 @@ import type { Block, BlockLink } from '../blocks/block.js'
 import { BadBlockError } from '../blocks/importer.js'
 import type { ImportSession } from '../blocks/importSession.js'
 import { withKeysAhead } from '../blocks/keysAhead.js'
-import { askMarks, newMarks, type ReportedMarks, writeMarks } from '../blocks/mayMark.js'
+import { askMarkers, newMarkers, type ReportedMarkers, writeMarkers } from '../blocks/markers.js'
 import { fetchAhead } from '../nodes/fetchAhead.js'
 import { SignedLinks } from '../nodes/signedLinks.js'
 import type { FetchedBlock, UpstreamBlocks } from '../nodes/upstreamBlocks.js'
@@ -92,7 +92,7 @@ export class Follower {
   /** The head and the signed finalized block of the last request for markers. */
   #markersOf = ''
   /** Markers that upstreams reported and that are not stored yet. */
-  #reported: ReportedMarks = []
+  #reported: ReportedMarkers = []
   readonly #reportUpstreams: (trouble: string | undefined) => void
 
   constructor(plan: FollowPlan, parts: FollowerParts, signal: AbortSignal) {
@@ -124,7 +124,7 @@ export class Follower {
     try {
       while (!this.#signal.aborted) {
         this.#news = defer()
-        if (await this.#storeMarks()) this.#reportHead()
+        if (await this.#storeMarkers()) this.#reportHead()
         const { head } = this.#upstreams
         const next = head === undefined ? 'idle' : await this.#tryImport(head.claim, head.upstream)
         this.#reportState()
@@ -148,7 +148,7 @@ export class Follower {
     const of = `${bytesToHex(this.#store.head.hash)} ${this.#signed?.finalized?.number}`
     if (of !== this.#markersOf) {
       this.#markersOf = of
-      void askMarks(this.#blocks.proving, this.#signed).then((reported) => {
+      void askMarkers(this.#blocks.proving, this.#signed).then((reported) => {
         this.#reported = reported
         this.#news.resolve()
       })
@@ -158,14 +158,14 @@ export class Follower {
   }
 
   /** Resolves to whether the safe or the finalized block changed. */
-  async #storeMarks(): Promise<boolean> {
-    const marks = newMarks(this.#store, this.#signed, this.#reported)
+  async #storeMarkers(): Promise<boolean> {
+    const markers = newMarkers(this.#store, this.#signed, this.#reported)
     this.#reported = []
-    if (marks === undefined) return false
+    if (markers === undefined) return false
     this.#store.beginBatch()
-    writeMarks(this.#store, marks)
+    writeMarkers(this.#store, markers)
     await this.#store.commitBatch()
-    return marks.moved.length > 0
+    return markers.moved.length > 0
   }
 
   async #tryImport(claim: HeadClaim, upstream: Upstream): Promise<Next> {

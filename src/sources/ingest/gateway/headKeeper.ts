@@ -24,7 +24,13 @@ import { setTimeout } from '../../../primitives/timers.js'
 import type { HeadChoice } from '../../upstream/headChoice.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import { checkHeader } from '../blocks/blockRules.js'
-import { askMarks, newMarks, type ReportedMarks, type SignedMarks, writeMarks } from '../blocks/mayMark.js'
+import {
+  askMarkers,
+  newMarkers,
+  type ReportedMarkers,
+  type SignedMarkers,
+  writeMarkers,
+} from '../blocks/markers.js'
 import type { SignedLinks } from '../nodes/signedLinks.js'
 import type { ProvedBlock } from './blockFetcher.js'
 import { contentOf } from './familyBlock.js'
@@ -51,10 +57,10 @@ interface HeadKeeperOptions {
   readonly historyBlocks: number
   /** Block down to which headers are linked, if that is further down. */
   readonly linkTo?: number | undefined
-  /** Informed of heads that lead nowhere. */
+  /** Gets the heads that cannot be followed. */
   readonly choice: Pick<HeadChoice, 'doubt' | 'reject'>
   /** Names final blocks, if the head is a signed one. */
-  readonly signed?: SignedMarks | undefined
+  readonly signed?: SignedMarkers | undefined
   /** Present with {@link signed}. */
   readonly links?: SignedLinks | undefined
   readonly onHead: () => void
@@ -131,9 +137,9 @@ export class HeadKeeper {
       this.#attempt = defer<void>()
       try {
         // Requested in the same turn as the head, so in the same batch.
-        const marked = this.#readMarked()
+        const markers = this.#askMarkers()
         await this.#moveTo(claim)
-        this.#mark(await marked)
+        this.#moveMarkers(await markers)
         this.#attempt.resolve()
         failures = 0
         failingSince = Number.POSITIVE_INFINITY
@@ -166,13 +172,13 @@ export class HeadKeeper {
     this.#waking = undefined
   }
 
-  #readMarked(): Promise<ReportedMarks> {
-    return askMarks(this.#fetcher.proving, this.#options.signed)
+  #askMarkers(): Promise<ReportedMarkers> {
+    return askMarkers(this.#fetcher.proving, this.#options.signed)
   }
 
-  #mark(reported: ReportedMarks): void {
-    const marks = newMarks(this.#store, this.#options.signed, reported)
-    if (marks !== undefined) writeMarks(this.#store, marks)
+  #moveMarkers(reported: ReportedMarkers): void {
+    const moved = newMarkers(this.#store, this.#options.signed, reported)
+    if (moved !== undefined) writeMarkers(this.#store, moved)
   }
 
   async #moveTo(claim: ClaimedBlock): Promise<void> {
@@ -365,7 +371,7 @@ export class HeadKeeper {
     try {
       while (!this.#isClosed && (await this.#walkBatch())) batches++
       // A block that was not linked before may be the safe or the final one.
-      if (batches > 0 && !this.#isClosed) this.#mark(await this.#readMarked())
+      if (batches > 0 && !this.#isClosed) this.#moveMarkers(await this.#askMarkers())
     } catch (error) {
       this.#complain('headers below the head', error)
       // Another head may never come.

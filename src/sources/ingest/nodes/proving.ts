@@ -52,7 +52,7 @@ export interface Attempt {
   readonly node?: Upstream | undefined
   /** Whether that node, or before an answer the one that is asked first, may have a method. */
   mayHave(method: string): boolean
-  /** Records a member that an answer lacks: a contradiction may come of that, and is then no lie. */
+  /** Records a member that an answer lacks. A contradiction that it causes is not a lie. */
   noteAbsent(member: string): void
   /** Rejects with NodeError or NoAnswerError. */
   ask(method: string, params: readonly unknown[]): Promise<unknown>

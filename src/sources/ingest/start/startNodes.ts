@@ -19,7 +19,7 @@ import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstre
 import type { SignedHead } from '../beacon/signedHead.js'
 import type { BlockLink } from '../blocks/block.js'
 import type { Genesis } from '../blocks/genesis.js'
-import { blockNameOf } from '../blocks/mayMark.js'
+import { blockNameOf } from '../blocks/markers.js'
 import { SignedLinks } from '../nodes/signedLinks.js'
 import { openNodes } from '../nodes/sourceNodes.js'
 import type { UpstreamBlocks } from '../nodes/upstreamBlocks.js'

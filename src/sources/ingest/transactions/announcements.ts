@@ -93,7 +93,7 @@ export class Announcements {
     return { next: this.#next, hashes: Buffer.concat(this.#hashes.slice(from - this.#first)) }
   }
 
-  /** Ends waits. Resolves once no upstream is polled. End the upstreams as well. */
+  /** Ends waits. Resolves once no upstream is polled. The caller must also end the upstreams. */
   async close(): Promise<void> {
     this.#ending.abort()
     this.#wake.abort()

@@ -46,7 +46,7 @@ export class Forwarding {
     this.#sent.onHead()
   }
 
-  /** Resolves once the store is no longer used. End the upstreams as well. */
+  /** Resolves once the store is no longer used. The caller must also end the upstreams. */
   async close(): Promise<void> {
     await Promise.all([this.#sent.close(), ...this.#inFlight])
   }

@@ -8,7 +8,7 @@ const batchOf = (count: number, make: (id: number) => string) =>
   `[${Array.from({ length: count }, (_, id) => make(id)).join()}]`
 const counts = (count: number) => batchOf(count, (id) => call('test_count', '[]', String(id)))
 
-/** A caller with room for `room` waiting calls, who may go away. */
+/** A caller with room for `room` waiting calls. It may disconnect. */
 class TestCaller extends RequestContext {
   admitted = 0
   released = 0

@@ -152,7 +152,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32602,
     'invalid argument 2: the safe tag is not supported on this network, use finalized',
   ],
-  NothingMarked: [{ kind: 'NothingMarked', tag: 'safe' }, -32000, 'safe block not found'],
+  MarkerMissing: [{ kind: 'MarkerMissing', tag: 'safe' }, -32000, 'safe block not found'],
   HeaderNotFound: [
     { kind: 'HeaderNotFound', block: 8, head: 7 },
     -32000,

@@ -39,7 +39,7 @@ function mayBe(number: number, supports: boolean | undefined): readonly [marked:
       checkHeader(header, parent, context)
       return true
     } catch (error) {
-      t.match((error as Error).message, /^extraData is .* DAO fork mark$/)
+      t.match((error as Error).message, /^extraData is .* (that|none) of the DAO fork$/)
       return false
     }
   }

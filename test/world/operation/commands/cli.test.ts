@@ -65,7 +65,7 @@ with status 1 if anything is wrong.
 Flags:
   --config FILE   configuration file (JSON); flags override it
   --data DIR      folder of all stores (default data/live under the current folder)
-  --network NAME  network to check; may be left out where there is only one
+  --network NAME  network to check; may be left out if there is only one
   --blocks N      blocks whose state is compared, beside the head (default 8)
   --seed N        number from which the blocks are chosen, to repeat a run (default
                   another in each run)

@@ -122,7 +122,7 @@ t.test('keys of a data folder are shared', { skip: withoutPostgres }, async (t) 
     const [{ id = '' } = {}] = await listOf(local('keys', 'list', '--json'))
     t.match(await shared('keys', 'share'), {
       status: 1,
-      err: new RegExp(`were changed since.*: ${id} \\(shop\\)\\. Nothing was changed`),
+      err: new RegExp(`differ from the shared ones: ${id} \\(shop\\)\\. Nothing was changed`),
     })
     t.match(await listOf(shared('keys', 'list', '--json')), [{ state: 'revoked' }])
     await shared('keys', 'create', '--name', 'explorer')

@@ -5,31 +5,31 @@ import type { Proving } from '../nodes/proving.js'
 
 export const markers: readonly Marker[] = ['safe', 'finalized']
 
-type MarkedRows = Pick<ChainWriter, 'isCanonical' | 'readMarker' | 'readCheckpoint'>
+type MarkerRows = Pick<ChainWriter, 'isCanonical' | 'readMarker' | 'readCheckpoint'>
 
 /**
  * The finalized block by signatures of the consensus layer, for a source with a signed head. It is also the safe block.
  */
-export interface SignedMarks {
+export interface SignedMarkers {
   readonly finalized: BlockName | undefined
   readonly checkpoint: SignedCheckpoint | undefined
 }
 
 /** For each of {@link markers} the block that upstreams report, unverified; undefined if none is reported. */
-export type ReportedMarks = readonly (BlockName | undefined)[]
+export type ReportedMarkers = readonly (BlockName | undefined)[]
 
 /** The safe and finalized blocks that upstreams report, unproved; empty if these blocks are signed. Never rejects. */
-export async function askMarks(
+export async function askMarkers(
   proving: Pick<Proving, 'guess'>,
-  signed: SignedMarks | undefined,
-): Promise<ReportedMarks> {
+  signed: SignedMarkers | undefined,
+): Promise<ReportedMarkers> {
   if (signed !== undefined) return []
   const ask = (marker: Marker) => proving.guess('eth_getBlockByNumber', [marker, false]).then(blockNameOf)
   return Promise.all(markers.map((marker) => ask(marker).catch(() => undefined)))
 }
 
 /** The checkpoint of a light client if it must be stored: a finalized block is stored, and the checkpoint is new. */
-function newCheckpoint(store: MarkedRows, signed: SignedMarks | undefined): SignedCheckpoint | undefined {
+function newCheckpoint(store: MarkerRows, signed: SignedMarkers | undefined): SignedCheckpoint | undefined {
   const checkpoint = signed?.checkpoint
   const before = store.readCheckpoint()
   if (checkpoint === undefined || signed?.finalized === undefined) return undefined
@@ -42,14 +42,14 @@ function newCheckpoint(store: MarkedRows, signed: SignedMarks | undefined): Sign
  * Whether a block that upstreams report as safe or finalized becomes that here. It must be canonical, and above the one
  * stored before while that is canonical.
  */
-function mayMark(store: MarkedRows, marker: Marker, { number, hash }: BlockName): boolean {
+function mayMove(store: MarkerRows, marker: Marker, { number, hash }: BlockName): boolean {
   if (!store.isCanonical(number, hash)) return false
   const before = store.readMarker(marker)
   return before === undefined || number > before.number || !store.isCanonical(before.number, before.hash)
 }
 
 /** Markers and checkpoint to store. */
-interface NewMarks {
+interface NewMarkers {
   readonly moved: readonly (readonly [Marker, BlockName])[]
   readonly checkpoint: SignedCheckpoint | undefined
 }
@@ -58,24 +58,24 @@ interface NewMarks {
  * Changed safe and finalized blocks, as upstreams report them or as signatures prove them; undefined if nothing
  * changed.
  */
-export function newMarks(
-  store: MarkedRows,
-  signed: SignedMarks | undefined,
-  reported: ReportedMarks,
-): NewMarks | undefined {
+export function newMarkers(
+  store: MarkerRows,
+  signed: SignedMarkers | undefined,
+  reported: ReportedMarkers,
+): NewMarkers | undefined {
   const moved = markers.flatMap((marker, index) => {
     const named = signed === undefined ? reported[index] : signed.finalized
-    return named !== undefined && mayMark(store, marker, named) ? [[marker, named] as const] : []
+    return named !== undefined && mayMove(store, marker, named) ? [[marker, named] as const] : []
   })
   const checkpoint = newCheckpoint(store, signed)
   return moved.length === 0 && checkpoint === undefined ? undefined : { moved, checkpoint }
 }
 
-export function writeMarks(
+export function writeMarkers(
   store: Pick<ChainWriter, 'writeMarker' | 'writeCheckpoint'>,
-  { moved, checkpoint }: NewMarks,
+  { moved, checkpoint }: NewMarkers,
 ): void {
-  for (const mark of moved) store.writeMarker(...mark)
+  for (const [marker, block] of moved) store.writeMarker(marker, block)
   if (checkpoint !== undefined) store.writeCheckpoint(checkpoint)
 }
 

@@ -1,4 +1,7 @@
-/** The feed of a network in PostgreSQL: the schemas of `publish` and of the source `feed`, and the reasons for their limits. */
+/**
+ * The databases in PostgreSQL that a configuration names, and the reasons for their limits: the feed of a network
+ * (`publish` and the source `feed`), and what several processes share (`shared`).
+ */
 import * as z from 'zod'
 import { integer, object, text } from './schema.js'
 
@@ -20,7 +23,7 @@ const feedAheadDefault = 64
 /** Two weeks of Ethereum's blocks: replicas continue by themselves after a shorter absence. */
 const retainBlocksDefault = 100_000
 /** Longer than a garbage collection or a busy database, short enough that a standby soon becomes the writer. */
-const leaseMsDefault = 5_000
+const writerLeaseMsDefault = 5_000
 
 export const publishSchema = object({
   ...databaseShape,
@@ -29,7 +32,7 @@ export const publishSchema = object({
   /** Blocks below the head that stay in the database. */
   retainBlocks: integer(256).default(retainBlocksDefault),
   /** Time for which a dead writer prevents a standby from taking over. */
-  leaseMs: integer(200, 600_000).default(leaseMsDefault),
+  leaseMs: integer(200, 600_000).default(writerLeaseMsDefault),
 })
 
 export const feedSource = object({
@@ -45,3 +48,24 @@ export type PublishConfig = z.output<typeof publishSchema>
 export function feedSchemaOf(network: string): string {
   return `tidegate_${network}`
 }
+
+/** No feed has this name: those begin with `tidegate_`. */
+const sharedSchemaDefault = 'tidegate'
+/** The restart or the replacement of a database takes a minute or two. */
+const graceMsDefault = 600_000
+const graceMsMax = 7 * 86_400_000
+/** Three reports of a process: units leased by a dead process are back soon, and one slow answer loses no lease. */
+const unitsLeaseMsDefault = 15_000
+
+export const sharedSchema = object({
+  /** postgres://user@host:port/database; may contain a password, which is never logged. */
+  url: databaseUrl,
+  /** The PostgreSQL schema of the tables. */
+  schema: schemaName.default(sharedSchemaDefault),
+  /** Time for which keys are accepted that were valid when the database last answered. */
+  graceMs: integer(0, graceMsMax).default(graceMsDefault),
+  /** Time for which a dead process keeps its leased units. */
+  leaseMs: integer(1_000, 600_000).default(unitsLeaseMsDefault),
+})
+
+export type SharedConfig = z.output<typeof sharedSchema>
