@@ -1,6 +1,6 @@
 /**
- * The databases in PostgreSQL that a configuration names, and the reasons for their limits: the feed of a network
- * (`publish` and the source `feed`), and what several processes share (`shared`).
+ * The databases in PostgreSQL that a configuration names, and the reasons for their limits. One is the feed of a network
+ * (`publish` and the source `feed`). The other has what several processes share (`shared`).
  */
 import * as z from 'zod'
 import { integer, object, text } from './schema.js'

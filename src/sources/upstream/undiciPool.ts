@@ -1,6 +1,6 @@
 /**
- * The pool of connections of undici, without the rest of that package, which takes 70 ms of CPU to load in each thread:
- * its fetch, WebSocket, caches and mocks. Owns the paths within the package, whose version is pinned.
+ * The pool of connections of undici, without the rest of that package: its fetch, WebSocket, caches and mocks. To load
+ * them takes 70 ms of CPU in each thread. Owns the paths within the package, whose version is pinned.
  */
 import { createRequire } from 'node:module'
 import type { Dispatcher, Pool } from 'undici'
