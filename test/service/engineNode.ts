@@ -1,5 +1,6 @@
 /** A node under a consensus client: starts it, and calls its Engine API as such a client does. */
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { tokenOf } from '../library/engineToken.js'
@@ -30,18 +31,25 @@ interface EngineFlags {
   readonly genesis?: string
   /** Data folder; if absent, a new one. */
   readonly data?: string
+  /** Port of the listener; a free one if absent. */
+  readonly port?: number
+  /** File of the secret; if absent, a new one. */
+  readonly jwt?: string
   /** More flags of `serve`. */
   readonly flags?: readonly string[]
 }
 
 /** Starts a node with the network `engine` on free ports. It stops when the test ends. */
-export async function startEngine(t: Test, { genesis, data, flags = [] }: EngineFlags): Promise<EngineNode> {
+export async function startEngine(
+  t: Test,
+  { genesis, data, port = 0, flags = [], ...given }: EngineFlags,
+): Promise<EngineNode> {
   const folder = makeFolder(t)
-  const secret = randomBytes(32)
-  const jwt = writeInto(folder, 'jwt.hex', secret.toString('hex'))
+  const jwt = given.jwt ?? writeInto(folder, 'jwt.hex', randomBytes(32).toString('hex'))
+  const secret = Buffer.from(readFileSync(jwt, 'utf8'), 'hex')
   const named = genesis === undefined ? [] : ['--genesis', genesis]
   const place = ['--data', data ?? join(folder, 'data'), '--network', 'engine', '--admin-port', '0']
-  const listener = ['--engine-port', '0', '--jwt-secret', jwt, '--no-auth']
+  const listener = ['--engine-port', String(port), '--jwt-secret', jwt, '--no-auth']
   const service = await startService([...place, ...named, ...listener, ...flags])
   t.teardown(() => service.stop())
   const url = await waitFor(

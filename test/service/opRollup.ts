@@ -3,16 +3,17 @@
  * sequencer and a verifier. op-batcher writes batches to L1.
  */
 
-import { execFileSync, spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Hex } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { engineRecordings } from '../consensus/engineRecordings.js'
 import { makeFolder, writeInto } from '../library/folder.js'
-import { once, waitFor } from '../library/until.js'
+import { waitFor } from '../library/until.js'
 import { type EngineNode, startEngine } from './engineNode.js'
+import { answered, call, run } from './otherProgram.js'
 import { freePorts } from './ports.js'
 import { type Service, startService } from './service.js'
 
@@ -27,38 +28,6 @@ const bootNode =
 const blockSeconds = 2
 /** Between two forks: several blocks of the L2. */
 const forkSeconds = 8
-
-/** The result of a call. Rejects with the message of an error. */
-export async function call(url: string, method: string, params: readonly unknown[] = []) {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  const { result, error } = (await answer.json()) as { result?: unknown; error?: { message: string } }
-  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
-  return result as any
-}
-
-/** The answer once there is one: the other side may still start. */
-const answered = (url: string, method: string, params: readonly unknown[] = []) =>
-  waitFor(`${method} of ${url}`, () => call(url, method, params).catch(() => undefined), 200)
-
-/** Starts a program, whose output goes to a file. It ends with the test. */
-function run(
-  t: Test,
-  folder: string,
-  name: string,
-  [program, ...words]: readonly [string, ...string[]],
-): void {
-  const log = openSync(join(folder, `${name}.log`), 'a')
-  const child = spawn(program, words, { stdio: ['ignore', log, log], cwd: folder })
-  t.teardown(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    // op-node may not end on SIGTERM while its engine is away.
-    child.kill('SIGKILL')
-    await ended
-  })
-}
 
 /** Paths of the programs. */
 export interface OpPrograms {

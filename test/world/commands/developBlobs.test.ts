@@ -1,21 +1,12 @@
-import { hash } from 'node:crypto'
 import t from 'tap'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
-import { decodeRlpList, encodeRlp, type RlpItem } from '../../../src/primitives/rlp.js'
+import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { mergedConfig, testGenesis, testKeys } from '../../ingest/chainMaker.js'
+import { withCellProofs, zeroSidecar, zeroVersionedHash } from '../../library/blobTransaction.js'
 import { startDeveloper } from '../../service/developerChain.js'
 
 const account = privateKeyToAccount(bytesToHex(testKeys[0] as Uint8Array))
-/** The blob of the zero polynomial: its commitment and its proof are the point at infinity. */
-const infinity = `0xc0${'00'.repeat(47)}` as const
-const sidecar = {
-  blob: bytesToHex(new Uint8Array(131_072)),
-  commitment: infinity,
-  proof: infinity,
-} as const
-const versionedHash = `0x01${hash('sha256', hexToBytes(infinity)).slice(2)}` as const
 
 t.test('a transaction waits until its blobs can be paid, and one with too many is refused', async (t) => {
   // The blob gas is far above the target, so that the price of blobs falls with each empty block.
@@ -25,7 +16,7 @@ t.test('a transaction waits until its blobs can be paid, and one with too many i
   const { service } = await startDeveloper(t, { genesis, blockSeconds: 3_600 })
   const ask = async (method: string, ...params: unknown[]) => service.call(method, params)
   const chainId = Number((await ask('eth_chainId')).result)
-  const sign = (blobs: number, maxFeePerBlobGas: bigint, named: Hex = versionedHash): Promise<Hex> =>
+  const sign = (blobs: number, maxFeePerBlobGas: bigint, named: Hex = zeroVersionedHash): Promise<Hex> =>
     account.signTransaction({
       type: 'eip4844',
       chainId,
@@ -36,7 +27,7 @@ t.test('a transaction waits until its blobs can be paid, and one with too many i
       maxPriorityFeePerGas: 1n,
       maxFeePerBlobGas,
       blobVersionedHashes: Array<Hex>(blobs).fill(named),
-      sidecars: Array(blobs).fill(sidecar),
+      sidecars: Array(blobs).fill(zeroSidecar),
     })
   const { error } = await ask('eth_sendRawTransaction', await sign(3, 10n ** 9n))
   t.match(error, { message: 'too many blobs in transaction: have 3, permitted 2' })
@@ -70,8 +61,8 @@ t.test('blobs come with proofs of blobs or of cells, before Osaka and from it on
         maxFeePerGas: 10n ** 10n,
         maxPriorityFeePerGas: 1n,
         maxFeePerBlobGas: 10n ** 9n,
-        blobVersionedHashes: [versionedHash],
-        sidecars: [sidecar],
+        blobVersionedHashes: [zeroVersionedHash],
+        sidecars: [zeroSidecar],
       })
       const sent = nonce === 0 ? raw : withCellProofs(raw)
       const { result, error } = await service.call('eth_sendRawTransaction', [sent])
@@ -94,8 +85,8 @@ t.test('a transaction whose block leaves the chain waits again with its blobs', 
     maxFeePerGas: 10n ** 10n,
     maxPriorityFeePerGas: 1n,
     maxFeePerBlobGas: 10n ** 9n,
-    blobVersionedHashes: [versionedHash],
-    sidecars: [sidecar],
+    blobVersionedHashes: [zeroVersionedHash],
+    sidecars: [zeroSidecar],
   })
   const { result: sent } = await service.call('eth_sendRawTransaction', [raw])
   await service.call('evm_setAutomine', [false])
@@ -107,11 +98,3 @@ t.test('a transaction whose block leaves the chain waits again with its blobs', 
     t.match(receipt, { status: '0x1', type: '0x3', blockNumber: `0x${last}` })
   }
 })
-
-/** The same transaction with a sidecar of version 1 (EIP-7594): each of 128 cells of a blob of zeros has the same proof. */
-function withCellProofs(raw: Hex): Hex {
-  const [fields, blobs, commitments] = decodeRlpList(hexToBytes(raw).subarray(1)) as RlpItem[]
-  const proofs = Array<Uint8Array>(128).fill(hexToBytes(infinity))
-  const sidecars = [Uint8Array.of(1), blobs, commitments, proofs] as RlpItem[]
-  return bytesToHex(concatBytes(Uint8Array.of(3), encodeRlp([fields as RlpItem, ...sidecars])))
-}

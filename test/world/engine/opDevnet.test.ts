@@ -19,7 +19,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../../src/primitives/bytes.js'
 import { skipsOptimism } from '../../ingest/optimismChain.js'
 import { waitFor } from '../../library/until.js'
-import { call, type Rollup, signerKey, startRollup, timeOf } from '../../service/opRollup.js'
+import { type Rollup, signerKey, startRollup, timeOf } from '../../service/opRollup.js'
+import { call } from '../../service/otherProgram.js'
 
 const { OPNODE, OPBATCHER, OPGETH } = process.env
 /** A well-known key of test tools. */
