@@ -17,6 +17,7 @@ import {
 } from '../../../primitives/upstreamCalls.js'
 import type { UpstreamOptions } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
+import { SharedKeys } from '../blocks/keysShared.js'
 import { BlockMaker } from '../develop/blockMaker.js'
 import { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import { sourceEnded } from '../thread/callAnswerer.js'
@@ -62,7 +63,9 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
       onUnlinked: (block) => gap?.receive(block),
       onUnknownHead: (head) => gap?.want(head),
     }
-    const engine = new Engine({ store, schedule, importer, maker, events })
+    const keys = new SharedKeys(store.path)
+    onEnd(() => keys.close())
+    const engine = new Engine({ store, schedule, importer, maker, events, keys })
     let silent: string | undefined
     let upstreams: Upstreams | undefined
     let beacon: BeaconBlocks | undefined
