@@ -30,11 +30,11 @@ import { HeaderLinks, type LinkedHeader } from '../gateway/headerLinks.js'
 import { ProofFetcher } from '../gateway/proofFetcher.js'
 import { openNodes } from '../nodes/sourceNodes.js'
 import type { ForkPlan } from '../thread/messages.js'
-import type { ForkedWriter } from './forkedStore.js'
+import type { ForkedBase, ForkedWriter } from './forkedStore.js'
 
 /**
- * Number of slots of a ring (EIP-2935, EIP-4788) that are fetched together. They are neighbours, for the next blocks. A
- * proof of this many is some 200 KB.
+ * Number of slots of a ring (EIP-2935, EIP-4788) that are fetched together. They are neighbours, for other blocks. A proof
+ * of this many is some 200 KB.
  */
 const ringAhead = 64n
 /** Slots of the rings of both proposals. */
@@ -167,7 +167,7 @@ export class ForkedNodes {
         continue
       }
       const name = latin1Key(each.address)
-      const slots = [...(states.get(name)?.slots ?? []), ...withRing(each)]
+      const slots = [...(states.get(name)?.slots ?? []), ...withRing(each, this.#store.base)]
       states.set(name, { ...each, slots })
     }
     const { forkProofSlotsMax } = this.#plan
@@ -229,15 +229,23 @@ function shares(wanted: WantedState, slotsMax: number): WantedState[] {
   return found
 }
 
-/** The wanted slots, and those that the system calls of the next blocks will read beside them. */
-function withRing({ address, slots }: WantedState): readonly Uint8Array[] {
-  const isRing = [beaconRoots.address, parentHashes.address].some((each) => equalBytes(each, address))
-  if (!isRing) return slots
+/**
+ * The wanted slots, and those that the system calls of other blocks read beside them. Beacon roots have two rings: a block
+ * writes the same place of both. Places are counted from that of the base, because the clock begins there at each start:
+ * so a second run needs the places of the first.
+ */
+function withRing({ address, slots }: WantedState, { timestamp, number }: ForkedBase): readonly Uint8Array[] {
+  const isRoots = equalBytes(beaconRoots.address, address)
+  if (!isRoots && !equalBytes(parentHashes.address, address)) return slots
+  const origin = BigInt(isRoots ? timestamp : number) % ringSlots
+  const rings = isRoots ? [0n, ringSlots] : [0n]
   return slots.flatMap((slot) => {
-    const at = bytesToBigInt(slot)
-    const ring = at - (at % ringSlots)
-    return Array.from({ length: Number(ringAhead) }, (_, ahead) =>
-      padLeft(toMinimalBytes(ring + ((at + BigInt(ahead)) % ringSlots)), 32),
+    const distance = ((bytesToBigInt(slot) % ringSlots) - origin + ringSlots) % ringSlots
+    const first = origin + distance - (distance % ringAhead)
+    return rings.flatMap((ring) =>
+      Array.from({ length: Number(ringAhead) }, (_, ahead) =>
+        padLeft(toMinimalBytes(ring + ((first + BigInt(ahead)) % ringSlots)), 32),
+      ),
     )
   })
 }

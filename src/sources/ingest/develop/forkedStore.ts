@@ -34,10 +34,14 @@ import {
 import { OperatorError } from '../../../primitives/faults.js'
 import { NotStoredError, type Wanted } from '../../../primitives/notStored.js'
 
-/** A block, and the root of the state after it. */
-export interface BaseState {
+/** The block at which the chain leaves that of its nodes. */
+export interface ForkedBase {
+  readonly number: number
   readonly block: Hash32
+  /** Of the state after it. */
   readonly stateRoot: Hash32
+  /** In seconds. */
+  readonly timestamp: number
 }
 
 /** Most bases that a store remembers: a suite names a few, and a row of them has some 5 KB. */
@@ -46,7 +50,7 @@ const basesMax = 64
 const basesOf = ({ number, hash, bases = [{ number, hash }] }: ForkBase) => bases
 
 export class ForkedWriter extends GatewayWriter {
-  #base: (BaseState & { readonly number: number }) | undefined
+  #base: ForkedBase | undefined
 
   static override open(options: ChainWriterOptions): ForkedWriter {
     return ForkedWriter.openForWriting(options) as ForkedWriter
@@ -106,15 +110,15 @@ export class ForkedWriter extends GatewayWriter {
     return requireIdentity(this).fork?.bases?.[0]?.number ?? this.base.number
   }
 
-  /** The block at which the chain leaves that of its nodes. Throws OperatorError for a store of another kind. */
-  get base(): BaseState & { readonly number: number } {
+  /** Throws OperatorError for a store of another kind. */
+  get base(): ForkedBase {
     if (this.#base !== undefined) return this.#base
     const { fork } = requireIdentity(this)
     if (fork === undefined)
       throw new OperatorError(`the store ${this.path} is no fork's; name another folder with --data`)
     const block = toHash32(hexToBytes(fork.hash))
-    const { stateRoot } = decodeHeader(this.readHeader(block) as Uint8Array)
-    this.#base = { number: fork.number, block, stateRoot }
+    const { stateRoot, timestamp } = decodeHeader(this.readHeader(block) as Uint8Array)
+    this.#base = { number: fork.number, block, stateRoot, timestamp: Number(timestamp) }
     return this.#base
   }
 
