@@ -1,6 +1,5 @@
 import { calculateSigRecovery, ecrecover as portableEcrecover } from '@ethereumjs/util'
-import { recoverKey } from '../../src/execution/evm/transactions/ecrecover.js'
-import type { Libsecp256k1 } from '../../src/execution/evm/transactions/libsecp256k1.js'
+import { type Libsecp256k1, recoverKey } from '../../src/execution/evm/transactions/libsecp256k1.js'
 
 /** The key, 64 bytes (x ‖ y). If there is none, calls the library's own function, so that it throws the same error. */
 export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>

@@ -6,7 +6,7 @@
  */
 import { setTimeout } from '../../primitives/timers.js'
 import type { Felt } from './felt.js'
-import { mayTake } from './keyShare.js'
+import { mayTake } from './queueSizes.js'
 import type { Lane } from './submissionStore.js'
 
 interface TurnsOptions {

@@ -2,8 +2,7 @@ import type { StoreError } from '../../data/store/lmdb/environment.js'
 import { notStored } from '../../data/store/lmdb/groupCommit.js'
 import { isSettled, type SubmissionRow, type Submissions } from '../../data/store/node/submissions.js'
 import type { Hex } from '../../primitives/bytes.js'
-import { recordsBeyond } from './keyShare.js'
-import { QueueSizes } from './queueSizes.js'
+import { QueueSizes, recordsBeyond } from './queueSizes.js'
 import { idText, laneText } from './submissionService.js'
 import type {
   Lane,

@@ -22,7 +22,7 @@ import { isOld, rejectionOfOld, type WaitLimit } from './deliveries.js'
 import type { Felt } from './felt.js'
 import { type ComputeHash, type HashWaiter, InvokeHashes } from './invokeHashes.js'
 import type { InvokeTransaction } from './invokeTransaction.js'
-import { mayTake } from './keyShare.js'
+import { mayTake } from './queueSizes.js'
 import { bodyToTransaction, refused, type SubmissionId, SubmissionService } from './submissionService.js'
 import type { QueueCounts, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
 

@@ -76,7 +76,7 @@ export interface SubmissionStore extends SubmissionReader, SubmissionWriter {
   readWaitingSince(timeMs: number, limit?: number): Awaitable<SubmissionId[]>
   /**
    * Removes up to `limit` settled transactions. Removes those settled before a time; if there are none, those beyond
-   * `settledMax`, oldest first, of the keys that have the most (`recordsBeyond` of keyShare.ts). Resolves to the number
+   * `settledMax`, oldest first, of the keys that have the most (`recordsBeyond` of queueSizes.ts). Resolves to the number
    * removed.
    */
   prune(beforeMs: number, settledMax: number, limit: number): Promise<number>

@@ -246,7 +246,7 @@ export class NodePolicy {
     if (this.isAnswering === false) return true
     this.isAnswering = false
     this.outages++
-    this.#notice(`${this.#name} does not answer (${why}); retrying`)
+    this.#notice(`${this.#name} does not answer (${why}); trying again`)
     return true
   }
 

@@ -16,7 +16,7 @@ import { FaultError, InvalidBlockError } from '../../../primitives/faults.js'
 import { JsonBytes } from '../../../primitives/jsonBytes.js'
 import { decodeRlpList, type RlpItem } from '../../../primitives/rlp.js'
 import type { JobWatch } from '../engine/jobWatch.js'
-import { recoverKey } from '../transactions/ecrecover.js'
+import { recoverKey } from '../transactions/libsecp256k1.js'
 import { RecoveredKeys } from '../transactions/recoveredKeys.js'
 import { readRules, refuseUnknownFork } from './blockContext.js'
 import { BlockExecutor } from './executeBlock.js'
@@ -62,7 +62,7 @@ export class Witnesses {
    * The witness of a block as JSON in go-ethereum's form. Headers go from the oldest whose hash the block reads to its
    * parent; code and nodes are sorted, without duplicates; there are no keys. Throws FaultError for a block that is
    * unknown, has no parent or is invalid. Throws NotStoredError if the parent's state is not stored, and the errors of
-   * `watch`. Recovering senders (ecrecover.ts) takes half of the time.
+   * `watch`. Recovering senders (libsecp256k1.ts) takes half of the time.
    */
   buildJson({ hash }: WitnessRequest, watch: JobWatch): Uint8Array {
     const headerRow = this.#store.readHeader(hash as Hash32)

@@ -21,7 +21,7 @@ export const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f4668
 
 /**
  * Authorizations for this chain with valid signatures, in order; others are skipped, as in a block. Keys that `keys`
- * does not have are recovered (ecrecover.ts), which the watch counts.
+ * does not have are recovered (libsecp256k1.ts), which the watch counts.
  */
 export function recoverAuthorities(
   list: readonly Authorization[],

@@ -4,6 +4,7 @@
  * `import-transfers`). The package's fallback in JavaScript is never used.
  */
 import { createRequire } from 'node:module'
+import { padLeft } from '../../../primitives/bytes.js'
 
 /** The curve's parity of y that a signature names. */
 export type Parity = 0 | 1
@@ -63,4 +64,27 @@ export function libsecp256k1(): Libsecp256k1 {
 function parityOf(recoveryId: number): Parity {
   if (recoveryId > 1) throw new RangeError('a signature that a transaction cannot have')
   return recoveryId as Parity
+}
+
+/**
+ * Recovers the public key behind a signature (SEC 1, section 4.1.6): 64 bytes (x ‖ y); undefined if there is none.
+ * `parity` is that of the signature's y. `by` replaces the loaded library.
+ */
+export function recoverKey(
+  hash: Uint8Array,
+  parity: bigint,
+  r: Uint8Array,
+  s: Uint8Array,
+  by: Pick<Libsecp256k1, 'recover'> = libsecp256k1(),
+): Uint8Array | undefined {
+  if (parity !== 0n && parity !== 1n) return undefined
+  try {
+    const signature = new Uint8Array(64)
+    signature.set(padLeft(r, 32), 0)
+    signature.set(padLeft(s, 32), 32)
+    return by.recover(hash, signature, parity === 0n ? 0 : 1)?.subarray(1)
+  } catch {
+    // The signature is not valid.
+    return undefined
+  }
 }

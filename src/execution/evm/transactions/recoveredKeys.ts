@@ -19,7 +19,7 @@ import {
 import { hashRlp, keccak256 } from '../../../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../../../primitives/rlp.js'
 import { transactionTypes } from '../../../primitives/transactionTypes.js'
-import { recoverKey } from './ecrecover.js'
+import { recoverKey } from './libsecp256k1.js'
 
 /** A signature and its signed hash: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
 const signatureBytes = 97

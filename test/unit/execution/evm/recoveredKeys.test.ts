@@ -4,7 +4,7 @@ import { createCommonFromGethGenesis } from '@ethereumjs/common'
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
 import type { ForkName } from '../../../../src/data/chain/forks.js'
-import { recoverKey } from '../../../../src/execution/evm/transactions/ecrecover.js'
+import { recoverKey } from '../../../../src/execution/evm/transactions/libsecp256k1.js'
 import {
   RecoveredKeys,
   recoverKeys,

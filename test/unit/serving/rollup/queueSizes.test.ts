@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { nobody } from '../../../../src/data/store/node/submissions.js'
-import { mayTake, recordsBeyond } from '../../../../src/serving/rollup/keyShare.js'
+import { mayTake, recordsBeyond } from '../../../../src/serving/rollup/queueSizes.js'
 import { anonymousId } from '../../../../src/serving/rpc/contexts/requestContext.js'
 import { propertyRuns } from '../../../library/property.js'
 
