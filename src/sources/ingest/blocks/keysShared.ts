@@ -22,7 +22,7 @@ export class SharedKeys {
   }
 
   /**
-   * Keys of the block that is executed next, in the encoding of {@link Block.takeKeys}: all of them, or none for few
+   * Keys of the block that is executed next, in the encoding of {@link Block.takeKeys}. There are none for few
    * transactions, on one core, and until the thread has started. If the thread fails, its part is missing.
    */
   async find({ items, bodyRlp }: Block): Promise<Uint8Array> {

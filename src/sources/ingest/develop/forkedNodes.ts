@@ -231,8 +231,8 @@ function shares(wanted: WantedState, slotsMax: number): WantedState[] {
 
 /**
  * The wanted slots, and those that the system calls of other blocks read beside them. Beacon roots have two rings: a block
- * writes the same place of both. Places are counted from that of the base, because the clock begins there at each start:
- * so a second run needs the places of the first.
+ * writes the same place of both. Places are counted from that of the base. The clock begins there at each start, so a
+ * second run needs the places of the first.
  */
 function withRing({ address, slots }: WantedState, { timestamp, number }: ForkedBase): readonly Uint8Array[] {
   const isRoots = equalBytes(beaconRoots.address, address)

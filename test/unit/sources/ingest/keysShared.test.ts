@@ -18,7 +18,7 @@ import { Dice, propertyRuns } from '../../../library/property.js'
 import { once } from '../../../library/until.js'
 import { openImporter } from './importing.js'
 
-const skip = availableParallelism() > 1 ? undefined : 'one core'
+const skip = availableParallelism() > 1 ? false : 'one core'
 const transfer = { to: `0x${'a1'.repeat(20)}`, value: 1n }
 const never = () => false
 
