@@ -21,7 +21,8 @@ const slots = 300
 const contracts = 40
 const quotes = 20
 const swaps = 10
-const requests = slots + contracts + quotes + swaps + 3
+/** A receipt is asked for once, unless its block is not made yet. */
+const requests = slots + contracts + quotes + 2 * swaps + 3
 /** Each round starts four processes. */
 const roundsMax = 5
 const secondsOfRound = 15
@@ -194,6 +195,12 @@ async function ask(url: string, method: string, ...params: readonly unknown[]): 
   return result
 }
 
+/** anvil returns the hash of a transaction before its block is made. */
+async function untilMined(url: string, hash: unknown): Promise<void> {
+  const body = rpc('eth_getTransactionReceipt', [hash])
+  while (!/"blockHash":"/.test(await askBody(url, body)));
+}
+
 /** On a busy machine a chain opens after its listener. */
 async function untilOpen(url: string): Promise<void> {
   while (!/"result"/.test(await askBody(url, rpc('eth_blockNumber', []))));
@@ -239,7 +246,7 @@ async function runSuite(url: string, { trader, token, exchange }: Base): Promise
     calldata('swap(bool,uint256,uint256)', [at % 2 === 0, 10n ** 18n + BigInt(at), 0])
   const call = (at: number) => ({ from: trader, to: exchange, data: swapOf(at), gas: toQuantity(500_000) })
   for (const at of upTo(quotes)) found.push(await ask(url, 'eth_call', call(at), 'latest'))
-  for (const at of upTo(swaps)) await ask(url, 'eth_sendTransaction', call(at))
+  for (const at of upTo(swaps)) await untilMined(url, await ask(url, 'eth_sendTransaction', call(at)))
   found.push(await ask(url, 'eth_call', call(0), 'latest'))
   await ask(url, 'evm_revert', snapshot)
   return found
