@@ -264,7 +264,10 @@ const dev = defineCommand({
       'URL[@BLOCK]',
       'begin on this block of the chain of a node, or on its newest one; each value that is read of it is proved and stored',
     ),
-    data: textFlag('DIR', 'folder of the chain, which continues from its newest block; made if there is none'),
+    data: textFlag(
+      'DIR',
+      'folder of the chain, which continues from its newest block; made if there is none',
+    ),
     config: textFlag('FILE', 'configuration file whose limits apply; all else in it is not read'),
     logLevel: choiceFlag('LEVEL', threads.logLevel.summary, { choices: logLevels, shownDefault: 'warn' }),
   },

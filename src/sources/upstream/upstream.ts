@@ -336,7 +336,7 @@ export class Upstream {
    */
   async #outage(): Promise<UpstreamFailure | undefined> {
     const failure = (await this.#probe()) && (await this.#probe())
-    // A rest that began meanwhile keeps the probes back: nothing was answered for several exchanges in a row.
+    // A pause that began meanwhile also stops the probes: the node did not answer several exchanges in a row.
     if (failure !== undefined && (failure.kind === 'resting' || isOutage(failure)))
       this.policy.outOfService(performance.now(), failure.message)
     return failure

@@ -119,7 +119,7 @@ class Follower {
       isCut = true
       client.cut()
     }
-    // Either at a moment, even before the answer, or right after an event; later events are lost.
+    // The connection is cut after a time, even before the answer, or right after an event. Later events are lost.
     const isTimed = dice?.throw(2) === 0
     if (isTimed) {
       const cutSoon = async () => {
