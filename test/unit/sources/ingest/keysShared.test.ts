@@ -70,6 +70,7 @@ t.test('records of parts of a block are those of the block', async (t) => {
 })
 
 t.test('a block of many transactions is executed with the keys of both threads', { skip }, async (t) => {
+  t.testdir()
   const { store, importer } = await openImporter(t, maker)
   const shared = new SharedKeys(store.path)
   t.teardown(() => shared.close())
@@ -83,6 +84,7 @@ t.test('a block of many transactions is executed with the keys of both threads',
 })
 
 t.test('a thread that ends leaves its keys to the execution', { skip }, async (t) => {
+  t.testdir()
   const { store, importer } = await openImporter(t, maker)
   const shared = new SharedKeys(store.path)
   t.teardown(() => shared.close())
