@@ -21,7 +21,13 @@ import type { PrecompileRuns } from '../engine/kernelHost.js'
 import { StateKernels } from '../engine/stateKernels.js'
 import { precompileRuns } from '../precompiles/precompiles.js'
 import { runEstimate } from './estimateGas.js'
-import type { BlockReference, CallOutcome, ExecutionRequest, FillRequest } from './executionRequest.js'
+import type {
+  BlockReference,
+  CallMessage,
+  CallOutcome,
+  ExecutionRequest,
+  FillRequest,
+} from './executionRequest.js'
 import { draftJson, filledMessage } from './fillTransaction.js'
 import { type CallPlace, isPlainTransfer, runCall } from './messageCall.js'
 import { TrialRecord } from './trialRecord.js'
@@ -101,9 +107,12 @@ export class CallTrials {
 
   /** The draft, or the fault, of {@link Execution.fill}; undefined if it has to run on the pool. */
   fill(request: FillRequest, owner: TrialOwner): Uint8Array | undefined {
-    const isGiven = request.message.gas !== undefined
-    if (!isGiven && !(isOrdinary(request) && this.#record.admit(owner.keyId, request.message)))
-      return undefined
+    // With its gas given, nothing is executed.
+    const mayRun =
+      request.message.gas === undefined
+        ? isOrdinary(request) && this.#record.admit(owner.keyId, request.message)
+        : isBrief(request.message)
+    if (!mayRun) return undefined
     return this.#try(request, owner, (place) => {
       const message = filledMessage(request, place.context)
       const gasLimit = message.gas ?? runEstimate({ ...request, message }, place).gas
@@ -204,8 +213,12 @@ const noAuthorities = () => []
 /** Whether a message may be short and needs only rows of the head. */
 function isOrdinary({ message, stateOverrides, blockOverrides }: ExecutionRequest): boolean {
   if (stateOverrides !== undefined || blockOverrides !== undefined) return false
-  const { to, data, accessList, authorizationList, blobVersionedHashes } = message
-  if (to === undefined || data.length > dataBytesMax) return false
+  return message.to !== undefined && isBrief(message)
+}
+
+/** Whether a message is read and priced quickly. */
+function isBrief({ data, accessList, authorizationList, blobVersionedHashes }: CallMessage): boolean {
+  if (data.length > dataBytesMax) return false
   return accessList === undefined && authorizationList === undefined && blobVersionedHashes === undefined
 }
 
