@@ -7,7 +7,6 @@ import { authorization, causeOf } from '../../primitives/urls.js'
 import { version } from '../../primitives/version.js'
 import { UpstreamFailure } from './line.js'
 import { proxyAuthorization, proxyOf } from './proxy.js'
-import { openUndiciPool } from './undiciPool.js'
 
 /** Statuses of redirects that keep the method and body of a request: RFC 9110, sections 15.4.8 and 15.4.9. */
 const redirects: ReadonlySet<number> = new Set([307, 308])
@@ -116,7 +115,7 @@ export interface HttpAnswer {
 export class HttpConnection {
   readonly #url: URL
   readonly #proxy: URL | undefined
-  /** Undefined until the first request: loading the library takes CPU time. */
+  /** Undefined until the first request: loading the library takes a tenth of a second of CPU. */
   #pool: Promise<Dispatcher> | undefined
   #isClosed = false
   readonly #headers: Readonly<Record<string, string>>
@@ -170,11 +169,11 @@ export class HttpConnection {
   }
 
   async #open(): Promise<Dispatcher> {
+    const { Pool, ProxyAgent } = await import('undici')
     // The deadline of each exchange bounds it as a whole, so undici's own time limits are off.
     const options = { connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0 }
     const proxy = this.#proxy
-    if (proxy === undefined) return openUndiciPool(this.#url.origin, options)
-    const { ProxyAgent } = await import('undici')
+    if (proxy === undefined) return new Pool(this.#url.origin, options)
     // Without a tunnel: many proxies tunnel only to the ports of TLS.
     return new ProxyAgent({
       ...options,
