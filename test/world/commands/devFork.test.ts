@@ -190,7 +190,7 @@ t.test('roots, snapshots, changes by hand and restarts are those of any chain', 
   t.equal(await fork.stop(), 0)
 
   t.match(await runHere(['dev', '--data', data]), { status: 2, err: /is a fork; name a node of its base/ })
-  t.match(await runHere(['dev', '--data', data, '--fork', `${url}@1`]), {
+  t.match(await runHere(['dev', '--port', '0', '--data', data, '--fork', `${url}@1`]), {
     err: new RegExp(`begins at block ${base}, not 1; name another folder`),
   })
   const again = await startDev(t, ['--fork', url, '--data', data])
