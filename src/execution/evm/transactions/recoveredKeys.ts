@@ -71,7 +71,6 @@ export class RecoveredKeys {
   /** Records that another thread can {@link hold} for these transactions and their authorizations. */
   recordsOf(transactions: readonly { readonly hash: Uint8Array; readonly sender: Uint8Array }[]): Uint8Array {
     return encodeRecords(
-      transactions.length,
       transactions.flatMap(({ hash, sender }) => [hash, sender]),
       [this.#keyRecords],
     )
@@ -115,17 +114,9 @@ export function addressOfKey(key: Uint8Array): Uint8Array {
  * true. Invalid transactions and signatures are left out.
  */
 export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
-  return recoverKeysOf(transactionsOf(block), shouldStop)
-}
-
-/** As {@link recoverKeys}, for transactions in any order. */
-export function recoverKeysOf(
-  transactions: Iterable<RlpItem>,
-  shouldStop: () => boolean,
-): Uint8Array<ArrayBuffer> {
   const senders: Uint8Array[] = []
   const keys: Uint8Array[] = []
-  for (const transaction of transactions) {
+  for (const transaction of transactionsOf(block)) {
     const own = signatureOf(transaction)
     if (own === undefined) continue
     if (shouldStop()) break
@@ -139,30 +130,14 @@ export function recoverKeysOf(
     }
   }
   if (senders.length + keys.length === 0) return new Uint8Array(0)
-  return encodeRecords(senders.length / 2, senders, keys)
+  return encodeRecords(senders, keys)
 }
 
-/** One result of {@link recoverKeysOf} for all transactions of several. */
-export function joinRecords(results: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const found = results.filter(({ length }) => length > 0)
-  const counts = found.map((records) => readUint32(records, 0))
-  const keysAt = counts.map((count) => countBytes + count * senderRecordBytes)
-  return encodeRecords(
-    counts.reduce((sum, count) => sum + count, 0),
-    found.map((records, index) => records.subarray(countBytes, keysAt[index])),
-    found.map((records, index) => records.subarray(keysAt[index])),
-  )
-}
-
-/** `senders` alternates hashes and addresses; parts may be joined. `count` is the number of senders. */
-function encodeRecords(
-  count: number,
-  senders: readonly Uint8Array[],
-  keys: readonly Uint8Array[],
-): Uint8Array<ArrayBuffer> {
-  const counted = new Uint8Array(countBytes)
-  writeUint32(counted, count, 0)
-  return joinBytes([counted, ...senders, ...keys])
+/** `senders` alternates hashes and addresses. */
+function encodeRecords(senders: readonly Uint8Array[], keys: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const count = new Uint8Array(countBytes)
+  writeUint32(count, senders.length / 2, 0)
+  return joinBytes([count, ...senders, ...keys])
 }
 
 function transactionsOf(block: Uint8Array): readonly RlpItem[] {

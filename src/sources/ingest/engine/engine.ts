@@ -13,7 +13,6 @@ import { InvalidBlockError, OperatorError } from '../../../primitives/faults.js'
 import { encodeRlp } from '../../../primitives/rlp.js'
 import type { Block } from '../blocks/block.js'
 import { BadBlockError, type ChainImporter } from '../blocks/importer.js'
-import type { SharedKeys } from '../blocks/keysShared.js'
 import { markers } from '../blocks/markers.js'
 import type { BlockMaker } from '../develop/blockMaker.js'
 import { checkAttributes, type PayloadAttributes } from './attributes.js'
@@ -46,8 +45,6 @@ export interface EngineParts {
   readonly importer: ChainImporter
   readonly maker: BlockMaker
   readonly events: EngineEvents
-  /** Recovers keys of blocks in a second thread, too; without it the execution recovers all. */
-  readonly keys?: SharedKeys
 }
 
 export interface EngineEvents {
@@ -98,9 +95,7 @@ export class Engine {
       return syncing
     }
     try {
-      const { keys } = this.#parts
-      const takeKeys = keys && (() => keys.find(block))
-      const outcome = await this.#parts.importer.importBeside({ ...block, takeKeys })
+      const outcome = await this.#parts.importer.importBeside(block)
       return outcome === 'unexecuted' ? accepted : valid(hash)
     } catch (error) {
       if (!(error instanceof BadBlockError)) throw error

@@ -17,7 +17,6 @@ import {
 } from '../../../primitives/upstreamCalls.js'
 import type { UpstreamOptions } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
-import { SharedKeys } from '../blocks/keysShared.js'
 import { BlockMaker } from '../develop/blockMaker.js'
 import { UpstreamBlocks } from '../nodes/upstreamBlocks.js'
 import { sourceEnded } from '../thread/callAnswerer.js'
@@ -63,9 +62,7 @@ export async function obeyConsensus(task: ConsensusTask, host: SourceHost): Prom
       onUnlinked: (block) => gap?.receive(block),
       onUnknownHead: (head) => gap?.want(head),
     }
-    const keys = new SharedKeys(store.path)
-    onEnd(() => keys.close())
-    const engine = new Engine({ store, schedule, importer, maker, events, keys })
+    const engine = new Engine({ store, schedule, importer, maker, events })
     let silent: string | undefined
     let upstreams: Upstreams | undefined
     let beacon: BeaconBlocks | undefined
