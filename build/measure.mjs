@@ -67,10 +67,8 @@ const methods = source
   .map(([, name]) => name)
 const figures = [...textOf('docs/metrics.md').matchAll(/`(tidegate_\w+)`/g)].map(([, name]) => name)
 
-/** Functions and files of each walk in docs/development.md. */
-const walks = textOf('docs/development.md')
-  .split("## A newcomer's walk")[1]
-  .split('\n## ')[0]
+/** Functions and files of each walk in docs/walks.md. */
+const walks = textOf('docs/walks.md')
   .split(/\n\n(?=[A-Z])/)
   .filter((part) => /\n1\. /.test(part))
   .map((part) => {
