@@ -27,7 +27,7 @@ t.test('an archive of Sepolia comes out as it went in', { skip: withoutSepolia }
   t.ok(readFileSync(join(out, 'sepolia-00021-b8814b14.era1')).equals(readFileSync(sepoliaArchive)))
   const again = await runHere(['export', ...words, '--out', out])
   t.equal(again.status, 1)
-  t.match(again.err, 'is there already')
+  t.match(again.err, 'exists already')
   const amid = await runHere(['export', ...words, '--from', '172033', '--out', out])
   t.match(amid, { status: 2, err: /the first one of an epoch, a multiple of 8192 such as 172032/ })
   const beyond = await runHere(['export', ...words, '--to', '180224', '--out', out])

@@ -59,7 +59,7 @@ for (const { name } of transports) {
     const before = cpuMs(child.pid)
     await pause(1_000)
     t.ok(cpuMs(child.pid) - before < 500, `${cpuMs(child.pid) - before} ms of CPU in a second`)
-    t.equal(said.split('as many connections are open').length, 2, 'said once a minute')
+    t.equal(said.split('connections reached the limit').length, 2, 'said once a minute')
     for (const socket of open) socket.destroy()
     await waitFor('an answer', async () => (await post(href, chainId).catch(() => undefined))?.status === 200)
     child.kill('SIGTERM')

@@ -170,7 +170,7 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
       status: 503,
       answer: {
         ready: false,
-        failing: [{ check: 'sharedKeys', why: /the database that has the API keys was heard \d+ s ago/ }],
+        failing: [{ check: 'sharedKeys', why: /the database that has the API keys last answered \d+ s ago/ }],
         checks: { sharedKeys: 'failing' },
         sharedKeys: over,
       },

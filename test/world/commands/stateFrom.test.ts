@@ -166,7 +166,7 @@ t.test('what a node cannot tell, or tells wrongly, is refused', async (t) => {
   )
   await refuses(
     eachAccount((each) => ({ ...each, key: `0x${'11'.repeat(32)}` })),
-    /it reports account 0x\w+, which is none/,
+    /it reports account 0x\w+, which is not an address/,
   )
   await refuses(
     eachAccount((each) => ('code' in each ? { ...each, code: '0x00' } : each)),

@@ -118,7 +118,7 @@ t.test(
     t.equal(reported().length, 250, 'of a flood a bounded part')
     const hash = (await service.call('eth_sendRawTransaction', [await sign(1)])).result
     await waitFor('what was sent here', () => reported().includes(hash))
-    t.match(service.said.err, /pending transactions of upstreams are not announced: a hash that is none/)
+    t.match(service.said.err, /pending transactions of upstreams are not announced: a malformed hash/)
     t.match(await service.call('eth_blockNumber'), { result: /^0x/ })
   },
 )
