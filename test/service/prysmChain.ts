@@ -80,6 +80,15 @@ function beaconConfig(): string {
   ].join('\n')
 }
 
+/** Flags of a program by name; `true` for one without a value. */
+type Flags = Readonly<Record<string, string | true>>
+
+function flagWords(flags: Flags): string[] {
+  return Object.entries(flags).flatMap(([name, value]) =>
+    value === true ? [`--${name}`] : [`--${name}`, value],
+  )
+}
+
 /** Writes the files of a new chain, which begins soon. */
 export function makePrysmChain(t: Test, programs: string): PrysmChain {
   const folder = makeFolder(t)
@@ -108,18 +117,23 @@ export function makePrysmChain(t: Test, programs: string): PrysmChain {
   for (const { address, code } of systemContracts) genesis.alloc[address] = { balance: '0x0', code }
   const config = writeInto(folder, 'config.yaml', beaconConfig())
   const state = join(folder, 'genesis.ssz')
-  const makeState = (words: readonly string[]) => {
-    const always = ['testnet', 'generate-genesis', '--fork', 'bellatrix', '--chain-config-file', config]
-    const size = ['--num-validators', String(validators), '--genesis-time', String(genesisSeconds)]
-    const all = [...always, ...size, '--output-ssz', state, ...words]
+  const stateFlags = {
+    fork: 'bellatrix',
+    'chain-config-file': config,
+    'num-validators': String(validators),
+    'genesis-time': String(genesisSeconds),
+    'output-ssz': state,
+  }
+  const makeState = (flags: Flags) => {
+    const all = ['testnet', 'generate-genesis', ...flagWords({ ...stateFlags, ...flags })]
     execFileSync(join(programs, 'prysmctl'), all, { stdio: 'ignore' })
   }
   // The beacon node asks the deposit contract. Its code is in the genesis that the tool itself makes.
   const made = join(folder, 'made.json')
-  makeState(['--geth-genesis-json-out', made])
+  makeState({ 'geth-genesis-json-out': made })
   genesis.alloc[depositContract] = JSON.parse(readFileSync(made, 'utf8')).alloc['42'.repeat(20)]
   const path = writeInto(folder, 'genesis.json', genesis)
-  makeState(['--geth-genesis-json-in', path])
+  makeState({ 'geth-genesis-json-in': path })
   return {
     programs,
     folder,
@@ -137,25 +151,37 @@ export async function startBeacon(
   { name, peer }: { readonly name: string; readonly peer?: string },
 ): Promise<BeaconNode> {
   const [rpc, http, tcp, udp] = await freePorts(4)
+  const peers = peer === undefined ? { 'min-sync-peers': '0' } : { 'min-sync-peers': '1', peer }
   run(t, folder, name, [
     join(programs, 'beacon-chain'),
-    ...['--accept-terms-of-use', '--datadir', join(folder, name), '--disable-monitoring'],
-    ...['--chain-config-file', join(folder, 'config.yaml'), '--genesis-state', join(folder, 'genesis.ssz')],
-    ...['--contract-deployment-block', '0', '--execution-endpoint', engine, '--jwt-secret', jwt],
-    ...['--rpc-port', String(rpc), '--http-port', String(http)],
-    ...['--p2p-tcp-port', String(tcp), '--p2p-udp-port', String(udp)],
-    // Without discovery the node does not tell its peers how many data columns it has. It has no boot nodes.
-    ...['--p2p-host-ip', '127.0.0.1', '--p2p-local-ip', '127.0.0.1'],
-    // With Go 1.26, quic-go ends the program at the first connection.
-    '--disable-quic',
-    // A chain with one or two nodes: there are no peers for subnets, and each node has all data columns.
-    ...['--minimum-peers-per-subnet', '0', '--supernode'],
-    ...(peer === undefined ? ['--min-sync-peers', '0'] : ['--min-sync-peers', '1', '--peer', peer]),
+    ...flagWords({
+      'accept-terms-of-use': true,
+      datadir: join(folder, name),
+      'disable-monitoring': true,
+      'chain-config-file': join(folder, 'config.yaml'),
+      'genesis-state': join(folder, 'genesis.ssz'),
+      'contract-deployment-block': '0',
+      'execution-endpoint': engine,
+      'jwt-secret': jwt,
+      'rpc-port': String(rpc),
+      'http-port': String(http),
+      'p2p-tcp-port': String(tcp),
+      'p2p-udp-port': String(udp),
+      // Without discovery the node does not tell its peers how many data columns it has. It has no boot nodes.
+      'p2p-host-ip': '127.0.0.1',
+      'p2p-local-ip': '127.0.0.1',
+      // With Go 1.26, quic-go ends the program at the first connection.
+      'disable-quic': true,
+      // A chain with one or two nodes: there are no peers for subnets, and each node has all data columns.
+      'minimum-peers-per-subnet': '0',
+      supernode: true,
+    }),
+    ...flagWords(peers),
   ])
   const url = `http://127.0.0.1:${http}`
   const { peer_id } = await waitFor(
     `the beacon node ${name}`,
-    () => ask(url, '/eth/v1/node/identity').catch(() => undefined),
+    () => ask<{ readonly peer_id: string }>(url, '/eth/v1/node/identity').catch(() => undefined),
     500,
   )
   return { url, rpc: `127.0.0.1:${rpc}`, peer: `/ip4/127.0.0.1/tcp/${tcp}/p2p/${peer_id}` }
@@ -165,23 +191,33 @@ export async function startBeacon(
 export function startValidators(t: Test, { programs, folder }: PrysmChain, { rpc }: BeaconNode): void {
   run(t, folder, 'validator', [
     join(programs, 'validator'),
-    ...['--accept-terms-of-use', '--datadir', join(folder, 'validator'), '--disable-monitoring'],
-    ...['--chain-config-file', join(folder, 'config.yaml'), '--beacon-rpc-provider', rpc],
-    ...['--interop-start-index', '0', '--interop-num-validators', String(validators)],
-    ...['--suggested-fee-recipient', `0x${'fe'.repeat(20)}`],
+    ...flagWords({
+      'accept-terms-of-use': true,
+      datadir: join(folder, 'validator'),
+      'disable-monitoring': true,
+      'chain-config-file': join(folder, 'config.yaml'),
+      'beacon-rpc-provider': rpc,
+      'interop-start-index': '0',
+      'interop-num-validators': String(validators),
+      'suggested-fee-recipient': `0x${'fe'.repeat(20)}`,
+    }),
   ])
 }
 
 /** `data` of an answer of the Beacon API. Rejects without one. */
-export async function ask(url: string, path: string) {
+async function ask<T>(url: string, path: string): Promise<T> {
   const answer = await fetch(`${url}${path}`)
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
-  const { data } = (await answer.json()) as { data?: any }
+  const { data } = (await answer.json()) as { data?: T }
   if (data === undefined) throw new Error(`${path}: status ${answer.status}`)
   return data
 }
 
+interface BeaconBlock {
+  readonly message: { readonly body: { readonly execution_payload: { readonly block_hash: string } } }
+}
+
 /** Hash of the payload of a block of the beacon chain. */
 export async function payloadHashOf({ url }: BeaconNode, block: string): Promise<string> {
-  return (await ask(url, `/eth/v2/beacon/blocks/${block}`)).message.body.execution_payload.block_hash
+  const { message } = await ask<BeaconBlock>(url, `/eth/v2/beacon/blocks/${block}`)
+  return message.body.execution_payload.block_hash
 }

@@ -14,7 +14,7 @@ export const keccakState: usize = 0x1540
 /** Eight words for use within one instruction. */
 export const scratchWords: usize = 0x1640
 
-/** What a run leaves for the host: 64 bytes; see index.ts. */
+/** The outcome of a run, 64 bytes, which the host reads; `report` in index.ts writes it. */
 export const outcome: usize = 0x1740
 
 /** Data passed between host and kernel in one call: 512 bytes. */

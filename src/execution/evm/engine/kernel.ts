@@ -313,7 +313,7 @@ export class Kernel {
     return this.#memory.int64(outcome.refund)
   }
 
-  /** The data that a run returned, or the code of a creation that failed. */
+  /** A copy of the data that the last run returned. */
   get output(): Uint8Array {
     this.#exports.report()
     return this.#memory.slice(

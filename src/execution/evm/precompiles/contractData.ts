@@ -1,4 +1,4 @@
-/** What the contracts share of their input and output: zeros, words for true and false, and the refusal of an input. */
+/** Input and output of precompiled contracts: padding with zeros, words for true and false, refusals. */
 
 /** A precompiled contract refuses its input, which uses all gas of the call. `message` is go-ethereum's. */
 export class InputRefusal extends Error {

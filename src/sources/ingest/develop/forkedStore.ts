@@ -38,9 +38,9 @@ import { NotStoredError, type Wanted } from '../../../primitives/notStored.js'
 export interface ForkedBase {
   readonly number: number
   readonly block: Hash32
-  /** Of the state after it. */
+  /** Root of the state after the block. */
   readonly stateRoot: Hash32
-  /** In seconds. */
+  /** Seconds since 1970. */
   readonly timestamp: number
 }
 
